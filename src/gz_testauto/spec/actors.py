@@ -1,8 +1,6 @@
 """The actors of a campaign, and the tracked objects that a planner can request.
 
-Defines the registry of actor types, the common keys of ``actors:`` in a campaign, and the keys of
-``tracking:``. Each entry of ``actors:`` is one actor or several of one type::
-
+Defines the common keys of ``actors:``, the keys of ``tracking:``, and the registry of actor types::
 
     actors:
       - {name: walker, behavior: wander, count: 5, region: {...}, speed_mps: [0.6, 1.4]}
@@ -10,8 +8,7 @@ Defines the registry of actor types, the common keys of ``actors:`` in a campaig
       - {name: door, behavior: door, pose: {x_m: 4, y_m: 0}, trigger_distance_m: 2.5}
     tracking: {range_m: 30, delay_s: 0.2, occlusion: true, noise: {position_m: 0.1}}
 
-Values are drawn for each world and repetition, identically for all planners. The specification of
-each type, with its own keys, is in the module of its behavior (:mod:`gz_testauto.actors`).
+The specification of each type is in the module of its behavior (:mod:`gz_testauto.actors`).
 """
 
 from typing import Any, ClassVar, Mapping, Optional, Tuple, Type, cast
@@ -37,9 +34,8 @@ from gz_testauto.spec.model import (
 from gz_testauto.spec.road import RoadSpec
 from gz_testauto.spec.stack import NAME
 
-MOST_ACTORS = 200
-"""Largest ``count`` of an entry. It is limited because each actor needs computing time in every
-step."""
+MOST_ACTORS = 200  # each actor needs computing time in every step
+"""Largest ``count`` of an entry."""
 
 BUILT_IN = {
     "patrol": "gz_testauto.actors.patrol:PatrolSpec",
@@ -56,8 +52,7 @@ BEHAVIORS = Registry("behavior", BUILT_IN)
 :class:`~gz_testauto.actors.actor.Actor` if the parameters of its constructor suffice."""
 
 CLASS_SPEC = Registry("behavior", {"class": "gz_testauto.actors.creation:PluginActorSpec"})
-"""The specification of an actor whose registered type is a subclass of ``Actor``, and not of
-:class:`ActorSpec`."""
+"""The specification of an actor whose registered type is a subclass of ``Actor``."""
 
 Offset = Annotated[Tuple[Bounded, Bounded, Bounded], BeforeValidator(as_tuple)]
 """A position as ``[x, y, z]`` (m)."""
@@ -67,8 +62,8 @@ Solid = Tuple[Tuple[float, ...], float, Tuple[float, float, float]]
 
 
 class BodySpec(Spec):
-    """The body of an actor: an upright cylinder, or a box if ``size_m`` is set. The default has the
-    size of a person."""
+    """The body of an actor, by default of a person's size: an upright cylinder, or a box if
+    ``size_m`` is set."""
 
     radius_m: Positive = 0.25
     """Radius (m) of the cylinder."""
@@ -81,21 +76,21 @@ class BodySpec(Spec):
 
     @property
     def reach_m(self) -> float:
-        """Return the radius (m) of the smallest circle around the actor's origin that contains the
-        body, seen from above."""
+        """Return the radius (m) of the smallest circle around the origin that contains the body in
+        the plane."""
         if self.size_m is None:
             return self.radius_m
         return 0.5 * float(self.size_m[0] ** 2 + self.size_m[1] ** 2) ** 0.5
 
 
 class ActorSpec(Spec):
-    """The keys that entries of ``actors`` have in common, whatever their type."""
+    """The keys of all actors."""
 
     name: str = Field(pattern=NAME)
     """The name of the actor's model. If ``count`` is greater than 1, the models are named
-    ``name_0``, ``name_1`` and so on."""
+    ``name_0``, ``name_1``, …"""
     count: int = Field(1, ge=1, le=MOST_ACTORS)
-    """Number of actors that are created from this entry."""
+    """Number of actors of this entry."""
     model: Optional[SpecPath] = None
     """An SDF, URDF or xacro file with a model of one link, which replaces ``body``. The model moves
     at the requested velocity, and gravity has no effect on it, regardless of the file."""
@@ -118,25 +113,25 @@ class ActorSpec(Spec):
 
     @property
     def groups(self) -> Tuple[Tuple[str, ...], ...]:
-        """Return the names of the actors of each group of people; empty if there are no groups."""
+        """Return the names of the actors of each group of people."""
         return ()
 
     @property
     def path(self) -> Optional[BaseGeometry]:
-        """Return the path of the actor's origin in the plane (m, world frame). For a door, return
-        the area that it blocks. Returns None if the path is not known before the trial."""
+        """Return the path of the actor's origin (m, world frame), or the area that a door blocks.
+        Returns None if the path is not known before the trial."""
         return None
 
     @property
     def ground(self) -> Optional[BaseGeometry]:
-        """Return the area that the actor's origin can reach (m, world frame). Returns None if the
-        area is not known before the trial."""
+        """Return the area (m, world frame) that the actor's origin can reach, or None if it is not
+        known before the trial."""
         return self.path
 
     @property
     def swept_area(self) -> Optional[BaseGeometry]:
-        """Return the area that the body of the actor, or the leaf of a door, can cover (m, world
-        frame). Returns None if it is not known before the trial."""
+        """Return the area (m, world frame) that the body, or the leaf of a door, can cover, or None
+        if it is not known before the trial."""
         path = self.path
         return None if path is None else path.buffer(self.body.reach_m)
 
@@ -148,17 +143,17 @@ class ActorSpec(Spec):
     def create(self, new: Any) -> Tuple[Any, Pose2D]:
         """Create an actor (:class:`~gz_testauto.actors.actor.Actor`) from ``new``
         (:class:`~gz_testauto.actors.creation.NewActor`), and return it with its start pose. An
-        implementation must draw random numbers from ``new`` only, and always in the same order."""
+        implementation draws random numbers only from ``new``, always in the same order."""
         raise NotImplementedError
 
     def check(self) -> None:
-        """Validate the parameters of the behavior before the first trial. Raises ``SpecError`` for
-        an invalid parameter."""
+        """Raise ``SpecError`` for an invalid parameter of the behavior. Called before the first
+        trial."""
         return
 
     def check_road(self, road: Optional[RoadSpec]) -> None:
-        """Validate the lanes that the behavior uses, for the road of a world or None. Raises
-        ``SpecError`` for an unknown lane, or if the behavior needs a road."""
+        """Raise ``SpecError`` if the behavior names an unknown lane of the world's ``road``, or
+        needs a road and has none."""
         return
 
     @property
@@ -168,8 +163,8 @@ class ActorSpec(Spec):
 
     @property
     def solid(self) -> Solid:
-        """Return the shape, the mass (kg), and the position (m) of the center of the actor's model.
-        The shape is the size (m) of a box, or radius and height (m) of a cylinder."""
+        """Return the shape, the mass (kg), and the center (m) of the actor's model. The shape is
+        the size (m) of a box, or radius and height (m) of a cylinder."""
         body = self.body
         size = (body.radius_m, body.height_m) if body.size_m is None else body.size_m
         return size, body.mass_kg, (0.0, 0.0, size[-1] / 2)
@@ -178,15 +173,14 @@ class ActorSpec(Spec):
 
     @classmethod
     def kind_of(cls, data: Mapping[str, Any]) -> Type[Self]:
-        """Return the class of specifications that is registered for ``behavior``. For a registered
-        subclass of ``Actor``, and for an unknown name, return the general class. An unknown name is
-        reported when the actor is created."""
+        """Return the registered class of specifications for ``behavior``, or the general class for
+        a subclass of ``Actor``."""
         if cls is not ActorSpec:
             return cls
         try:
             kind = BEHAVIORS.get(str(data.get("behavior")))
         except (UnknownNameError, MissingDependencyError, PluginError):
-            kind = None
+            kind = None  # reported when the actor is created
         if not (isinstance(kind, type) and issubclass(kind, ActorSpec)):
             kind = CLASS_SPEC.get("class")
         return cast(Type[Self], kind)
@@ -213,7 +207,7 @@ class ActorSpec(Spec):
 
 
 class PlacedActorSpec(ActorSpec):
-    """The keys of an actor that has a fixed start pose."""
+    """The keys of an actor with a fixed start pose."""
 
     start: PoseSpec
     """Pose of the actor at the start of a trial."""
@@ -225,8 +219,8 @@ class PlacedActorSpec(ActorSpec):
 
 
 class TrackingNoiseSpec(Spec):
-    """Standard deviations of the normally distributed noise of a tracked object. The noise is drawn
-    for each object and time stamp, and is identical for all planners."""
+    """Standard deviations of the normal noise of a tracked object. The noise is drawn for each
+    object and time stamp, and is identical for all planners."""
 
     position_m: NotNegative = 0.0
     """Standard deviation (m) of the position noise along x and along y."""
@@ -237,8 +231,7 @@ class TrackingNoiseSpec(Spec):
 
 
 class TrackingSpec(Spec):
-    """The errors of a simulated tracker on the robot, which reports each moving object except the
-    robot."""
+    """The errors of a simulated tracker on the robot, which reports all other moving objects."""
 
     range_m: Optional[Positive] = None
     """Largest distance (m) between the origins of the robot and a reported object; null: no
@@ -251,10 +244,10 @@ class TrackingSpec(Spec):
     hold_last_s: Annotated[float, Field(ge=0, le=60)] = 0.0
     """Time (s) for which an occluded object is still reported at its last visible pose."""
     noise: TrackingNoiseSpec = TrackingNoiseSpec()
-    """Noise of the reported state; default: none."""
+    """Noise of the reported state."""
     prediction: Literal["script", "constant_velocity"] = "script"
-    """Method that predicts the path of an object. ``script`` uses the object's scripted path, if it
-    exists. ``constant_velocity`` extrapolates the object's velocity."""
+    """Prediction of an object's path. ``script`` uses its scripted path, if it exists.
+    ``constant_velocity`` extrapolates its velocity."""
     horizon_s: Annotated[float, Field(gt=0, le=60)] = 8.0
     """Duration (s) of the predicted path."""
     step_s: Annotated[float, Field(gt=0, le=10)] = 0.1

@@ -1,11 +1,6 @@
 """The specification of a campaign: worlds × planners × repetitions, and the limits of a trial.
 
-Defines the keys of ``campaign.yaml`` and the checks that need no other file. A
-:class:`BuiltinCampaignSpec` runs the planners of this package in a simulator that it starts. A
-:class:`StackCampaignSpec` (key ``stack``) runs the user's launch files. :class:`CampaignSpec` has
-the common keys of both.
-
-:mod:`gz_testauto.spec.loader` reads YAML files. The keys are documented here; ``config/`` has
+Defines the keys of ``campaign.yaml`` and the checks that need no other file; ``config/`` has
 examples.
 """
 
@@ -56,8 +51,8 @@ SET_BY_SOURCE = ".{key} is set by worlds.{source}; remove it"
 
 
 class GoalSpec(ViaSpec):
-    """The goal of the robot, and optional goals before it. The poses are omitted if a world source
-    sets the goals, such as ``mission.goal`` of ``scenic``."""
+    """The goal of the robot, and optional goals before it. If a world source sets the goals, such
+    as ``mission.goal`` of ``scenic``, the poses are omitted."""
 
     x_m: Optional[Bounded] = None
     """x coordinate (m) in the world frame."""
@@ -67,8 +62,8 @@ class GoalSpec(ViaSpec):
     """Heading (rad) that the planner receives as part of the goal. The goal counts as reached with
     any heading."""
     tolerance_m: float = Field(0.5, gt=0)
-    """Largest distance (m) from a goal at which the goal counts as reached, measured to the true
-    position of the robot's base."""
+    """Largest distance (m) of the robot's base (true position) from a goal at which the goal counts
+    as reached."""
 
     @property
     def pose(self) -> Pose2D:
@@ -81,27 +76,25 @@ class PlannerSpec(LocatedSpec):
     """A planner that the campaign tests."""
 
     name: str = Field(pattern=NAME)
-    """Name of the planner in tables and in names of result files."""
+    """Name of the planner in tables and file names."""
 
     def with_settings(self, name: str, settings: Mapping[str, Any]) -> Self:
-        """Return the planner as another entry of a campaign, with further settings."""
+        """Return a planner with another name and further parameters or arguments."""
         raise NotImplementedError
 
 
 class BuiltinPlannerSpec(PlannerSpec):
-    """A planner plug-in with its parameters.
-
-    The same plug-in can be listed several times with different names and parameters.
-    """
+    """A planner plug-in with its parameters. A plug-in can be listed several times with different
+    names and parameters."""
 
     plugin: str = ""
-    """The registered name of the planner plug-in. The default is the value of ``name``."""
+    """The registered name of the plug-in. The default is ``name``."""
     parameters: Annotated[Dict[str, Any], BeforeValidator(with_files)] = Field(default_factory=dict)
     """Parameters of the planner's constructor. A value that starts with ``./``, ``../``,
     ``package://`` or ``file://`` is the path of a file."""
 
     def with_settings(self, name: str, settings: Mapping[str, Any]) -> Self:
-        """Return the planner with another name and further parameters."""
+        """Return a planner with another name and further parameters."""
         parameters = {**self.parameters, **settings}
         return self.model_copy(update={"name": name, "parameters": parameters})
 
@@ -123,15 +116,14 @@ class BuiltinPlannerSpec(PlannerSpec):
 
 
 class StackPlannerSpec(PlannerSpec):
-    """A planner of a navigation stack. It either changes arguments of the launch file in
-    ``stack.navigation``, or has a separate launch file."""
+    """A planner of a navigation stack: changed arguments of ``stack.navigation``, or a separate
+    launch file."""
 
     launch: LaunchSpec
-    """A launch file, or only arguments, which are added to the arguments of
-    ``stack.navigation``."""
+    """A launch file, or only arguments, which are added to those of ``stack.navigation``."""
 
     def with_settings(self, name: str, settings: Mapping[str, Any]) -> Self:
-        """Return the planner with another name and further arguments."""
+        """Return a planner with another name and further arguments."""
         launch = self.launch.model_copy(update={"args": {**self.launch.args, **settings}})
         return self.model_copy(update={"name": name, "launch": launch})
 
@@ -155,8 +147,7 @@ class StackPlannerSpec(PlannerSpec):
 
 
 class LimitsSpec(Spec):
-    """The limits that end a trial before the robot reaches its goal. Times are simulated unless
-    stated otherwise."""
+    """The limits that end a trial before the robot reaches its goal."""
 
     timeout_s: float = Field(180.0, gt=0)
     """Simulated time (s) after which a trial ends with the outcome ``timed_out``."""
@@ -164,51 +155,51 @@ class LimitsSpec(Spec):
     """Simulated time (s) after which a robot that stays within ``stuck_distance_m`` counts as
     stuck."""
     stuck_distance_m: float = Field(0.25, gt=0)
-    """Radius (m) of the circle that a robot must leave so that it does not count as stuck."""
+    """Radius (m) of the circle that a robot must leave so that it is not stuck."""
     max_tilt_rad: Optional[float] = Field(0.8, gt=0)
     """Angle (rad) by which the robot's vertical axis can tilt before the robot counts as tipped
-    over; null: no check. The default is 46 degrees, more than any slope that a wheel can climb."""
+    over; null: no check. The default, 46°, exceeds any slope that a wheel can climb."""
     max_attempts: int = Field(3, ge=1)
-    """Largest number of attempts for a trial that ends with the outcome ``invalid``."""
+    """Largest number of attempts for a trial with the outcome ``invalid``."""
     max_worker_deaths: int = Field(10, ge=1)
-    """Largest number of attempts for a trial whose worker process terminates unexpectedly."""
+    """Largest number of attempts for a trial whose worker process dies."""
     stall_timeout_s: float = Field(30.0, gt=0)
-    """Wall time (s) without progress after which a simulator counts as dead. A worker process
-    without a heartbeat for this time counts as dead, too."""
+    """Wall time (s) without progress, or without a heartbeat of a worker process, after which a
+    simulator or worker process counts as dead."""
     hang_timeout_s: float = Field(1800.0, gt=0)
-    """Wall time (s) after which a worker process counts as hung if it has not finished its start or
-    a control period. The same limit applies to one cycle of a planner."""
+    """Wall time (s) after which a worker process counts as hung if it has not finished its start, a
+    control period, or one cycle of a planner."""
     min_parallel_real_time_factor: float = Field(0.0, ge=0)
     """Real-time factor below which a trial that ran in parallel with others is repeated alone. At a
     lower factor, measured wall times depend more on the other trials than on the planner."""
 
 
 Gate = Annotated[Tuple[Point, Point], BeforeValidator(as_tuple)]
-"""A line on the ground between two end points, as ``[[x, y], [x, y]]`` (m)."""
+"""A line on the ground as ``[[x, y], [x, y]]`` (m)."""
 
 
 class MetricsSpec(Spec):
-    """Parameters of the metrics, the smallest relevant differences, and the lines and areas for
-    which metrics are measured."""
+    """Parameters of the metrics, the smallest relevant differences, and lines and areas on the
+    ground."""
 
     safety_distance_m: float = Field(1.0, gt=0)
-    """Distance (m) to the nearest obstacle below which the robot counts as in danger. It is the
-    parameter d_0 of the safety metric."""
+    """Distance (m) to the nearest obstacle below which the robot is in danger: d_0 of the safety
+    metric."""
     acceleration_cutoff_hz: float = Field(2.0, gt=0)
-    """Cut-off frequency (Hz) of the zero-phase low-pass filter that is applied to velocities before
-    they are differentiated."""
+    """Cut-off frequency (Hz) of the zero-phase low-pass filter for velocities, before they are
+    differentiated."""
     barn_k: float = Field(2.0, gt=0, le=8)
-    """Factor k of the BARN score. Times below k times the best time do not increase the score. The
-    BARN challenge first used 4 and now uses 2."""
+    """Factor k of the BARN score: times below k times the best time do not increase it. The BARN
+    challenge first used 4 and now uses 2."""
     smallest_relevant: Dict[str, Annotated[float, Field(ge=0)]] = Field(default_factory=dict)
-    """Smallest relevant difference of each metric, in the unit of the metric. The difference of
-    ``success`` is a share from 0 to 1. Each metric declares a default."""
+    """Smallest relevant difference of each metric, in its unit (of ``success``: a share, 0 to 1).
+    Each metric declares a default."""
     gates_m: List[Gate] = Field(default_factory=list)
-    """Lines that the robot's base must cross in the given order."""
+    """Lines that the robot's base must cross in this order."""
     track: Optional[Regions] = None
     """The area in which the robot's base must stay."""
     regions: Dict[Annotated[str, Field(pattern=NAME)], Regions] = Field(default_factory=dict)
-    """Named areas. The time that the robot's base spends in each area is measured."""
+    """Named areas, for which the time of the robot's base in the area is measured."""
 
 
 STACK_RESOLUTION_M = 0.05
@@ -233,40 +224,37 @@ class GlobalPlanSpec(Spec):
     """Parameters of the global plan, which is computed on the static map."""
 
     resolution_m: float = Field(0.1, gt=0, le=100)
-    """Side length (m) of a grid cell of the static map; with ``stack`` the default is 0.05, since a
-    localizer is less accurate on larger cells."""
+    """Side length (m) of a grid cell. With ``stack``, the default is 0.05, since a localizer is
+    less accurate on larger cells."""
     margin_m: float = Field(0.2, ge=0)
-    """Distance (m) that is added to the circumscribed radius of the footprint to obtain the
-    inflation radius of the static map."""
+    """Distance (m) that is added to the footprint's circumscribed radius to obtain the inflation
+    radius."""
     bounds_m: Optional[Rectangle] = None
-    """Exact rectangle ``[x_min, y_min, x_max, y_max]`` (m) of the static map. By default, the map
-    contains the models of the world, the start, the goals and the regions of random obstacles."""
+    """Exact rectangle ``[x_min, y_min, x_max, y_max]`` (m) of the map. By default, the map contains
+    the models of the world, the start, the goals and the regions of random obstacles."""
 
 
 class StopSpec(Spec):
-    """A rule that stops a campaign as soon as every pair of planners is decided. A pair is decided
-    if one planner succeeds significantly more often, or if the success rates differ significantly
-    less than ``equivalence_margin``."""
+    """A rule that stops a campaign when every pair of planners is decided: one planner succeeds
+    significantly more often, or the success rates differ significantly less than
+    ``equivalence_margin``."""
 
     when: Literal["decided"]
-    """The event that stops the campaign. The only value, ``decided``, means that every pair of
-    planners is decided."""
+    """The event that stops the campaign: every pair of planners is decided."""
     alpha: float = Field(0.05, gt=0, lt=0.5)
-    """Largest accepted probability that at least one of the decisions is wrong."""
+    """Largest accepted probability of any wrong decision."""
     max_worlds: Optional[int] = Field(None, ge=2)
-    """Largest number of worlds, after which the campaign stops even without a decision; default:
-    all worlds."""
+    """Largest number of worlds without a decision; default: all worlds."""
     baseline: str = ""
-    """Name of the planner with which all other planners are compared. By default, each pair of
-    planners is compared."""
+    """The planner with which all others are compared. By default, each pair is compared."""
     equivalence_margin: Optional[float] = Field(None, gt=0, lt=1)
-    """Largest difference of success rates that has no practical meaning. By default, every
-    difference counts."""
+    """Largest difference of success rates without practical meaning. By default, every difference
+    counts."""
 
 
 class CampaignSpec(LocatedSpec):
-    """The common fields of :class:`BuiltinCampaignSpec` and :class:`StackCampaignSpec`.
-    :meth:`kind_of` selects the class for a campaign. Paths are absolute after loading."""
+    """The common keys of campaigns with and without a stack. :meth:`kind_of` returns the class for
+    a campaign."""
 
     name: str = Field(pattern=NAME)
     """Name of the campaign in reports, and of its default results directory."""
@@ -279,8 +267,8 @@ class CampaignSpec(LocatedSpec):
     goal: GoalSpec
     """The goal of the robot in each world that does not set its own goal."""
     planners: Tuple[PlannerSpec, ...]
-    """The planners to compare, at least one. A plug-in without parameters can be given by its name
-    alone."""
+    """The planners to compare, at least one. The name of a plug-in is sufficient if it has no
+    parameters."""
     repetitions: int = Field(1, ge=1, le=MOST_TRIALS)
     """Number of trials of each planner in each world."""
     control_period_s: float = Field(0.1, gt=0, le=10)
@@ -292,7 +280,7 @@ class CampaignSpec(LocatedSpec):
     global_plan: GlobalPlanSpec = GlobalPlanSpec()
     """Parameters of the global plan."""
     stop: Optional[StopSpec] = None
-    """The rule that stops the campaign before the last world; default: none."""
+    """The rule that stops the campaign before the last world."""
     robots: Annotated[
         Tuple[CompanionSpec, ...], BeforeValidator(as_tuple), Field(max_length=MOST_ROBOTS)
     ] = ()
@@ -306,17 +294,17 @@ class CampaignSpec(LocatedSpec):
     hooks: Annotated[Tuple[HookSpec, ...], BeforeValidator(as_tuple)] = ()
     """Hooks of other packages."""
     tracking: Optional[TrackingSpec] = None
-    """The tracked objects that a planner can request; default: none."""
+    """The tracked objects that a planner can request."""
     localization: Localization = None
     """The pose that planners receive: an estimate, or a mapping with its keys; default: the true
     pose."""
     road: RoadOrFile = None
-    """Lanes and a route of the robot; default: none."""
+    """Lanes and a route of the robot."""
 
     @classmethod
     def kind_of(cls, data: Mapping[str, Any]) -> Type[Self]:
-        """Return the class of campaigns that validates ``data``: :class:`StackCampaignSpec` if
-        ``data`` has the key ``stack``, otherwise :class:`BuiltinCampaignSpec`."""
+        """Return :class:`StackCampaignSpec` for ``data`` with the key ``stack``, otherwise
+        :class:`BuiltinCampaignSpec`."""
         if cls is not CampaignSpec:
             return cls
         kind = StackCampaignSpec if "stack" in data else BuiltinCampaignSpec
@@ -331,52 +319,49 @@ class CampaignSpec(LocatedSpec):
 
     @property
     def others_move(self) -> bool:
-        """Return whether actors, agents or further robots move in the worlds, in addition to the
-        robot."""
+        """Return whether actors, agents or further robots move in the worlds."""
         return bool(self.actors or self.robots or self.worlds.has_agents)
 
     @property
     def changes_worlds(self) -> bool:
-        """Return whether trials have moving objects, random properties, effects or hooks that the
-        world files do not contain."""
+        """Return whether trials have moving objects, random properties, effects or hooks that are
+        not in the world files."""
         return bool(
             self.actors or self.randomize or self.effects or self.hooks or self.worlds.has_agents
         )
 
     def road_of(self, world: int) -> Optional[RoadSpec]:
-        """Return the road of the world with an index. Returns None if it has no road."""
+        """Return the road of the world with an index, or None."""
         files = self.worlds.files
         return self.road if not files or files[world].road is None else files[world].road
 
     def random_numbers(self, world: int, repetition: int) -> RandomNumbers:
         """Return the identity of the random numbers of a trial: world and repetition by index."""
         files = self.worlds.files
-        given = files[world].random_numbers if files and world < len(files) else None
-        if given is None:
+        numbers = files[world].random_numbers if files and world < len(files) else None
+        if numbers is None:
             return RandomNumbers(seed=self.seed, world=world, repetition=repetition)
-        return given.model_copy(update={"repetition": given.repetition + repetition})
+        return numbers.model_copy(update={"repetition": numbers.repetition + repetition})
 
     @property
     def arrival_tolerance_m(self) -> float:
-        """Return the distance (m) from the goal within which the robot's navigation reports its
-        arrival."""
-        own = None if self.localization is None else self.localization.arrival_tolerance_m
-        return self.goal.tolerance_m if own is None else own
+        """Return the distance (m) from the goal at which the navigation reports its arrival."""
+        tolerance_m = None if self.localization is None else self.localization.arrival_tolerance_m
+        return self.goal.tolerance_m if tolerance_m is None else tolerance_m
 
     @property
     def published_metrics(self) -> Sequence[StackMetricSpec]:
-        """Return the specifications of the numbers that the navigation stack publishes."""
+        """Return the numbers that the navigation stack publishes."""
         return ()
 
     @property
     def normal_real_time_factor(self) -> float:
-        """Return the real-time factor of a trial with a stack on a computer that is fast enough."""
+        """Return the real-time factor of a trial on a sufficiently fast computer."""
         return 1.0
 
     @property
     def least_real_time_factor(self) -> Optional[float]:
-        """Return the real-time factor below which a trial is invalid, or None if there is no
-        limit."""
+        """Return the real-time factor below which a trial is invalid, or None."""
         return None
 
     @model_validator(mode="before")
@@ -451,13 +436,15 @@ class CampaignSpec(LocatedSpec):
 
     @property
     def most_worlds(self) -> Optional[int]:
-        """Return the largest number of worlds, or None if all worlds are used."""
+        """Return the largest number of worlds, or None for all worlds."""
         return None if self.stop is None else self.stop.max_worlds
 
     @property
     def has_road(self) -> bool:
-        """Return whether the campaign or at least one of its worlds specifies a road."""
-        return self.road is not None or any(one.road is not None for one in self.worlds.files or ())
+        """Return whether the campaign or a world has a road."""
+        return self.road is not None or any(
+            entry.road is not None for entry in self.worlds.files or ()
+        )
 
     @field_validator("robot")
     @classmethod
@@ -481,7 +468,7 @@ class CampaignSpec(LocatedSpec):
         robot, robots = info.data.get("robot"), info.data.get("robots") or ()
         if robot is None or info.field_name not in ("robots", "actors"):
             return entries
-        for used in (robot.name, *(one.name for one in robots)):
+        for used in (robot.name, *(further.name for further in robots)):
             if used in [entry.name for entry in entries]:
                 other = "robot" if info.field_name == "robots" else "actor"
                 raise ValueError(f"a robot is named {used!r}; rename the {other}")
@@ -499,13 +486,10 @@ class CampaignSpec(LocatedSpec):
 def _require_unless_set_by_source(
     info: ValidationInfo, sets: str, exist: Mapping[str, bool]
 ) -> None:
-    """Raise an error for a missing key, or for a key that the world source sets.
-
-    ``sets`` is the property of the world source that is True if it sets the keys. Invalid worlds
-    are reported separately.
-    """
+    """Raise an error for a missing key, or for a key that the world source sets. ``sets`` is the
+    property of the world source that is True if it sets the keys."""
     worlds: Optional[WorldsSpec] = info.data.get("worlds")
-    if worlds is None:
+    if worlds is None:  # the invalid worlds are reported
         return
     by_source = worlds.source is not None and getattr(worlds.source, sets)
     for key, exists in exist.items():
@@ -515,15 +499,15 @@ def _require_unless_set_by_source(
 
 
 class BuiltinCampaignSpec(CampaignSpec):
-    """A campaign that runs planners of this package in a simulator that the package starts."""
+    """A campaign that runs planners of this package in a simulator that it starts."""
 
     robot: BuiltinRobotSpec
     planners: Annotated[Tuple[BuiltinPlannerSpec, ...], BeforeValidator(as_tuple)]
     simulator: str = "auto"
-    """The registered name of the simulator. ``auto`` is ``gazebo`` if Gazebo is installed,
-    otherwise ``embedded``."""
+    """The registered name of the simulator. ``auto`` is ``gazebo`` if it is installed, otherwise
+    ``embedded``."""
     simulator_options: Dict[str, Any] = Field(default_factory=dict)
-    """Options of the simulator. docs/simulators.md lists the options of each simulator."""
+    """Options of the simulator, which docs/simulators.md lists."""
 
     def without_stack(self, remedy: str) -> "BuiltinCampaignSpec":
         """Return this campaign."""
@@ -531,11 +515,10 @@ class BuiltinCampaignSpec(CampaignSpec):
 
 
 class _OnStack(Spec):
-    """A base class with the field ``stack``. Pydantic validates fields of base classes first, and
-    the fields of the subclass refer to ``stack``."""
+    # Pydantic validates the fields of base classes first, and those of the subclass refer to stack.
 
     stack: StackSpec
-    """The user's simulator, robot and navigation, which replace those of this package."""
+    """The user's simulator, robot and navigation."""
 
 
 class StackCampaignSpec(CampaignSpec, _OnStack):
@@ -568,14 +551,13 @@ class StackCampaignSpec(CampaignSpec, _OnStack):
 
     @property
     def least_real_time_factor(self) -> Optional[float]:
-        """Return ``stack.min_real_time_factor``. The factor is limited because simulated time does
-        not wait for the navigation."""
+        """Return ``stack.min_real_time_factor``."""
         return self.stack.min_real_time_factor
 
     def navigation(self, planner: StackPlannerSpec) -> LaunchSpec:
-        """Return the launch file of the navigation with the changes of one planner applied."""
-        own = self.stack.navigation
-        return planner.launch if own is None else own.overridden_by(planner.launch)
+        """Return the launch file of the navigation with the changes of one planner."""
+        navigation = self.stack.navigation
+        return planner.launch if navigation is None else navigation.overridden_by(planner.launch)
 
     @field_validator("planners")
     @classmethod

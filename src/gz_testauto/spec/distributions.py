@@ -8,8 +8,8 @@ Defines four distributions and their YAML forms::
     radius_m: {mean: 0.6, stddev: 0.2, min: 0.3, max: 1.1} # normal, truncated
     radius_m: {choice: [0.3, 0.6, 1.1], weights: [1, 2, 1]}
 
-Each distribution maps a number in [0, 1) to a value by its quantile function. Stratified numbers
-therefore result in stratified values. :mod:`gz_testauto.sampling` draws the numbers.
+Each distribution maps a number in [0, 1) to a value by its quantile function, so that stratified
+numbers result in stratified values. :mod:`gz_testauto.sampling` draws the numbers.
 """
 
 from functools import lru_cache
@@ -92,13 +92,12 @@ class TruncatedNormal(_Range):
 
 
 class Choice(Spec):
-    """A value from a list. All values have the same probability, unless ``weights`` are
-    specified."""
+    """A value from a list."""
 
     choice: List[Bounded] = Field(min_length=1)
     """The possible values, in the unit of the key."""
     weights: Optional[List[Annotated[float, Field(ge=0, le=LARGEST)]]] = None
-    """The relative probability of each value. By default, all values have the same probability."""
+    """The relative probability of each value; default: equal."""
 
     @model_validator(mode="after")
     def _weights_fit(self) -> "Choice":
@@ -117,8 +116,7 @@ class Choice(Spec):
         return (min(self.choice), max(self.choice))
 
     def quantile(self, probability: float) -> float:
-        """Return the value at ``probability``, a number in [0, 1), with the values in the order of
-        the list."""
+        """Return the value at ``probability``, a number in [0, 1), in the order of the list."""
         weights = self.weights or [1.0] * len(self.choice)
         remaining = probability * sum(weights)
         for value, weight in zip(self.choice, weights):
@@ -174,7 +172,7 @@ Distribution = Annotated[
     ),
     BeforeValidator(_expand),
 ]
-"""A number, a range or a distribution. The docstring of this module lists the forms."""
+"""A number, a range or a distribution, in the forms that the module lists."""
 
 
 def _positive(distribution: Any) -> Any:
@@ -202,10 +200,10 @@ def _share(distribution: Any) -> Any:
 
 
 NotNegativeDistribution = Annotated[Distribution, AfterValidator(_not_negative)]
-"""A :data:`Distribution` without negative values, for example of the width of an opening."""
+"""A :data:`Distribution` without negative values."""
 
 ShareDistribution = Annotated[Distribution, AfterValidator(_share)]
-"""A :data:`Distribution` with values between 0 and 1."""
+"""A :data:`Distribution` of values between 0 and 1."""
 
 PositiveDistribution = Annotated[Distribution, AfterValidator(_positive)]
-"""A :data:`Distribution` with only positive values, for example of a size or a mass."""
+"""A :data:`Distribution` of positive values."""

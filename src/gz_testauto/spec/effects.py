@@ -1,8 +1,7 @@
 """Effects of a campaign on models, lights and gravity, and hooks of other packages.
 
 Defines the keys of ``effects:`` and ``hooks:`` in a campaign. Each entry of ``effects:`` changes a
-property while a condition holds, and restores it afterwards::
-
+property while a condition holds::
 
     effects:
       - {name: warning, effect: blink, target: door, when: {trigger_distance_m: 3.0}}
@@ -11,8 +10,8 @@ property while a condition holds, and restores it afterwards::
     hooks:
       - {name: siren, hook: siren_of_my_package, parameters: {distance_m: 2.0}}
 
-Effects have no random values, except ``flicker``. :mod:`gz_testauto.spec.randomize` defines random
-properties. :mod:`gz_testauto.actors.conditional_effects` implements the effects.
+:mod:`gz_testauto.actors.conditional_effects` implements the effects, and
+:mod:`gz_testauto.spec.randomize` defines random properties.
 """
 
 from typing import Any, Dict, Optional, Tuple, Union
@@ -33,8 +32,8 @@ from gz_testauto.spec.regions import Regions
 from gz_testauto.spec.stack import NAME
 
 HOOKS = Registry("hook", {})
-"""Registered hooks of other packages: subclasses of :class:`~gz_testauto.actors.hook.Hook`, whose
-first argument is the name of the hook."""
+"""Registered subclasses of :class:`~gz_testauto.actors.hook.Hook`. The first argument of their
+constructor is the name of the hook."""
 
 Share = Annotated[float, Field(ge=0, le=1)]
 RedGreenBlue = Annotated[Tuple[Share, Share, Share], BeforeValidator(as_tuple)]
@@ -43,21 +42,20 @@ Force = Annotated[Tuple[Bounded, Bounded, Bounded], BeforeValidator(as_tuple)]
 
 
 class WhenSpec(Spec):
-    """The condition of an effect. All of its parts must hold. Without parts, it always holds."""
+    """The condition of an effect. All of its parts must hold."""
 
     after_s: NotNegative = 0.0
     """Simulated time (s) from which the condition can hold."""
     until_s: Optional[Positive] = None
     """Simulated time (s) from which the condition does not hold; default: the end of the trial."""
     trigger: str = "robot"
-    """The model that ``trigger_distance_m`` and ``region`` refer to: ``robot``, a tag of actors, or
-    the name of a model. One model of a tag suffices."""
+    """The model of ``trigger_distance_m`` and ``region``: ``robot``, the name of a model, or a tag
+    of actors, of which one suffices."""
     trigger_distance_m: Optional[Positive] = None
     """Largest horizontal distance (m) between the origins of ``target`` and of a model of
-    ``trigger`` at which the condition holds; default: any."""
+    ``trigger``; default: any."""
     region: Optional[Regions] = None
-    """Area (m, world frame) that must contain the origin of a model of ``trigger``; default:
-    none."""
+    """Area (m, world frame) that must contain the origin of a model of ``trigger``."""
 
     @model_validator(mode="after")
     def _has_an_extent(self) -> "WhenSpec":
@@ -69,19 +67,17 @@ class WhenSpec(Spec):
 
 
 class EffectSpec(LocatedSpec):
-    """The keys that all effects have in common. An effect starts and stops with a control
-    period."""
+    """The keys of all effects. An effect starts and stops with a control period."""
 
     name: str = Field(pattern=NAME)
     """Name of the effect. Results contain its active time as ``effect_<name>_s``."""
     effect: str
     """The kind of the effect."""
     when: WhenSpec = WhenSpec()
-    """The condition under which the effect is active. It is evaluated for each model of
-    ``target``."""
+    """The condition of the effect, evaluated for each model of ``target``."""
     duration_s: Optional[Positive] = None
-    """Time (s) for which the effect is active after its condition starts to hold. The default is
-    the time while the condition holds."""
+    """Time (s) for which the effect is active after its condition starts to hold; default: while
+    the condition holds."""
 
     @property
     def has_models(self) -> bool:
@@ -144,8 +140,8 @@ class FadeEffect(ModelEffectSpec):
 
 
 class FlickerEffect(ModelEffectSpec):
-    """The visuals of the models have a random brightness in each interval, which depends on the
-    seed, the world and the repetition."""
+    """The visuals of the models have a random brightness in each interval, which depends on seed,
+    world and repetition."""
 
     effect: Literal["flicker"]
     least: Share = 0.2
@@ -155,8 +151,8 @@ class FlickerEffect(ModelEffectSpec):
 
 
 class PushEffect(ModelEffectSpec):
-    """A force acts on a link of each model. The target must not be an actor, whose velocity is set
-    by its behavior."""
+    """A force acts on a link of each model. The target must not be an actor, whose behavior sets
+    its velocity."""
 
     effect: Literal["push"]
     force_n: Force
@@ -174,7 +170,7 @@ class LightEffect(EffectSpec):
     factor: Share = 0.0
     """Factor of red, green and blue; 0 switches the light off."""
     interval_s: Optional[Positive] = None
-    """Length (s) of an interval. If it is set, the effect acts in every second interval."""
+    """Length (s) of an interval. If set, the effect acts in every second interval."""
 
     @property
     def has_models(self) -> bool:
@@ -219,4 +215,4 @@ class HookSpec(LocatedSpec):
     hook: str
     """The registered name of the hook."""
     parameters: Dict[str, Any] = Field(default_factory=dict)
-    """Parameters of the constructor of the hook."""
+    """Parameters of the hook's constructor."""

@@ -1,7 +1,6 @@
 """Read a specification from YAML, and report each error with its file and line.
 
-All errors are reported together, one per line, as ``file:line: field ...``. Duplicate keys and
-unknown keys are errors. The class of each specification documents its fields.
+All errors are reported together, one per line, as ``file:line: field ...``.
 """
 
 import contextlib
@@ -19,19 +18,16 @@ from gz_testauto.spec.yaml_source import YamlSource, read_yaml_text
 SpecType = TypeVar("SpecType", bound=Spec)
 
 SUBPATH = "subpath"
-"""Key in the context of a pydantic error. Its value is the path from the location that pydantic
-reports to the location of the error."""
+"""Key in the context of a pydantic error, for the path from the location that pydantic reports to
+the location of the error."""
 
-MOST_ERRORS = 100
-"""Largest number of errors in a message. A file with more errors is probably not a specification of
-the expected class."""
+MOST_ERRORS = 100  # more errors mean a file of another kind of specification
+"""Largest number of errors in a message."""
 
 
 def load(path: Path, spec_class: Type[SpecType]) -> SpecType:
     """Read the file ``path`` as a specification of ``spec_class``. Relative paths in the file are
-    relative to its directory.
-
-    Raises ``SpecError`` with one line per error.
+    relative to its directory. Raises ``SpecError`` with one line per error.
     """
     path = Path(path)
     return parse(read_yaml_text(path), spec_class, path)
@@ -40,9 +36,8 @@ def load(path: Path, spec_class: Type[SpecType]) -> SpecType:
 def parse(
     text: str, spec_class: Type[SpecType], source: Path, called: Optional[str] = None
 ) -> SpecType:
-    """Parse YAML text as :func:`load` does. Relative paths in the text are relative to the
-    directory of the file ``source``. ``called`` replaces the name of ``source`` in error messages,
-    for text that was not read from a file."""
+    """Parse YAML text as :func:`load` does. Relative paths are relative to the directory of the
+    file ``source``. ``called`` replaces its name in messages, for text from elsewhere."""
     name = str(source) if called is None else called
     document = YamlSource(text, name)
     if not isinstance(document.data, Mapping):
@@ -72,25 +67,23 @@ def _store_locations(value: Any, document: YamlSource, name: str, path: Tuple[An
     for field, content in fields.items():
         _store_locations(content, document, name, (*path, field))
     if isinstance(value, LocatedSpec):
-        below: List[Tuple[str, ...]] = [(field,) for field in fields]
-        below += [
+        subpaths: List[Tuple[str, ...]] = [(field,) for field in fields]
+        subpaths += [
             (field, str(key))
             for field, content in fields.items()
             if isinstance(content, dict)
             for key in content
         ]
-        line, found = document.locate(path)
-        lines = {".".join(one): document.locate((*path, *one))[0] for one in below}
-        value._location = YamlLocation(name, _dotted(found), line, lines)
+        line, existing_path = document.locate(path)
+        lines = {".".join(subpath): document.locate((*path, *subpath))[0] for subpath in subpaths}
+        value._location = YamlLocation(name, _dotted(existing_path), line, lines)
 
 
 def _describe(
     error: Mapping[str, Any], document: YamlSource, classes: Mapping[int, Type[Spec]]
 ) -> Tuple[int, str]:
-    """Return the line number and the message of a pydantic error.
-
-    ``classes`` maps the ``id`` of each mapping in the document to the class that validated it.
-    """
+    """Return the line number and the message of a pydantic error. ``classes`` maps the ``id`` of
+    each mapping in the document to the class that validated it."""
     missing = error["type"] in ("missing", "union_tag_not_found")
     location = (*error["loc"], *error.get("ctx", {}).get(SUBPATH, ()))
     line, path = document.locate(location, missing=error["type"] == "missing")
@@ -137,14 +130,14 @@ _COMPARISONS = {
 
 
 def fault_text(field: str, error: Mapping[str, Any]) -> str:
-    """Return the message for a pydantic error. The message starts with the name ``field``."""
+    """Return the message for a pydantic error. It starts with the name ``field``."""
     kind, context = error["type"], error.get("ctx", {})
-    found = f"{field} is {_shown(error['input'])}"
+    problem = f"{field} is {_shown(error['input'])}"
     if kind in _COMPARISONS:
         sign, limit = _COMPARISONS[kind]
-        return f"{found}; it must be {sign} {context[limit]:g}"
+        return f"{problem}; it must be {sign} {context[limit]:g}"
     if kind in _KINDS:
-        return f"{found}; it must be {_KINDS[kind]}"
+        return f"{problem}; it must be {_KINDS[kind]}"
     if kind in ("too_short", "too_long"):
         bound = context.get("min_length", context.get("max_length"))
         few = "few" if kind == "too_short" else "many"
@@ -155,14 +148,14 @@ def fault_text(field: str, error: Mapping[str, Any]) -> str:
         tag = context["discriminator"].strip("'")
         return f"{field}.{tag}: " + unknown_name(tag, str(context["tag"]), known)
     if kind == "literal_error":
-        return f"{found}; it must be {context['expected']}"
+        return f"{problem}; it must be {context['expected']}"
     if kind == "string_pattern_mismatch":
-        return f"{found}; it must match {context['pattern']}"
+        return f"{problem}; it must match {context['pattern']}"
     if kind == "predicate":
         text = str(error["msg"])
         return f"{field}{text}" if text.startswith(".") else f"{field} {text}"
     if kind in ("must", "distribution"):
-        return f"{found}; it {error['msg']}"
+        return f"{problem}; it {error['msg']}"
     if kind == "value_error":
         return f"{field}: {context['error']}" if field else str(context["error"])
     return f"{field}: {error['msg']}" if field else str(error["msg"])

@@ -1,12 +1,11 @@
 """The localization of a robot: the pose that its planner receives in place of the true pose.
 
-Defines the registry of estimates and the common keys of ``localization:`` in a campaign::
+Defines the common keys of ``localization:`` in a campaign, and the registry of estimates::
 
     localization: drift
     localization: {estimate: corrected, scale: 2.0, corrections: {rate_hz: 1, position_m: 0.05}}
 
-Errors are drawn for each world and repetition, identically for all planners. The specification of
-each estimate, with its own keys, belongs to an extra.
+Extras define the estimates with errors, each with its own keys.
 """
 
 from typing import Any, Mapping, Optional, Type, cast
@@ -32,9 +31,8 @@ class LocalizationSpec(Spec):
     scale: NotNegative = 1.0
     """Factor of all errors. With 0, the planner receives the true pose."""
     arrival_tolerance_m: Optional[float] = Field(None, gt=0)
-    """Distance (m) between the estimated position and the goal within which the robot's navigation
-    reports its arrival; default: ``goal.tolerance_m``. Planners receive it as the goal
-    tolerance."""
+    """Distance (m) between the estimated position and the goal at which the navigation reports its
+    arrival: the goal tolerance that planners receive; default: ``goal.tolerance_m``."""
 
     @property
     def is_true(self) -> bool:
@@ -44,15 +42,14 @@ class LocalizationSpec(Spec):
     def estimator(self, inputs: Any) -> Any:
         """Return a new estimator (:class:`~gz_testauto.actors.localization.PoseEstimator`) for one
         robot in one trial, from ``inputs``
-        (:class:`~gz_testauto.actors.localization.EstimatorInputs`). It is not called if
-        :attr:`is_true` is True. Raises ``SpecError`` if the robot does not have a part that the
-        estimator needs."""
+        (:class:`~gz_testauto.actors.localization.EstimatorInputs`). Called only if :attr:`is_true`
+        is False. Raises ``SpecError`` if the robot lacks a part that the estimator needs."""
         raise NotImplementedError
 
     @classmethod
     def kind_of(cls, data: Mapping[str, Any]) -> Type[Self]:
-        """Return the class of specifications that is registered for ``estimate``. Raises an error
-        of pydantic for an unknown name."""
+        """Return the registered class for ``estimate``. Raises an error of pydantic for an unknown
+        name."""
         if cls is not LocalizationSpec:
             return cls
         try:
@@ -74,5 +71,4 @@ def _expand(value: Any) -> Any:
 
 
 Localization = Annotated[Optional[SerializeAsAny[LocalizationSpec]], BeforeValidator(_expand)]
-"""The localization of a robot. The name of an estimate is sufficient if all keys have their
-default."""
+"""The localization of a robot, or only the name of an estimate."""

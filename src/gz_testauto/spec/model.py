@@ -1,8 +1,4 @@
-"""The base class of specifications, and common types of fields.
-
-Defines the rules for all specifications: unknown keys are errors, quoted numbers are not accepted
-as numbers, and paths are absolute after loading. The module does not depend on any specification.
-"""
+"""The base class of specifications, and common types of fields."""
 
 import contextlib
 import os
@@ -36,8 +32,8 @@ from gz_testauto.base.errors import (
 from gz_testauto.base.pose import Pose2D
 
 CLASSES = "classes"
-"""Key in the context of a validation. Its value is a dict that maps the ``id`` of each mapping to
-the class that validates it."""
+"""Key in the context of a validation, for a dict that maps the ``id`` of each mapping to the class
+that validates it."""
 
 _ENVIRONMENT = re.compile(r"\$\(env\s+([A-Za-z_]\w*)\s*\)")
 
@@ -53,8 +49,7 @@ class Spec(BaseModel):
     @classmethod
     def kind_of(cls, data: Mapping[str, Any]) -> Type[Self]:
         """Return the class that validates ``data``: this class, or a subclass that ``data``
-        selects. The selection precedes the validation, so that only errors of the selected class
-        are reported."""
+        selects. Only errors of this class are reported."""
         return cls
 
     @model_validator(mode="wrap")
@@ -67,9 +62,8 @@ class Spec(BaseModel):
 
 @dataclass(frozen=True, eq=False)
 class YamlLocation:
-    """The location of a specification in a YAML file: the file, the path of keys, the line, and the
-    lines of the fields. All instances compare equal, so that specifications from different
-    locations can be equal."""
+    """The location of a specification in a YAML file, with the lines of its fields. All instances
+    compare equal, so that equal specifications can have different locations."""
 
     file: str = ""
     path: str = ""
@@ -83,9 +77,8 @@ class YamlLocation:
         return 0
 
     def of(self, field: str) -> str:
-        """Return ``file:line: path.of.field`` for a field of a specification. A key of a mapping in
-        a field is accepted as ``field.key``, such as ``parameters.rays``. Returns an empty string
-        if the specification was not read from a file."""
+        """Return ``file:line: path.of.field`` for a field, or for the key of a mapping in a field,
+        such as ``parameters.rays``. Returns "" for a specification that is not from a file."""
         if not self.file:
             return ""
         line = self.lines.get(field, self.lines.get(field.partition(".")[0], self.line))
@@ -93,16 +86,15 @@ class YamlLocation:
 
 
 class LocatedSpec(Spec):
-    """A specification that names a plug-in and stores its location in the YAML file, so that errors
-    of the plug-in's constructor can report this location."""
+    """A specification of a plug-in, with its location in the YAML file for errors of the plug-in's
+    constructor."""
 
     _location: YamlLocation = PrivateAttr(default_factory=YamlLocation)
 
     @contextlib.contextmanager
     def locating(self, name: str, parameters: str) -> Iterator[None]:
-        """Return a context that adds the file, line and field to errors of a plug-in's constructor.
-        ``name`` is the field with the name of the plug-in, and ``parameters`` is the field with its
-        parameters."""
+        """Return a context that adds file, line and field to errors of a plug-in's constructor.
+        The field ``name`` has the plug-in's name, and the field ``parameters`` its parameters."""
         try:
             yield
         except (SpecError, PluginError, MissingDependencyError) as error:
@@ -113,7 +105,7 @@ class LocatedSpec(Spec):
 
 
 STORED = {"is_stored": True}
-"""The validation context of a stored campaign, whose paths are absolute and are not opened."""
+"""The validation context of a stored campaign. Its paths are absolute and are not opened."""
 
 
 def is_stored(info: ValidationInfo) -> bool:
@@ -152,20 +144,20 @@ def _variable(match: "re.Match[str]") -> str:
 
 
 def repeated(names: Sequence[str]) -> List[str]:
-    """Return the names that occur more than once, in alphabetical order."""
+    """Return the names that occur more than once, sorted."""
     return sorted({name for name in names if names.count(name) > 1})
 
 
 def require_different(names: Sequence[str], what: str = "names", remedy: str = "") -> None:
-    """Raise ``ValueError`` if any name occurs more than once. ``what`` describes the names in the
-    message, and ``remedy`` is appended to it."""
+    """Raise ``ValueError`` if a name occurs more than once. ``what`` describes the names in the
+    message, which ends with ``remedy``."""
     twice = repeated(names)
     if twice:
         raise ValueError(f"{what} must differ; these appear twice: {', '.join(twice)}{remedy}")
 
 
 def fault(reason: str) -> PydanticCustomError:
-    """Return a pydantic error. Its message is ``reason``, preceded by the path of the field."""
+    """Return a pydantic error with the path of the field and ``reason`` as its message."""
     return PydanticCustomError("predicate", "{reason}", {"reason": reason})
 
 
@@ -178,8 +170,8 @@ def _expression(text: str) -> str:
 
 
 def as_tuple(value: Any) -> Any:
-    """Return a list as a tuple, and any other value unchanged. Pydantic does not accept a list for
-    a tuple in strict mode."""
+    """Return a list as a tuple, and any other value unchanged."""
+    # In strict mode, pydantic does not accept a list for a tuple.
     return tuple(value) if isinstance(value, list) else value
 
 
@@ -188,15 +180,15 @@ Expression = Annotated[str, AfterValidator(_expression)]
 
 SpecPath = Annotated[Path, BeforeValidator(resolve_path)]
 """The path of a file or directory: absolute, relative to the file that names it, ``package://`` or
-``file://``. ``$(env NAME)`` is replaced by the environment variable. The path is absolute after
-loading."""
+``file://``, also with ``$(env NAME)``. It is absolute after loading."""
 
+# The 32-bit numbers of simulators cannot resolve centimeters of larger coordinates, and areas and
+# volumes can overflow.
 LARGEST = 1e6
-"""Largest coordinate or size (m). Larger values are rejected because the 32-bit numbers of
-simulators cannot resolve centimeters, and areas and volumes can overflow."""
+"""Largest coordinate or size (m)."""
 
 Bounded = Annotated[float, Field(ge=-LARGEST, le=LARGEST)]
-"""A bounded number, such as a coordinate, a size or a random value in a world."""
+"""A bounded number, such as a coordinate or a size."""
 
 Positive = Annotated[float, Field(gt=0, le=LARGEST)]
 NotNegative = Annotated[float, Field(ge=0, le=LARGEST)]
@@ -209,7 +201,7 @@ Interval = Annotated[Tuple[Bounded, Bounded], BeforeValidator(as_tuple)]
 
 
 class PoseSpec(Spec):
-    """A planar pose in the world (map) frame, in meters and radians."""
+    """A planar pose in the world (map) frame."""
 
     x_m: Bounded
     """x coordinate (m) in the world frame."""
@@ -225,8 +217,7 @@ class PoseSpec(Spec):
 
 
 class ViaSpec(Spec):
-    """A specification of a goal and optional intermediate goals."""
+    """A goal with optional intermediate goals."""
 
     via: List[PoseSpec] = Field(default_factory=list)
-    """Intermediate goals that the robot must reach before the goal, in this order; default:
-    none."""
+    """Intermediate goals that the robot must reach before the goal, in this order."""

@@ -1,13 +1,8 @@
 """The random obstacles of a world: counts, kinds, regions and sizes.
 
-Defines the keys of ``obstacles.yaml``; ``config/obstacles.yaml`` is an example. Obstacle kinds are
-classes that are registered in :data:`OBSTACLE_KINDS`: those with one shape in
-:mod:`gz_testauto.sampling.kinds`, others in the extra ``obstacle_kinds``.
-:mod:`gz_testauto.sampling` draws obstacles, and :mod:`gz_testauto.worlds` writes worlds.
-
-If a size has no distribution, the obstacle keeps its size in the saved world or in ``model``.
-Without either, the size is the default of its key: 1 m for one shape, as in the unit shapes of
-Gazebo.
+Defines the keys of ``obstacles.yaml``; ``config/obstacles.yaml`` is an example. If a size has no
+distribution, an obstacle keeps its size in the saved world or in ``model``. Without either, the
+size is the default of its key: 1 m for one shape, as in the unit shapes of Gazebo.
 """
 
 from pathlib import Path
@@ -39,9 +34,8 @@ from gz_testauto.spec.model import (
 )
 from gz_testauto.spec.regions import KeepOut, Regions
 
-MOST_OBSTACLES = 10_000
-"""Largest number of obstacles in one world. Placing this number takes seconds, and simulators
-cannot simulate more."""
+MOST_OBSTACLES = 10_000  # placing them takes seconds, and simulators cannot simulate more
+"""Largest number of obstacles in one world."""
 
 OBSTACLE_KINDS = Registry(
     "obstacle_kind",
@@ -53,15 +47,14 @@ OBSTACLE_KINDS = Registry(
         "group": "gz_testauto.sampling.groups:GroupObstacles",
     },
 )
-"""Registered obstacle kinds by their ``type``: subclasses of ``ObstacleKind`` in
-:mod:`gz_testauto.sampling.models`."""
+"""Registered obstacle kinds by their ``type``: subclasses of
+:class:`gz_testauto.sampling.models.ObstacleKind`."""
 
 FULL_TURN = Uniform(min=-3.141592653589793, max=3.141592653589793)
 
 
 class CountRange(Spec):
-    """A random number of obstacles. Each integer from ``min`` to ``max`` has the same
-    probability."""
+    """A random number of obstacles. All integers from ``min`` to ``max`` have equal probability."""
 
     min: int = Field(ge=0)
     """Smallest number of obstacles."""
@@ -97,7 +90,7 @@ class DistanceRange(Spec):
     min: float = Field(0.0, ge=0, le=LARGEST)
     """Smallest distance (m)."""
     max: Optional[float] = Field(None, ge=0, le=LARGEST)
-    """Largest distance (m). By default, the distance has no upper limit."""
+    """Largest distance (m); default: no limit."""
 
     @model_validator(mode="after")
     def _ordered(self) -> "DistanceRange":
@@ -134,8 +127,7 @@ def _model_file(path: Optional[Path]) -> Optional[Path]:
 
 
 def size_key(default: Optional[float] = None, distribution: Any = None) -> Any:
-    """Return a field of an obstacle kind that is a size. Sizes are drawn in the order of their
-    fields.
+    """Return a field that is a size of an obstacle kind. Sizes are drawn in the order of fields.
 
     ``default`` is the value in an entry without a distribution, or None if the model determines it.
     ``distribution`` is the default of the field.
@@ -148,7 +140,7 @@ WALLS = "walls"
 
 
 class ObstacleGroup(Spec):
-    """The keys that the entries of ``obstacles`` have in common for all obstacle kinds."""
+    """The keys of all obstacle kinds."""
 
     size_names: ClassVar[Tuple[str, ...]] = ()
     """Names of the fields that :func:`size_key` declares, in the order of the values in the
@@ -161,34 +153,32 @@ class ObstacleGroup(Spec):
     count: Annotated[CountRange, BeforeValidator(_count)]
     """Number of obstacles in each world: an integer, or ``[min, max]``."""
     region: Optional[Regions] = None
-    """The area of the obstacles' centers. The default is the ``region`` of the whole specification.
-    Without ``x_m`` and ``y_m``, the centers are uniformly distributed in the area."""
+    """The area of the obstacles' centers, uniformly distributed without ``x_m`` and ``y_m``. The
+    default is the ``region`` of the whole specification."""
     x_m: Optional[Distribution] = None
-    """x coordinate (m, world frame) of the obstacle's center. A center outside the region is drawn
-    again."""
+    """x coordinate (m, world frame) of the center. A center outside the region is drawn again."""
     y_m: Optional[Distribution] = None
-    """y coordinate (m, world frame) of the obstacle's center."""
+    """y coordinate (m, world frame) of the center."""
     yaw_rad: Distribution = FULL_TURN
     """Heading (rad). By default, all headings have the same probability."""
     static: Optional[bool] = None
-    """True if a robot cannot push the obstacle. The default is the value in the obstacle's
-    model."""
+    """True if a robot cannot push the obstacle. The default is the value in its model."""
     type: str
     """Name of the obstacle kind, such as ``box``."""
     model: Annotated[Optional[SpecPath], AfterValidator(_model_file)] = None
-    """An SDF file whose model replaces the unit shape of the obstacle kind, or the directory of
-    such a model with its ``model.config``."""
+    """An SDF file, or the directory of a model, that replaces the unit shape of the obstacle
+    kind."""
     distance_m: Dict[str, Annotated[DistanceRange, BeforeValidator(_distance)]] = Field(
         default_factory=dict
     )
-    """Accepted distances (m) from the outline of the obstacle to the nearest obstacle of another
+    """Accepted distances (m) from the outline of the obstacle to the nearest obstacle of a previous
     entry, by the name of this entry: ``{table: [0.2, 0.6]}`` is next to a table, and ``{table:
-    {min: 1.0}}`` at least 1 m away from all tables. The other entry must precede this one.
-    ``walls`` is the base world, and the own name requires only a smallest distance."""
+    {min: 1.0}}`` at least 1 m away from all tables. ``walls`` is the base world. For its own name,
+    an entry can only set a smallest distance."""
     step: Optional[StepSpec] = None
-    """Only in the ``parts`` of a group: the pose by which each repetition of the part is moved
-    relative to the previous one, in the frame of the group. A distance gives a row, and a
-    ``yaw_rad`` gives a ring around the origin of the group."""
+    """Only in the ``parts`` of a group: the pose of each repetition relative to the previous one,
+    in the frame of the group. A distance gives a row, and ``yaw_rad`` a ring around the origin of
+    the group."""
 
     @classmethod
     def __pydantic_init_subclass__(cls, **options: Any) -> None:
@@ -213,19 +203,18 @@ class ObstacleGroup(Spec):
 
     @property
     def label(self) -> str:
-        """Return the label in the names of the obstacles: ``name``, or the type if ``name`` is not
-        set."""
+        """Return the label in the names of the obstacles: ``name`` or the type."""
         return self.name or self.type
 
     @property
     def sizes(self) -> Tuple[Tuple[str, Optional[Distribution]], ...]:  # type: ignore[valid-type]
-        """Return the distributions of the sizes by name, in the order in which they are drawn."""
+        """Return the sizes' distributions by name, in the order in which they are drawn."""
         return tuple((name, getattr(self, name)) for name in self.size_names)
 
     @classmethod
     def kind_of(cls, data: Mapping[str, Any]) -> Type[Self]:
-        """Return the class that is registered for the ``type`` in ``data``. For an unknown type,
-        return this class."""
+        """Return the registered class for the ``type`` in ``data``, or this class for an unknown
+        type."""
         try:
             return cast(Type[Self], OBSTACLE_KINDS.get(str(data.get("type"))))
         except UnknownNameError:
@@ -251,16 +240,15 @@ AnyObstacles = SerializeAsAny[Annotated[ObstacleGroup, BeforeValidator(as_kind)]
 
 
 class SolvableMissionSpec(Spec):
-    """The mission that must be possible in each world. A campaign uses its own mission instead. The
-    robot is represented by the circle around the origin of its base frame that contains its
-    outline, since such a robot can turn anywhere."""
+    """The mission that must be possible in each world, in place of that of a campaign. The robot is
+    represented by the circle around the origin of its base frame that contains its outline."""
 
     start: Optional[Point] = None
     """Start position ``[x, y]`` (m, world frame) of the robot."""
     goal: Optional[Point] = None
     """Goal position ``[x, y]`` (m, world frame) of the robot."""
     robot: Optional[SpecPath] = None
-    """The SDF file of the robot's model, from which its outline and height are read."""
+    """The SDF file of the robot's model, from which outline and height are read."""
     footprint_m: Optional[List[Point]] = Field(None, min_length=3)
     """Corners ``[x, y]`` (m) of the robot's outline in its base frame, in place of ``robot``."""
     height_m: Optional[Interval] = None
@@ -269,11 +257,9 @@ class SolvableMissionSpec(Spec):
 
 
 class SolvableSpec(Spec):
-    """The requirement that each world has a path from the start to the goal. Worlds without a path
-    are drawn again.
-
-    A path exists if the circle around the robot's outline, enlarged by ``margin_m``, can move from
-    the start to the goal without touching an obstacle.
+    """The requirement that each world has a path from the start to the goal: the circle around the
+    robot's outline, enlarged by ``margin_m``, reaches the goal without touching an obstacle. Worlds
+    without a path are drawn again.
     """
 
     margin_m: float = Field(0.1, ge=0, le=LARGEST)
@@ -283,22 +269,20 @@ class SolvableSpec(Spec):
 class SamplingSpec(Spec):
     """The dependence between the random numbers of the worlds.
 
-
     - ``uniform``: worlds are drawn independently.
     - ``lhs``: worlds are drawn from a Latin hypercube, in independent blocks of ``block`` worlds.
       The range of each parameter of each obstacle is divided into ``block`` equal parts, and each
       world of a block has a value from another part. A number of worlds that is a multiple of
       ``block`` is fully stratified.
-    - ``sobol``: world *i* is point *i* of a scrambled Sobol sequence. Numbers of worlds that are
-      powers of two give the best coverage.
+    - ``sobol``: worlds are points of a scrambled Sobol sequence. Numbers of worlds that are powers
+      of two give the best coverage.
 
-    World *i* depends only on the seed and *i*. The first proposal for each obstacle is stratified.
-    If it overlaps or its gap is too small, another position is drawn independently; its size and
-    heading do not change.
+    World *i* depends only on the seed and *i*. If the first proposal for an obstacle does not fit,
+    another position is drawn independently; its size and heading do not change.
     """
 
     method: Literal["uniform", "lhs", "sobol"] = "uniform"
-    """The sampling method: ``uniform``, ``lhs`` or ``sobol``."""
+    """The sampling method."""
     block: int = Field(100, ge=2, le=10_000)
     """Number of worlds in a block of the method ``lhs``."""
 
@@ -317,32 +301,31 @@ class ObstacleSpec(Spec):
     """The random obstacles of a world, and the conditions for a valid world."""
 
     obstacles: List[AnyObstacles] = Field(min_length=1)
-    """Groups of obstacles. All obstacles of a group have the same obstacle kind."""
+    """Groups of obstacles of one obstacle kind each."""
     region: Optional[Regions] = None
     """The area of the obstacles' centers in groups without a separate ``region``."""
     keep_out: List[KeepOut] = Field(default_factory=list)
-    """Areas in which no part of an obstacle is allowed; default: none."""
+    """Areas in which no part of an obstacle is allowed."""
     min_gap_m: float = Field(0.0, ge=0, le=LARGEST)
     """Smallest distance (m) between the outlines of two obstacles."""
     wall_gap_m: Optional[float] = Field(None, ge=0, le=LARGEST)
-    """Smallest distance (m) between an obstacle and a shape of the base world. The default is
+    """Smallest distance (m) between an obstacle and a shape of the base world; default:
     ``min_gap_m``."""
     ground_z_m: Bounded = 0.0
     """Height (m) of the ground on which obstacles are placed."""
     mission: Optional[SolvableMissionSpec] = None
     """Start, goal and robot for ``gz_testauto multiply``. Campaigns ignore this key."""
     solvable: Annotated[Optional[SolvableSpec], BeforeValidator(_solvable)] = None
-    """True, or parameters, if worlds without a path for the robot are drawn again. The default is
+    """True, or parameters, if worlds without a path for the robot are drawn again; default:
     false."""
     sampling: Annotated[SamplingSpec, BeforeValidator(_method)] = SamplingSpec()
-    """The sampling method, either as a name or as a mapping with its parameters."""
+    """The sampling method: its name, or a mapping with its parameters."""
     coverage: Optional[ShareDistribution] = None
-    """Share of the ground, between 0 and 1, that the obstacles of a world cover, as the value
-    ``density`` in ``worlds.json``. The numbers of obstacles then result from this share: each entry
-    has at least the smallest and at most the largest number of its ``count``."""
+    """Share of the ground, between 0 and 1, that the obstacles of a world cover (``density`` in
+    ``worlds.json``). It determines the numbers of obstacles, within the ``count`` of each
+    entry."""
     max_tries: int = Field(5000, ge=1, le=100_000)
-    """Number of positions that are tried for the obstacles of one world before placement fails with
-    an error."""
+    """Number of positions that are tried for the obstacles of one world before placement fails."""
 
     @model_validator(mode="after")
     def _complete(self) -> "ObstacleSpec":
@@ -374,8 +357,7 @@ class ObstacleSpec(Spec):
 
     @property
     def files(self) -> List[Path]:
-        """Return the paths of all files that the specification names, sorted and without
-        duplicates."""
+        """Return the paths of all files that the specification names, sorted."""
         named = {path for group in self.obstacles for path in group.files}
         if self.mission is not None and self.mission.robot is not None:
             named.add(self.mission.robot)
@@ -384,7 +366,7 @@ class ObstacleSpec(Spec):
 
 def _require_known_names(spec: ObstacleSpec) -> None:
     """Raise ``ValueError`` for a name in ``distance_m`` to which no distance can be kept."""
-    before: Dict[str, ObstacleGroup] = {}
+    previous_groups: Dict[str, ObstacleGroup] = {}
     for index, group in enumerate(spec.obstacles):
         for name, distance in group.distance_m.items():
             where = f"obstacles[{index}].distance_m.{name}"
@@ -394,15 +376,15 @@ def _require_known_names(spec: ObstacleSpec) -> None:
                         f"{where} has a max, but the first obstacle has no other one near it; set "
                         "only min, or use another entry"
                     )
-            elif name in before:
-                if distance.max is not None and before[name].count.min == 0:
+            elif name in previous_groups:
+                if distance.max is not None and previous_groups[name].count.min == 0:
                     raise ValueError(
                         f"{where} has a max, but a world can have no {name!r}; set its count to at "
                         "least 1"
                     )
             elif name != WALLS:
-                names = ", ".join(map(repr, [*before, WALLS]))
+                names = ", ".join(map(repr, [*previous_groups, WALLS]))
                 raise ValueError(
                     f"{where}: no previous entry has the name {name!r}; names: {names}"
                 )
-        before[group.label] = group
+        previous_groups[group.label] = group

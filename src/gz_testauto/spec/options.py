@@ -1,8 +1,7 @@
 """Options that are declared once, for the command line and for ROS nodes.
 
-A class of options has a field for each option. :mod:`gz_testauto.cli.options` declares the
-arguments of a command from it, and the parameters of a node are a subclass
-(:mod:`gz_testauto.ros.interface`).
+:mod:`gz_testauto.cli.options` declares the arguments of a command from the fields, and
+:mod:`gz_testauto.ros.interface` the parameters of a node.
 """
 
 from typing import Any, Tuple
@@ -20,16 +19,14 @@ class Options(Spec):
 
     @classmethod
     def name_of(cls, field: str) -> str:
-        """Return the name of an option as the user writes it: on the command line
-        ``--max-invalid``, in a node ``~max_invalid``. A repeatable option is singular on the
-        command line."""
+        """Return the name of an option as the user writes it, such as ``--max-invalid``, or in a
+        node ``~max_invalid``. On the command line, a repeatable option is singular."""
         is_plural = cls.model_fields[field].default == () and field.endswith("s")
         return "--" + (field[:-1] if is_plural else field).rstrip("_").replace("_", "-")
 
     @classmethod
     def of(cls, **values: Any) -> Self:
-        """Return the options with these values. Raises ``SpecError``, which lists all invalid
-        options."""
+        """Return the options with these values. Raises ``SpecError`` with all invalid options."""
         try:
             return cls.model_validate(values)
         except ValidationError as invalid:
@@ -38,8 +35,8 @@ class Options(Spec):
 
 
 def option(default: Any, metavar: str, description: str, **limits: Any) -> Any:
-    """Return a field of :class:`Options`. ``metavar`` represents its value in the help of a
-    command, and ``limits`` are arguments of pydantic's ``Field``."""
+    """Return a field of :class:`Options`. ``metavar`` represents its value in ``--help``, and
+    ``limits`` are arguments of pydantic's ``Field``."""
     return Field(default, description=description, json_schema_extra={"metavar": metavar}, **limits)
 
 
@@ -48,4 +45,4 @@ def _names_in(value: Any) -> Any:
 
 
 Names = Annotated[Tuple[str, ...], BeforeValidator(_names_in)]
-"""Names as a list, or as text in which commas or blanks separate them."""
+"""Names as a list, or as text that commas or blanks separate."""

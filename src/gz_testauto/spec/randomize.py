@@ -2,16 +2,14 @@
 
 Defines the keys of ``randomize:`` in a campaign. Each entry is one term::
 
-
     randomize:
       - {name: floor, term: friction, select: {names: "floor::.*"}, set: [0.3, 1.0]}
       - {name: load, term: mass, select: {names: "robot::base"}, scale: [0.8, 1.3]}
       - {name: noise, term: scan_noise, set: [0.0, 0.05]}
       - {name: gust, term: push, select: {names: "robot::base"}, set: 40, when: {every_s: [4, 8]}}
 
-Each term has a separate generator, so a further term changes none of the others. It draws once per
-world, once per trial (a world and a repetition; all planners get the same values), or at intervals.
-:mod:`gz_testauto.randomization` implements the terms.
+Each term has a separate generator, so a further term changes none of the others. Draws per world or
+trial are the same for all planners. :mod:`gz_testauto.randomization` implements the terms.
 """
 
 from typing import Any, Dict, Optional, Tuple, Union
@@ -32,25 +30,24 @@ class EverySpec(Spec):
 
 
 class SelectSpec(Spec):
-    """A selection of elements of the world, such as links or collisions, that a term changes."""
+    """The elements of the world, such as links or collisions, that a term changes."""
 
     names: Expression
-    """A regular expression that matches the full scoped names of the elements
+    """A regular expression that matches the elements' full scoped names
     (``model::link::collision``)."""
     number: Optional[int] = Field(None, ge=1)
-    """Number of matching elements that are selected at random. By default, all are selected."""
+    """Number of matching elements that are selected at random; default: all."""
 
 
 class RandomizationTermSpec(Spec):
-    """The keys that all terms have in common. A term must set exactly one of ``set``, ``add`` and
-    ``scale`` to a distribution."""
+    """The keys of all terms. A term must set exactly one of ``set``, ``add`` and ``scale``."""
 
     name: str = Field(pattern=NAME)
     """Name of the term. Results contain the drawn value as ``drawn_<name>``."""
     term: str
     """The property or fault that the term changes, or the registered name of a plug-in."""
     when: Union[Literal["world", "trial"], EverySpec] = "trial"
-    """The times at which a value is drawn: once per world, once per trial, or at intervals."""
+    """The times of the draws: once per world, once per trial, or at intervals."""
     set: Optional[Distribution] = None
     """Distribution of a new value, in the unit of the term."""
     add: Optional[Distribution] = None
@@ -58,13 +55,12 @@ class RandomizationTermSpec(Spec):
     scale: Optional[Distribution] = None
     """Distribution of a factor that multiplies the value in the world."""
     shared: bool = False
-    """True if all selected elements get the same value. False if a separate value is drawn for each
-    element."""
+    """True if all selected elements get the same value, False for a separate value for each."""
 
     @model_validator(mode="after")
     def _has_one_operation(self) -> "RandomizationTermSpec":
-        given = [kind for kind in (self.set, self.add, self.scale) if kind is not None]
-        if len(given) != 1:
+        operations = [kind for kind in (self.set, self.add, self.scale) if kind is not None]
+        if len(operations) != 1:
             raise ValueError(f"{self.name} needs exactly one of the keys 'set', 'add' and 'scale'")
         return self
 
@@ -75,7 +71,7 @@ class _Selecting(RandomizationTermSpec):
 
 
 class FrictionTerm(_Selecting):
-    """The Coulomb friction coefficient of collisions, which is equal in both directions."""
+    """The Coulomb friction coefficient of collisions, equal in both directions."""
 
     term: Literal["friction"]
 
@@ -113,8 +109,7 @@ class PushTerm(_Selecting):
 
 
 class PoseTerm(_Selecting):
-    """A displacement (m) of models in the plane. The displacements along x and y are drawn
-    independently."""
+    """A displacement (m) of models in the plane, drawn independently for x and y."""
 
     term: Literal["pose"]
     yaw_rad: Distribution = Fixed(value=0.0)
@@ -172,11 +167,10 @@ class FaultTerm(RandomizationTermSpec):
 
 
 class PluginTerm(RandomizationTermSpec, LocatedSpec):
-    """A term that a plug-in of another package implements, selected by its registered name."""
+    """A term that a plug-in of another package implements."""
 
     select: Optional[SelectSpec] = None
-    """The elements that the term changes. Required only by terms that change elements of the
-    world."""
+    """The elements that the term changes, required by terms that change elements of the world."""
     parameters: Dict[str, Any] = Field(default_factory=dict)
     """Parameters of the plug-in's constructor."""
 

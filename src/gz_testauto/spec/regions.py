@@ -1,7 +1,4 @@
-"""Areas of the ground in an obstacle specification: regions for centers, and keep-outs.
-
-Defines the shapes and their conversion to shapely::
-
+"""Areas of the ground in an obstacle specification: regions for centers, and keep-outs::
 
     region: {rectangle: {x_m: [-9, 9], y_m: [-9, 9]}}
     region: {polygon: [[0, 0], [4, 0], [0, 4]]}
@@ -20,8 +17,8 @@ from typing_extensions import Annotated, Literal
 from gz_testauto.spec.model import LARGEST, Bounded, Interval, Point, Spec
 
 CIRCLE_SEGMENTS = 32
-"""Number of segments per quarter circle in the polygon of a circular region. The area has an error
-of at most 0.03 % with this number."""
+"""Number of segments per quarter circle in the polygon of a circular region. The error of the area
+is at most 0.03 %."""
 
 
 class Rectangle(Spec):
@@ -52,19 +49,19 @@ class Circle(Spec):
 
 
 class Region(Spec):
-    """One shape: a rectangle, a polygon or a circle."""
+    """A rectangle, a polygon or a circle."""
 
     rectangle: Optional[Rectangle] = None
     """A rectangular area with sides along the axes."""
     polygon: Optional[List[Point]] = Field(None, min_length=3)
-    """A polygonal area as a list of its corners ``[x, y]`` (m, world frame), in order."""
+    """Corners ``[x, y]`` (m, world frame) of a polygonal area, in order."""
     circle: Optional[Circle] = None
     """A circular area."""
 
     @model_validator(mode="after")
     def _one_shape(self) -> "Region":
-        given = [shape for shape in (self.rectangle, self.polygon, self.circle) if shape]
-        if len(given) != 1:
+        shapes = [shape for shape in (self.rectangle, self.polygon, self.circle) if shape]
+        if len(shapes) != 1:
             raise ValueError("exactly one of 'rectangle', 'polygon' and 'circle' must be set")
         if self.polygon and not shapely.Polygon(self.polygon).is_valid:
             raise ValueError("the polygon's outline crosses itself or has no area")
@@ -83,24 +80,24 @@ class Region(Spec):
 
 
 class KeepOut(Spec):
-    """An area in which no part of an obstacle is allowed. It is a fixed shape, or a disc around the
-    start or the goals."""
+    """An area in which no part of an obstacle is allowed: a fixed shape, or a disc around the start
+    or the goals."""
 
     center: Optional[Literal["start", "goal"]] = None
     """The center of a disc: the robot's start, or each of its goals."""
     radius_m: Optional[float] = Field(None, gt=0, le=LARGEST)
     """Radius (m) of the disc."""
     shape: Optional[Region] = None
-    """A fixed area. The keys ``rectangle``, ``polygon`` and ``circle`` can also be written directly
-    in the entry of ``keep_out``, without this key."""
+    """A fixed area. Its keys ``rectangle``, ``polygon`` and ``circle`` can also be written directly
+    in the entry of ``keep_out``."""
 
     @model_validator(mode="before")
     @classmethod
     def _wrap_bare_shape(cls, data: Any) -> Any:
         shapes = ("rectangle", "polygon", "circle")
         if isinstance(data, dict) and "shape" not in data and any(key in data for key in shapes):
-            rest = {key: value for key, value in data.items() if key not in shapes}
-            return {**rest, "shape": {key: data[key] for key in shapes if key in data}}
+            other_keys = {key: value for key, value in data.items() if key not in shapes}
+            return {**other_keys, "shape": {key: data[key] for key in shapes if key in data}}
         return data
 
     @model_validator(mode="after")
@@ -117,8 +114,7 @@ def _several(value: Any) -> Any:
 
 
 Regions = Annotated[List[Region], BeforeValidator(_several), Field(min_length=1)]
-"""A list of regions, which stands for the union of the regions. In YAML, a single region can be
-written without a list."""
+"""Regions, which together represent their union. In YAML, a single region needs no list."""
 
 
 def union_of(regions: List[Region]) -> shapely.Geometry:

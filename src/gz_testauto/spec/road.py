@@ -1,7 +1,6 @@
 """Lanes, and the route of the robot along these lanes.
 
-Defines the keys of ``road:`` in a campaign, of one world in ``worlds.files``, or of a separate
-file::
+Defines the keys of ``road:`` in a campaign, in one world of ``worlds.files``, or in a file::
 
     road:
       lanes:
@@ -34,8 +33,8 @@ from gz_testauto.spec.model import (
 )
 
 ROAD_READERS = Registry("road reader", {})
-"""Registered functions that read lanes from a file. The arguments of each function are the path of
-the file and the types of lanes to read. It returns the fields of a ``LaneSpec`` for each lane."""
+"""Registered functions that read lanes from a file. The arguments are the path of the file and the
+types of lanes to read. The result is the fields of a ``LaneSpec`` for each lane."""
 
 JOIN_M = 0.5
 """Largest distance (m) between the end of a lane and the start of its successor."""
@@ -47,17 +46,15 @@ class LaneSpec(Spec):
     """A lane with a driving direction."""
 
     name: str = Field(min_length=1)
-    """The name of the lane, by which routes and other lanes refer to it."""
+    """The name by which routes and other lanes refer to the lane."""
     center_m: Annotated[Tuple[Point, ...], BeforeValidator(as_tuple)] = Field(min_length=2)
-    """Points ``[x, y]`` (m, world frame) of the lane's center line, in the driving direction."""
+    """Points ``[x, y]`` (m, world frame) of the center line, in the driving direction."""
     width_m: Union[Width, List[Width]] = 3.5
     """Width (m) of the lane, or a list with the width at each point of the center line."""
     left: Optional[str] = None
-    """Name of the adjacent lane on the left that the robot can also use, in either direction;
-    default: none."""
+    """Name of the adjacent lane on the left that the robot can also use, in either direction."""
     right: Optional[str] = None
-    """Name of the adjacent lane on the right that the robot can also use, in either direction;
-    default: none."""
+    """Name of the adjacent lane on the right that the robot can also use, in either direction."""
     successors: Annotated[Tuple[str, ...], BeforeValidator(as_tuple)] = ()
     """Names of the lanes that start where this lane ends."""
 
@@ -81,7 +78,7 @@ class LaneSpec(Spec):
 
 def check_route(route: Sequence[str], lanes: Mapping[str, LaneSpec]) -> None:
     """Raise ``ValueError`` if a lane of a route is unknown, or is not a successor of the previous
-    lane. ``lanes`` are the lanes of the road by name."""
+    one. ``lanes`` are the lanes of the road by name."""
     for name in route:
         if name not in lanes:
             raise ValueError(unknown_name("lane", name, lanes))
@@ -99,15 +96,14 @@ def check_route(route: Sequence[str], lanes: Mapping[str, LaneSpec]) -> None:
 
 
 class RoadSpec(Spec):
-    """Lanes, and the route of the robot. The lanes can be read from an OpenDRIVE file with the key
-    ``opendrive`` in place of ``lanes``. ``lane_types`` then selects the types of lanes to read
-    (default: ``driving``)."""
+    """Lanes, and the route of the robot. In place of ``lanes``, the key ``opendrive`` can name an
+    OpenDRIVE file. ``lane_types`` are then the types of lanes to read (default: ``driving``)."""
 
     lanes: Annotated[Tuple[LaneSpec, ...], BeforeValidator(as_tuple)] = Field(min_length=1)
     """The lanes of the road."""
     route: Annotated[Tuple[str, ...], BeforeValidator(as_tuple)] = Field(min_length=1)
-    """Names of the lanes that lead from the start to the goal, in order. Each lane must be a
-    successor of the previous one."""
+    """Names of the lanes from the start to the goal. Each must be a successor of the previous
+    one."""
 
     @model_validator(mode="before")
     @classmethod
@@ -133,7 +129,7 @@ class RoadSpec(Spec):
 
     @property
     def by_name(self) -> Dict[str, LaneSpec]:
-        """Return a dict of the lanes by name."""
+        """Return the lanes by name."""
         return {lane.name: lane for lane in self.lanes}
 
     @field_validator("lanes")

@@ -1,8 +1,7 @@
 """The robots of a campaign: their models, start poses and velocity limits.
 
-Defines the keys of ``robot:`` and ``robots:``. The keys of ``robot:`` depend on whether the
-campaign uses a navigation stack. ``robots:`` lists further robots in the same worlds. Each of them
-has a separate velocity command, scan and outcome, and is an obstacle for the other robots::
+Defines the keys of ``robot:`` and ``robots:``. The latter lists further robots in the same worlds,
+each with a separate velocity command, scan and outcome::
 
     robots:
       - {name: porter, start: {x_m: 8, y_m: 2}, goal: {x_m: -8, y_m: 2}}
@@ -20,9 +19,8 @@ from typing_extensions import Annotated, Self
 from gz_testauto.spec.model import Interval, Point, PoseSpec, Spec, SpecPath
 from gz_testauto.spec.stack import NAME, with_files
 
-MOST_ROBOTS = 20
-"""Largest number of further robots. The number is limited because each robot requires a planner
-cycle in every control period."""
+MOST_ROBOTS = 20  # each robot needs a planner cycle in every control period
+"""Largest number of further robots."""
 
 MAX_DELAY_S = 2.0
 """Largest delay (s) of a sensor."""
@@ -51,7 +49,7 @@ _Text = Annotated[str, BeforeValidator(_as_text)]
 
 def _lidar_names(value: Any) -> Any:
     """Return the names of several lidars as one text, separated by commas."""
-    if isinstance(value, list) and value and all(isinstance(one, str) for one in value):
+    if isinstance(value, list) and value and all(isinstance(name, str) for name in value):
         return ",".join(value)
     return value
 
@@ -65,7 +63,7 @@ _Lidar = Annotated[
 
 
 class XacroSpec(Spec):
-    """The input of xacro for a model that is a xacro file."""
+    """The input of xacro for a xacro model."""
 
     arguments: Dict[str, _Text] = Field(default_factory=dict)
     """Values of ``<xacro:arg>`` elements, by name."""
@@ -82,13 +80,12 @@ class DriveSpec(Spec):
     right_joints: List[str] = Field(min_length=1, max_length=10)
     """Names of the joints of the right wheels, in the same order."""
     wheel_separation_m: Optional[float] = Field(None, gt=0)
-    """Wheel separation (m) from which wheel speeds are computed. With ``diff_drive_controller``, it
-    is the separation times ``wheel_separation_multiplier``. The default is the distance of the
-    joints."""
+    """Wheel separation (m) from which wheel speeds are computed; default: the distance of the
+    joints. For ``diff_drive_controller``, include ``wheel_separation_multiplier``."""
     wheel_diameter_m: Optional[float] = Field(None, gt=0)
-    """Diameter (m) of the wheels. The default is computed from their collision shapes."""
+    """Diameter (m) of the wheels; default: that of their collision shapes."""
     torque_nm: Optional[float] = Field(None, gt=0)
-    """Torque limit (N m) of each wheel in the embedded simulator. The default is no limit."""
+    """Torque limit (N m) of each wheel in the embedded simulator; default: none."""
 
     @model_validator(mode="after")
     def _as_many_left_as_right(self) -> Self:
@@ -101,31 +98,30 @@ class RobotSpec(Spec):
     """A robot with its model, start pose and velocity limits."""
 
     model: Optional[SpecPath] = None
-    """The SDF, URDF or xacro file of the robot's model, or its directory. It is optional for a
-    stack if ``footprint_m`` and ``height_m`` are set."""
+    """The SDF, URDF or xacro file of the robot's model, or its directory. Optional for a stack if
+    ``footprint_m`` and ``height_m`` are set."""
     xacro: Optional[XacroSpec] = None
     """Arguments and environment variables for a xacro file."""
     name: str = "robot"
     """Name of the robot's model in the simulator."""
     start: Optional[PoseSpec] = None
-    """Pose of the robot at the start of a trial. It is required unless the world source sets it,
-    for example by ``mission.start`` of ``scenic``."""
+    """Pose of the robot at the start of a trial. Required unless the world source sets it, as
+    ``mission.start`` of ``scenic`` does."""
     footprint_m: Optional[List[Point]] = Field(None, min_length=3)
-    """Corners ``[x, y]`` (m) of the robot's outline in its base frame. The default is the convex
-    outline of the collision shapes of the model, except the contact patches of drive wheels."""
+    """Corners ``[x, y]`` (m) of the robot's outline in its base frame; default: the convex outline
+    of the model's collision shapes, except the contact patches of drive wheels."""
     height_m: Optional[Interval] = None
-    """Lowest and highest point (m) of the robot's body above the model's origin, which is the root
-    link of a URDF. The default is computed from the model."""
+    """Lowest and highest point (m) of the robot's body above the origin of the model (of a URDF:
+    the root link). The default is computed from the model."""
     lidar: _Lidar = None
-    """Name of the ray sensor that planners use: ``SENSOR`` or ``LINK::SENSOR``. It is required if
-    the model has several ray sensors with a single row, for example cliff sensors. A list of names
-    merges the scans of these lidars into one."""
+    """Name of the ray sensor that planners use: ``SENSOR`` or ``LINK::SENSOR``. Required if the
+    model has several single-row ray sensors, such as cliff sensors. The scans of a list of lidars
+    are merged into one."""
     sensor_delays_s: Dict[str, float] = Field(default_factory=dict)
-    """Delays (s) of sensors, by name: the simulated time from a measurement until a planner
-    receives it. It is at least 0, and the default is 0. See ``docs/sensors.md``."""
+    """Delays (s, by default 0) of sensors, by name: the simulated time from a measurement until a
+    planner receives it. See ``docs/sensors.md``."""
     scan_height_m: Optional[float] = Field(None, gt=0)
-    """Height (m) of the lidar, at which the static map is computed. The default is read from the
-    model."""
+    """Height (m) of the lidar, at which the static map is computed; default: that of the model."""
     max_linear_mps: float = Field(1.0, gt=0)
     """Largest linear velocity (m/s) of a command."""
     max_angular_radps: float = Field(1.5, gt=0)
@@ -175,7 +171,7 @@ class BuiltinRobotSpec(RobotSpec):
 
     model: SpecPath
     drive: Optional[DriveSpec] = None
-    """The driven wheels. By default, the drive plug-in of the model specifies them."""
+    """The driven wheels; default: those of the model's drive plug-in."""
 
     @field_validator("name")
     @classmethod
@@ -188,9 +184,8 @@ class BuiltinRobotSpec(RobotSpec):
 
 
 class StackRobotSpec(RobotSpec):
-    """A robot that the user's launch files spawn. The name can be any name that Gazebo accepts,
-    such as ``limo/``. If ``model`` is not set, ``footprint_m`` and ``height_m`` specify the robot's
-    extent."""
+    """A robot that the user's launch files spawn. Its name can be any name that Gazebo accepts,
+    such as ``limo/``. Without ``model``, ``footprint_m`` and ``height_m`` are required."""
 
     @model_validator(mode="after")
     def _has_a_body(self) -> Self:
@@ -200,25 +195,25 @@ class StackRobotSpec(RobotSpec):
 
 
 class CompanionSpec(Spec):
-    """A further robot. It has the velocity limits of ``robot:``, and the tolerance and time limits
-    of ``goal:`` and ``limits:``."""
+    """A further robot, with the velocity limits of ``robot:``, and the tolerance and time limits of
+    ``goal:`` and ``limits:``."""
 
     name: str = Field(pattern=NAME)
-    """Name of the robot's model in the simulator, and prefix of the robot's results."""
+    """Name of the robot's model in the simulator, and prefix of its results."""
     model: Optional[SpecPath] = None
-    """The SDF, URDF or xacro file of the robot's model. The default is the model of ``robot:``,
-    with its ``xacro`` and ``drive``."""
+    """The SDF, URDF or xacro file of the robot's model; default: the model, ``xacro`` and ``drive``
+    of ``robot:``."""
     lidar: _Lidar = None
-    """Name of the ray sensor that the planner uses, or a list of names, as in ``robot:``. The
-    default is that of ``robot:`` if ``model`` is not set."""
+    """Name or names of ray sensors, as in ``robot:``. Without ``model``, the default is that of
+    ``robot:``."""
     start: PoseSpec
     """Pose of the robot at the start of each trial."""
     goal: PoseSpec
     """Pose that the robot must reach."""
     planner: str = ""
-    """Name of the planner plug-in for this robot. By default, the planner under test is used."""
+    """The planner plug-in of this robot; default: the planner under test."""
     parameters: Annotated[Dict[str, Any], BeforeValidator(with_files)] = Field(default_factory=dict)
-    """Parameters of the plug-in ``planner``."""
+    """Parameters of the plug-in."""
 
     @model_validator(mode="after")
     def _parameters_of_a_planner(self) -> "CompanionSpec":

@@ -1,8 +1,7 @@
 """The user's robot and navigation stack: its launch files, and its names of topics and frames.
 
-Defines the keys of ``stack:`` and of a planner's ``launch:`` in ``campaign.yaml``, and the
-placeholders of launch arguments. :mod:`gz_testauto.trial.launch_files` computes the values of
-placeholders. ``docs/your_robot.md`` describes a campaign with a stack.
+Defines the keys of ``stack:`` and of a planner's ``launch:``, and the placeholders of launch
+arguments, whose values :mod:`gz_testauto.trial.launch_files` computes.
 """
 
 import os
@@ -30,7 +29,7 @@ RESERVED_NAMES = (
     *("campaign", "trial", "world", "world_index", "planner", "repetition", "seed", "outcome"),
     *("detail", "attempts", "wall_s", "finished_at", "trajectory"),
 )
-"""Names of columns of exported tables, which a metric must not have."""
+"""Columns of exported tables, whose names a metric must not have."""
 
 RESERVED_PREFIX = "world_"
 """Prefix of the columns of exported tables with the published numbers of worlds."""
@@ -39,10 +38,11 @@ TOPIC = r"^/?[A-Za-z~][A-Za-z0-9_/]*$"
 FIELD = r"^[a-z][A-Za-z0-9_]*(\[\d+\])?(\.[a-z][A-Za-z0-9_]*(\[\d+\])?)*$"
 FILE_PREFIXES = ("./", "../", "package://", "file://")
 
+# A navigation that runs at less than four fifths of its required speed plans late, executes old
+# commands, and collides where it would otherwise reach the goal. The remaining fifth allows for the
+# slow start of a trial.
 MIN_REAL_TIME_FACTOR = 0.8
-"""Real-time factor below which a navigation stack counts as overloaded. A navigation that runs at
-less than four fifths of its required speed plans late, executes old commands, and collides where it
-would otherwise reach the goal. The remaining fifth allows for the slow start of a trial."""
+"""Real-time factor below which a navigation stack counts as overloaded."""
 
 PLACEHOLDERS = {
     "world": "the trial's .world file, obstacles included",
@@ -66,8 +66,8 @@ PLACEHOLDERS = {
 """The supported placeholders with their descriptions."""
 
 PER_TRIAL = ("world", "world_name", "seed", "trial", "logs")
-"""The placeholders whose values differ between the trials of one launch. In a warm run, they keep
-the values of the trial for which the launch was started."""
+"""The placeholders whose values differ between the trials of one launch. A warm run keeps the
+values of its first trial."""
 
 _WORD = re.compile(r"\{\{|\}\}|\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
@@ -76,8 +76,7 @@ Argument = Union[bool, int, float, str, Path]
 
 def fill(text: str, values: Mapping[str, object]) -> str:
     """Replace each placeholder ``{word}`` in ``text``; ``{{`` and ``}}`` become braces. Other
-    braces, as in ``{a: 1}``, do not change. Raises ``UnknownNameError`` with the supported
-    placeholders if a word is not one of them."""
+    braces, as in ``{a: 1}``, do not change. Raises ``UnknownNameError`` for an unknown word."""
 
     def value(match: "re.Match[str]") -> str:
         word = match.group(1)
@@ -101,8 +100,8 @@ def _text(value: Any) -> Any:
 
 
 def with_files(values: Any, info: ValidationInfo) -> Any:
-    """Return the parameters of a planner. A value that starts with ``./``, ``../``, ``package://``
-    or ``file://`` is replaced by the absolute path of the file."""
+    """Return the parameters of a planner with absolute paths. A value that starts with ``./``,
+    ``../``, ``package://`` or ``file://`` is the path of a file."""
     if not isinstance(values, dict):
         return values
     return {
@@ -117,13 +116,12 @@ class LaunchSpec(Spec):
     """A launch file with arguments."""
 
     package: Optional[str] = None
-    """The ROS package that contains the launch file. By default, ``file`` is a path."""
+    """The ROS package of the launch file. By default, ``file`` is a path."""
     file: Optional[Union[str, Path]] = None
-    """Name of the launch file in ``package``, or the path of the launch file."""
+    """Name of the launch file in ``package``, or its path."""
     args: Dict[str, Argument] = Field(default_factory=dict)
     """Arguments of the launch file, which can contain placeholders. An argument that starts with
-    ``./``, ``../``, ``package://`` or ``file://`` names a file relative to the campaign file, and
-    becomes an absolute path."""
+    ``./``, ``../``, ``package://`` or ``file://`` names a file relative to the campaign file."""
 
     @field_validator("file", mode="before")
     @classmethod
@@ -147,12 +145,12 @@ class LaunchSpec(Spec):
 
     @property
     def named(self) -> str:
-        """Return the name of the launch file in the form in which users write it."""
+        """Return the name of the launch file as users write it."""
         return f"{self.package}/{self.file}" if self.package else str(self.file)
 
     def overridden_by(self, other: "LaunchSpec") -> "LaunchSpec":
-        """Return a launch that combines this one with ``other``. If ``other`` has a launch file,
-        return ``other``. Otherwise, return this launch with the arguments of ``other`` added."""
+        """Return ``other`` if it has a launch file, otherwise this launch with the arguments of
+        ``other`` added."""
         if other.file is not None:
             return other
         return self.model_copy(update={"args": {**self.args, **other.args}})
@@ -170,7 +168,7 @@ def _argument(name: Any, value: Any, info: ValidationInfo) -> Any:
 
 
 class PartSpec(LaunchSpec):
-    """The launch file of a part of the stack, such as the simulator, with arguments."""
+    """The launch file of a part of the stack, such as the simulator."""
 
     @model_validator(mode="after")
     def _names_file(self) -> "PartSpec":
@@ -185,20 +183,19 @@ class NumberTopicSpec(Spec):
     topic: str = Field(pattern=TOPIC)
     """Name of the topic."""
     field: str = Field("data", pattern=FIELD)
-    """Path of the numeric field in the message, such as ``data``, ``pose.position.x`` or
-    ``values[0]``."""
+    """Path of the field in the message, such as ``data``, ``pose.position.x`` or ``values[0]``."""
     type: Optional[str] = None
-    """Type of the message, as ``package/Message``. The default is the type that the publisher
+    """Type of the message, as ``package/Message``; default: the type that the publisher
     advertises."""
 
 
 def is_reserved(name: str) -> bool:
-    """Return whether exported tables have a column with this name, in addition to metrics."""
+    """Return whether a column of exported tables, except metrics, has this name."""
     return name in RESERVED_NAMES or name.startswith(RESERVED_PREFIX)
 
 
 class StackMetricSpec(NumberTopicSpec):
-    """A number that the stack publishes, which is reduced to one value per trial and reported as a
+    """A published number of the stack that is reduced to one value per trial and reported as a
     metric."""
 
     name: str = Field(pattern=NAME)
@@ -212,55 +209,50 @@ class StackMetricSpec(NumberTopicSpec):
         return name
 
     reduce: Literal["last", "mean", "max", "min", "sum"] = "last"
-    """The method that reduces the messages of a trial to one value, such as the mean."""
+    """The method that reduces the messages of a trial to one value."""
     unit: str = ""
-    """The unit of the metric in reports; default: none."""
+    """The unit of the metric in reports."""
     better: Literal["lower", "higher", "neither"] = "neither"
-    """The values that count as better: ``lower`` or ``higher`` values, or ``neither`` if the metric
-    has no preferred direction."""
+    """The better values: ``lower`` or ``higher`` ones, or ``neither``."""
 
 
 class BagSpec(Spec):
-    """The settings for rosbag files of trials, which are stored in ``bags/`` of the results
-    directory."""
+    """The rosbag files of trials, in ``bags/`` of the results directory."""
 
     topics: List[Annotated[str, Field(pattern=TOPIC)]] = Field(default_factory=list)
-    """The topics that rosbag records; default: all topics."""
+    """The topics that rosbag records; default: all."""
     when: Literal["failed", "always"] = "failed"
-    """The trials whose bags are stored: all trials, or only those that did not reach the goal."""
+    """The trials with bags: all, or only those that did not reach the goal."""
 
 
 class StackNamesSpec(Spec):
-    """Names of the topics, the services and the action of the navigation stack. Relative names are
-    resolved in the global namespace."""
+    """Names of the stack's topics, services and action, resolved in the global namespace."""
 
     scan: str = Field("/scan", pattern=TOPIC)
     """Topic of the lidar's scans (sensor_msgs/LaserScan)."""
     odom: str = Field("/odom", pattern=TOPIC)
     """Topic of the robot's odometry (nav_msgs/Odometry)."""
     cmd_vel: str = Field("/cmd_vel", pattern=TOPIC)
-    """Topic of the velocity commands that the navigation publishes (geometry_msgs/Twist)."""
+    """Topic on which the navigation publishes velocity commands (geometry_msgs/Twist)."""
     action: str = Field("/move_base", pattern=TOPIC)
     """The action to which goals are sent (move_base_msgs/MoveBaseAction)."""
     recovery: str = Field("/move_base/recovery_status", pattern=TOPIC)
-    """Topic of the recovery behaviors (move_base_msgs/RecoveryStatus), used if a node publishes
-    it."""
+    """Topic of the recovery behaviors (move_base_msgs/RecoveryStatus), if a node publishes it."""
     initial_pose: str = Field("/initialpose", pattern=TOPIC)
-    """Topic of the initial pose that is published to the localizer before each trial
+    """Topic of the initial pose for the localizer, published before each trial
     (geometry_msgs/PoseWithCovarianceStamped)."""
     clear_costmaps: str = Field("/move_base/clear_costmaps", pattern=TOPIC)
-    """The service (std_srvs/Empty) that clears the costmaps. It is called before each trial if a
-    node offers it."""
+    """The service (std_srvs/Empty) that clears the costmaps, called before each trial if it
+    exists."""
     contacts: str = Field("/contacts", pattern=TOPIC)
-    """Topic of the robot's contacts (gazebo_msgs/ContactsState), used if a node publishes it."""
+    """Topic of the robot's contacts (gazebo_msgs/ContactsState), if a node publishes it."""
     costmap: Optional[str] = Field("/move_base/local_costmap/costmap", pattern=TOPIC)
     """Topic of the costmap (nav_msgs/OccupancyGrid). If a node publishes it, the costmap must
     contain the obstacles of the world before the goal is sent; null: no check."""
     global_plan: List[str] = Field(
         default_factory=lambda: ["/move_base/NavfnROS/plan", "/move_base/GlobalPlanner/plan"]
     )
-    """Topics on which the global planner can publish its plan (nav_msgs/Path). Not all of them need
-    to exist."""
+    """Possible topics of the global planner's plan (nav_msgs/Path)."""
     local_plan: List[str] = Field(
         default_factory=lambda: [
             "/move_base/DWAPlannerROS/local_plan",
@@ -268,49 +260,46 @@ class StackNamesSpec(Spec):
             "/move_base/TrajectoryPlannerROS/local_plan",
         ]
     )
-    """Topics on which the local planner can publish its plan (nav_msgs/Path). Not all of them need
-    to exist."""
+    """Possible topics of the local planner's plan (nav_msgs/Path)."""
     objects: str = Field("/objects", pattern=TOPIC)
-    """Topic on which tracked objects are published (gz_testauto/TrackedObjects), if the campaign
-    has ``tracking``."""
+    """Topic of tracked objects (gz_testauto/TrackedObjects), published if the campaign has
+    ``tracking``."""
     obstacles: str = Field("/move_base/TebLocalPlannerROS/obstacles", pattern=TOPIC)
-    """Topic on which tracked objects are published as obstacles
-    (costmap_converter/ObstacleArrayMsg), if the campaign has ``tracking``."""
+    """Topic of tracked objects as obstacles (costmap_converter/ObstacleArrayMsg), published if the
+    campaign has ``tracking``."""
     road: str = Field("/road", pattern=TOPIC)
-    """Topic on which the road is published (gz_testauto/Road), if the campaign has a ``road``."""
+    """Topic of the road (gz_testauto/Road), published if the campaign has a ``road``."""
     planner_time: Optional[NumberTopicSpec] = None
     """Topic and field of the wall time (s) of a cycle of the local planner."""
 
 
 class FramesSpec(Spec):
-    """Names of tf frames. The map frame must be equal to the world frame."""
+    """Names of tf frames."""
 
     map: str = "map"
-    """Name of the map frame, which must coincide with the world frame."""
+    """The map frame, which must coincide with the world frame."""
     base: str = "base_link"
-    """Name of the robot's base frame."""
+    """The robot's base frame."""
 
 
 class StackSpec(Spec):
-    """The navigation stack under test: launch files, names of topics and frames, limits of the
-    real-time factor, and bags."""
+    """The navigation stack under test."""
 
     run: Literal["fresh", "warm"] = "fresh"
     """``fresh``: all processes, including roscore, are restarted for every trial. ``warm``: the
     simulator and the stack keep running, while the world is changed and the robot is moved to its
     start."""
     simulator: PartSpec
-    """The launch file of the simulator, with arguments."""
+    """The launch file of the simulator."""
     robot: Optional[PartSpec] = None
-    """The launch file that spawns the robot. By default, the launch file of the simulator spawns
-    the robot."""
+    """The launch file that spawns the robot; default: that of the simulator."""
     navigation: Optional[PartSpec] = None
     """The launch file of the navigation, whose arguments each planner can change. By default, each
     planner has a separate launch file."""
     names: StackNamesSpec = StackNamesSpec()
-    """Names of the stack's topics, services and action."""
+    """The stack's topics, services and action."""
     frames: FramesSpec = FramesSpec()
-    """Names of the stack's tf frames."""
+    """The stack's tf frames."""
     start_timeout_s: float = Field(90.0, gt=0)
     """Largest wall time (s) from a launch until the expected topics and services exist."""
     max_localization_error_m: Optional[float] = Field(0.5, gt=0)
@@ -320,16 +309,15 @@ class StackSpec(Spec):
     """Upper limit of the real-time factor, so that the stack can keep up with the simulation; null:
     the limit of the simulator."""
     min_real_time_factor: Optional[float] = Field(MIN_REAL_TIME_FACTOR, gt=0)
-    """Real-time factor below which a trial is invalid. The trial is then repeated while no other
-    trial runs; null: no limit. If ``max_real_time_factor`` is below 1, the default is 0.8 times
-    ``max_real_time_factor``."""
+    """Real-time factor below which a trial is invalid, and is repeated while no other trial runs;
+    null: no limit. If ``max_real_time_factor`` is below 1, the default is 0.8 times its value."""
     max_truth_gap_s: float = Field(1.0, gt=0)
-    """Largest simulated time (s) between two observations of the true state. A trial with a larger
-    interval is invalid, since events in the interval are unknown."""
+    """Largest simulated time (s) between two observations of the true state. Otherwise, events can
+    be missed and the trial is invalid."""
     metrics: List[StackMetricSpec] = Field(default_factory=list)
-    """Numbers that the stack publishes and that the campaign reports as metrics."""
+    """Published numbers that the campaign reports as metrics."""
     bag: Optional[BagSpec] = None
-    """The trials and topics for which rosbag files are stored; default: none."""
+    """The rosbag files to store."""
 
     @model_validator(mode="before")
     @classmethod

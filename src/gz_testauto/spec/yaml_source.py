@@ -1,11 +1,9 @@
 """Parse YAML text, and find the line of each value.
 
-The parser accepts safe YAML only. Duplicate keys are errors. As in YAML 1.2, ``1e-3`` is a number
-and ``2024-01-01`` is text. Values that have different meanings in YAML 1.1, which ROS uses, and in
-YAML 1.2 are rejected, such as ``yes``, ``012`` and ``1:30``. YAML that no specification needs, and
-that costs much more to parse than the size of its file suggests, is rejected: deep nesting,
-multiplying aliases, and tags of other than plain values. The module does not depend on the fields
-of specifications.
+The parser accepts safe YAML only. As in YAML 1.2, ``1e-3`` is a number and ``2024-01-01`` is text.
+Values that have different meanings in YAML 1.1, which ROS uses, and in YAML 1.2 are rejected, such
+as ``yes``, ``012`` and ``1:30``. YAML that no specification needs, and that is expensive to parse,
+is rejected: deep nesting, multiplying aliases, and tags of other than plain values.
 """
 
 import re
@@ -17,15 +15,14 @@ import yaml
 from gz_testauto.base.disk import read_text
 from gz_testauto.base.errors import SpecError
 
-MOST_BYTES = 1_000_000
-"""Largest size (bytes) of YAML, in a file or as text. Larger YAML would take minutes to read."""
+MOST_BYTES = 1_000_000  # larger YAML would take minutes to read
+"""Largest size (bytes) of YAML, in a file or as text."""
 MOST_LEVELS = 50
 MOST_VALUES = 100_000
 """Largest number of values in a document after the expansion of all aliases."""
 
+# YAML can express these characters by escapes, but file names and UTF-8 text cannot contain them.
 _UNWRITABLE = re.compile("[\0\ud800-\udfff]")
-"""Pattern of characters that YAML can express by escapes, but that file names and UTF-8 text cannot
-contain."""
 _CORE_INT = re.compile(r"[-+]?(0|[1-9][0-9]*)|0x[0-9a-fA-F]+")
 _CORE_FLOAT = re.compile(
     r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)"
@@ -34,7 +31,7 @@ _CORE_BOOL = re.compile("true|True|TRUE|false|False|FALSE")
 _ONLY_1_2_INT = re.compile(r"[-+]?0[0-9]+|0o[0-7]+")
 """Numbers in YAML 1.2 that are text, or other numbers, in YAML 1.1."""
 _UNAMBIGUOUS = {"int": _CORE_INT, "float": _CORE_FLOAT, "bool": _CORE_BOOL}
-"""Values of the core schema of YAML 1.2 that have the same meaning in YAML 1.1, by their type."""
+"""Values with the same meaning in YAML 1.1 and 1.2, by their type."""
 
 _LONGEST_SHOWN = 40
 
@@ -47,9 +44,8 @@ _BEYOND_PLAIN = (
 
 
 class _Loader(yaml.SafeLoader):
-    """A loader for safe YAML with plain values only. Numbers are read as in YAML 1.2, and dates are
-    read as text. It accepts at most :data:`MOST_VALUES` values after the expansion of all
-    aliases."""
+    """A loader for plain values of safe YAML. Numbers are read as in YAML 1.2, and dates as
+    text."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
@@ -77,9 +73,9 @@ class _Loader(yaml.SafeLoader):
         if isinstance(node, yaml.MappingNode):
             children = [child for pair in children for child in pair]
         elif not isinstance(node, yaml.SequenceNode):
-            found = _UNWRITABLE.search(node.value)
-            if found:
-                raise _problem(f"{found.group()!r} is not allowed in text", mark)
+            unwritable = _UNWRITABLE.search(node.value)
+            if unwritable:
+                raise _problem(f"{unwritable.group()!r} is not allowed in text", mark)
             return 1, 1
         extents = [self._extent[id(child)] for child in children]
         values = 1 + sum(count for count, _ in extents)
@@ -104,7 +100,7 @@ class AmbiguousValueError(SpecError):
 
 
 class _AmbiguousScalar(yaml.MarkedYAMLError):
-    """The error of the loader for a value with different meanings in YAML 1.1 and YAML 1.2."""
+    """The loader's error for a value with different meanings in YAML 1.1 and YAML 1.2."""
 
 
 def _require_unambiguous(node: Any) -> None:
@@ -130,7 +126,7 @@ def _ambiguity(kind: str, text: str) -> str:
     after: Any = "text"
     if _ONLY_1_2_INT.fullmatch(text):
         after = int(text.replace("0o", ""), 8 if "o" in text else 10)
-    choices = dict.fromkeys(_written(one) for one in (before, after) if one != "text")
+    choices = dict.fromkeys(_written(value) for value in (before, after) if value != "text")
     return (
         f"{text!r} is {_described(before)} in YAML 1.1 and {_described(after)} in YAML 1.2; write "
         f"{' or '.join(choices)}, or '{text}' in quotes for text"
@@ -166,16 +162,16 @@ _Loader.add_implicit_resolver(
 
 
 def read_yaml_text(path: Path) -> str:
-    """Return the text of a YAML file. Raises ``SpecError`` if the file cannot be read, is not
-    UTF-8, or is too large."""
+    """Return the text of a YAML file. Raises ``SpecError`` if it cannot be read, is not UTF-8, or
+    is too large."""
     return read_text(path, SpecError, MOST_BYTES)
 
 
 class YamlSource:
     """A parsed YAML document. ``data`` consists of plain dicts, lists and scalars.
 
-    Raises ``SpecError`` if the text is not valid YAML, or if a key occurs twice in a mapping, and
-    ``AmbiguousValueError`` for a value whose meaning depends on the version of YAML.
+    Raises ``SpecError`` for invalid YAML or a repeated key, and ``AmbiguousValueError`` for a value
+    whose meaning depends on the version of YAML.
     """
 
     def __init__(self, text: str, name: str) -> None:
@@ -207,13 +203,11 @@ class YamlSource:
 
     def locate(self, path: Iterable[Any], missing: bool = False) -> Tuple[int, Tuple[Any, ...]]:
         """Return the line (counted from 1) of the value at ``path``, and the part of ``path`` that
-        exists in the file.
-
-        Parts that do not exist in the file, such as the names of union members, are skipped. If
+        exists in the file. Other parts, such as the names of union members, are skipped. If
         ``missing`` is True, the last part is kept even if it does not exist.
         """
         parts = list(path)
-        line, found = 1, []
+        line, existing_parts = 1, []
         node = self._node
         if isinstance(node, yaml.CollectionNode):
             line = node.start_mark.line + 1
@@ -221,10 +215,10 @@ class YamlSource:
             step = self._child(node, part)
             if step is not None:
                 line, node = step
-                found.append(part)
+                existing_parts.append(part)
             elif missing and position == len(parts) - 1:
-                found.append(part)
-        return line, tuple(found)
+                existing_parts.append(part)
+        return line, tuple(existing_parts)
 
     @staticmethod
     def _child(node: Any, part: Any) -> Any:
