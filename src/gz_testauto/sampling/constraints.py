@@ -22,12 +22,10 @@ from gz_testauto.spec.distributions import Distribution
 from gz_testauto.spec.obstacles import WALLS, DistanceRange, ObstacleGroup, ObstacleSpec
 from gz_testauto.spec.regions import union_of
 
-TOLERANCE_M = 1e-5
-"""Smallest difference (m) at which a comparison of distances is decided by circles alone. It
-exceeds all rounding errors."""
+TOLERANCE_M = 1e-5  # more than all rounding errors
+"""Smallest difference (m) at which a comparison of distances is decided by circles alone."""
 
-FIXED = ("outside the region", "walls", "keep_out")
-"""Constraints that depend only on the pose and the size of an obstacle."""
+FIXED = ("outside the region", "walls", "keep_out")  # depend only on pose and size
 
 
 class Shape:
@@ -45,36 +43,36 @@ class Shape:
 
 
 class PositionedShape:
-    """A shape at a position. Its outline is computed only if the circles inside and around the
-    shape do not decide a comparison."""
+    """A shape at a position. Outline and passages are in meters, in the world frame."""
+
+    # The outline is computed only if the circles inside and around the shape decide nothing.
 
     def __init__(self, shape: Shape, x_m: float, y_m: float) -> None:
         self.shape, self.x_m, self.y_m = shape, x_m, y_m
 
     @functools.cached_property
     def outline(self) -> Outline:
-        """Return the outline on the ground (m, world frame)."""
         return self.shape.outline.moved(self.x_m, self.y_m, self.shape.proposal.yaw_rad)
 
     @functools.cached_property
     def passages(self) -> Optional[BaseGeometry]:
-        """Return the area that no other obstacle may overlap (m, world frame), or None."""
+        """Return the area that no other obstacle may overlap, or None."""
         area = self.shape.passages
         if area is None:
             return None
         return area.moved(self.x_m, self.y_m, self.shape.proposal.yaw_rad).core
 
     def obstructs(self, other: "PositionedShape") -> bool:
-        """Return whether this shape overlaps the passages of another one."""
         return other.passages is not None and self.is_nearer(other.passages, 0.0)
 
     def is_nearer(self, geometry: BaseGeometry, distance_m: float) -> bool:
-        """Return whether the shape is nearer to it than ``distance_m``, or overlaps it."""
+        """Return whether the shape overlaps the geometry, or is nearer to it than
+        ``distance_m``."""
         return _is_nearer(geometry, self.outline.core, self.outline.radius_m + distance_m)
 
 
 class _Zone:
-    """A keep-out that consists of all points within ``radius_m`` of ``core``."""
+    """A keep-out: all points within ``radius_m`` of ``core``."""
 
     def __init__(self, core: BaseGeometry, radius_m: float) -> None:
         self._core, self._radius_m = core, radius_m
@@ -82,17 +80,16 @@ class _Zone:
 
     def overlaps(self, positioned: PositionedShape) -> bool:
         x_min, y_min, x_max, y_max = self._bounds
-        away_x = max(x_min - positioned.x_m, 0.0, positioned.x_m - x_max)
-        away_y = max(y_min - positioned.y_m, 0.0, positioned.y_m - y_max)
+        distance_x = max(x_min - positioned.x_m, 0.0, positioned.x_m - x_max)
+        distance_y = max(y_min - positioned.y_m, 0.0, positioned.y_m - y_max)
         reach_m = positioned.shape.outer_m + self._radius_m + TOLERANCE_M
-        return math.hypot(away_x, away_y) <= reach_m and positioned.is_nearer(
+        return math.hypot(distance_x, distance_y) <= reach_m and positioned.is_nearer(
             self._core, self._radius_m
         )
 
 
 class Constraints:
-    """The constraints that do not depend on other obstacles. They are prepared once for all
-    worlds."""
+    """The constraints that do not depend on other obstacles, prepared once for all worlds."""
 
     def __init__(self, spec: ObstacleSpec, site: Site, sampler: ObstacleSampler) -> None:
         self.gap_m = spec.min_gap_m
@@ -110,15 +107,19 @@ class Constraints:
             if regions:
                 self.regions[key] = union_of(regions)
             near_m = sampler.reach_m[key] + self.wall_gap_m + TOLERANCE_M
-            away_m = shapely.distance(self.walls, places_of(spec, group))
-            if not self.walls.is_empty and not away_m > near_m:  # NaN without possible positions
+            distance_m = shapely.distance(self.walls, places_of(spec, group))
+            if (
+                not self.walls.is_empty and not distance_m > near_m
+            ):  # NaN without possible positions
                 self.near_walls.add(key)
         self.cell_m = self.gap_m + 2 * max(sampler.reach_m.values(), default=0.0) + TOLERANCE_M
 
 
 class PlacedShapes:
-    """The obstacles that have already been placed, stored in a grid of square cells. The side of a
-    cell is at least the distance at which two obstacles can violate the gap."""
+    """The obstacles that have already been placed."""
+
+    # In a grid, whose cells are at least as wide as the distance at which two obstacles can violate
+    # the gap, only neighboring cells are compared.
 
     def __init__(self, constraints: Constraints) -> None:
         self._constraints = constraints
@@ -126,12 +127,11 @@ class PlacedShapes:
         self.placed: List[PositionedShape] = []
 
     def add(self, positioned: PositionedShape) -> None:
-        """Add an obstacle that violates no constraint."""
         self._cells[self._cell(positioned)].append(positioned)
         self.placed.append(positioned)
 
     def violated(self, positioned: PositionedShape) -> Optional[str]:
-        """Return the name of a constraint that the shape violates, or None if it violates none."""
+        """Return the name of a constraint that the shape violates, or None."""
         constraints, group = self._constraints, positioned.shape.group
         region = constraints.regions.get(group)
         if region is not None and not shapely.intersects_xy(region, positioned.x_m, positioned.y_m):
@@ -155,23 +155,26 @@ class PlacedShapes:
                 yield from self._cells.get((near_column, near_row), ())
 
     def _is_too_near(self, positioned: PositionedShape, other: PositionedShape) -> bool:
-        """Return whether the distance between two shapes is smaller than the gap. Circles inside
-        and around the shapes decide most cases."""
-        one, two, gap_m = positioned.shape, other.shape, self._constraints.gap_m
-        away_m = math.sqrt((other.x_m - positioned.x_m) ** 2 + (other.y_m - positioned.y_m) ** 2)
-        if away_m > gap_m + one.outer_m + two.outer_m + TOLERANCE_M:
+        # Circles inside and around the shapes decide most cases.
+        shape, other_shape, gap_m = positioned.shape, other.shape, self._constraints.gap_m
+        distance_m = math.sqrt(
+            (other.x_m - positioned.x_m) ** 2 + (other.y_m - positioned.y_m) ** 2
+        )
+        if distance_m > gap_m + shape.outer_m + other_shape.outer_m + TOLERANCE_M:
             return False
-        has_discs = one.inner_m > 0.0 and two.inner_m > 0.0  # not if the origin is outside
-        if has_discs and away_m < gap_m + one.inner_m + two.inner_m - TOLERANCE_M:
+        has_discs = (
+            shape.inner_m > 0.0 and other_shape.inner_m > 0.0
+        )  # not if the origin is outside
+        if has_discs and distance_m < gap_m + shape.inner_m + other_shape.inner_m - TOLERANCE_M:
             return True
-        near_m = gap_m + one.outline.radius_m + two.outline.radius_m
-        if one.is_centered_disc and two.is_centered_disc:
-            return away_m < near_m or away_m == 0.0
+        near_m = gap_m + shape.outline.radius_m + other_shape.outline.radius_m
+        if shape.is_centered_disc and other_shape.is_centered_disc:
+            return distance_m < near_m or distance_m == 0.0
         return _is_nearer(positioned.outline.core, other.outline.core, near_m)
 
     def _is_at_door(self, positioned: PositionedShape) -> bool:
-        """Return whether the shape is in the passage of another one, or something is in its
-        passages: another obstacle or a wall of the base world."""
+        """Return whether the shape is in the passage of another one, or another obstacle or a wall
+        is in its passages."""
         area = positioned.passages
         if area is not None and shapely.intersects(area, self._constraints.walls):
             return True
@@ -186,36 +189,35 @@ class PlacedShapes:
 
 class Relations:
     """The distances that the group of a shape requires to the obstacles that are already placed and
-    to the walls (``distance_m``).
+    to the walls (``distance_m``)."""
 
-    If a distance has an upper limit, positions are drawn near the outlines of these obstacles,
-    since few positions in a whole region would be near enough.
-    """
-
-    def __init__(self, shape: Shape, others: PlacedShapes, constraints: Constraints) -> None:
+    def __init__(self, shape: Shape, placed_shapes: PlacedShapes, constraints: Constraints) -> None:
         self._shape = shape
         group = shape.proposal.slot.group
-        self._wanted: List[Tuple[str, DistanceRange, List[Outline]]] = []
+        self._required: List[Tuple[str, DistanceRange, List[Outline]]] = []
         self._edges: List[Tuple[BaseGeometry, DistanceRange]] = []
         for name, distance in group.distance_m.items():
-            found = [
+            outlines = [
                 placed.outline
-                for placed in others.placed
+                for placed in placed_shapes.placed
                 if placed.shape.proposal.slot.group.label == name
             ]
-            if name == WALLS and not found and not constraints.walls.is_empty:
-                found = [Outline(constraints.walls)]
-            self._wanted.append((name, distance, found))
-            if distance.max is not None and found and group.x_m is None:
-                edges = shapely.union_all([shapely.boundary(one.polygon) for one in found])
+            if name == WALLS and not outlines and not constraints.walls.is_empty:
+                outlines = [Outline(constraints.walls)]
+            self._required.append((name, distance, outlines))
+            if distance.max is not None and outlines and group.x_m is None:
+                edges = shapely.union_all(
+                    [shapely.boundary(outline.polygon) for outline in outlines]
+                )
                 self._edges.append((edges, distance))
 
     def draw(self, generator: np.random.Generator) -> Optional[Tuple[float, float]]:
         """Return a random position near the outlines with an upper limit of the distance, or None
         if there are none."""
+        # Few positions in a whole region would be near enough.
         if not self._edges:
             return None
-        along, direction, far = generator.random(3)
+        along, direction, depth = generator.random(3)
         edges, distance = self._edges[0]
         lengths = np.cumsum(shapely.length(shapely.get_parts(edges)))
         part = min(int(np.searchsorted(lengths, along * lengths[-1])), len(lengths) - 1)
@@ -224,14 +226,14 @@ class Relations:
         point = shapely.line_interpolate_point(line, along * lengths[-1] - start)
         assert distance.max is not None
         nearest_m = distance.min + self._shape.inner_m
-        away_m = nearest_m + far * (distance.max + self._shape.outer_m - nearest_m)
+        away_m = nearest_m + depth * (distance.max + self._shape.outer_m - nearest_m)
         x = point.x + away_m * math.cos(2 * math.pi * direction)
         y = point.y + away_m * math.sin(2 * math.pi * direction)
         return round(x, 6), round(y, 6)
 
     def violated(self, positioned: PositionedShape) -> Optional[str]:
         """Return the name of a required distance that a position violates, or None."""
-        for name, distance, outlines in self._wanted:
+        for name, distance, outlines in self._required:
             nearest_m = min(map(positioned.outline.distance_m, outlines), default=math.inf)
             too_far = distance.max is not None and nearest_m > distance.max
             if nearest_m < distance.min or too_far:
@@ -239,16 +241,15 @@ class Relations:
         return None
 
 
-def _is_nearer(one: BaseGeometry, other: BaseGeometry, distance_m: float) -> bool:
-    """Return whether the distance between two geometries is smaller than ``distance_m``, or the
-    geometries overlap."""
-    between = shapely.distance(one, other)
+def _is_nearer(first: BaseGeometry, second: BaseGeometry, distance_m: float) -> bool:
+    """Return whether two geometries overlap, or their distance is smaller than ``distance_m``."""
+    between = shapely.distance(first, second)
     return bool(between < distance_m or between == 0.0)
 
 
 def _has_fixed_position(group: ObstacleGroup) -> bool:
-    """Return whether the position of an obstacle is constant and a size is random, so that the
-    obstacle can fit in another obstacle set."""
+    """Return whether the position is constant and a size is random, so that the obstacle can fit in
+    another obstacle set."""
     if group.x_m is None or group.y_m is None:
         return False
     sizes = [size for _, size in group.sizes if size is not None]

@@ -1,7 +1,7 @@
-"""Compute the difficulty of a world: whether a path exists, its length, and its clearance.
+"""Compute the difficulty of a world for its manifest: the shortest path and measures along it.
 
-The manifest of the worlds contains these numbers. The path is the exact shortest path of the
-robot's circumscribed circle, enlarged by a margin (:mod:`gz_testauto.grid.visibility`).
+The path is the exact shortest path of the robot's circumscribed circle, enlarged by a margin
+(:mod:`gz_testauto.grid.visibility`).
 """
 
 from dataclasses import dataclass
@@ -23,15 +23,14 @@ GAP_HORIZON_M = 5.0
 STEP_M = 0.2
 """Largest distance (m) between the points along a path at which the clearance is computed."""
 
-CELL_M = 0.15
-"""Side (m) of the cells for the measures of :mod:`gz_testauto.grid.path_measures`, as in BARN."""
+CELL_M = 0.15  # as in BARN
+"""Side (m) of the cells for the measures of :mod:`gz_testauto.grid.path_measures`."""
 
-SIGHT_M = 4.95
-"""Largest length (m) of a line of sight, a multiple of ``CELL_M``. The worlds of BARN end after
-4.5 m."""
+SIGHT_M = 4.95  # the worlds of BARN end after 4.5 m
+"""Largest length (m) of a line of sight, a multiple of ``CELL_M``."""
 
 MOST_GRID_CELLS = 16_000_000
-"""Largest number of cells around a path for which these measures are computed."""
+"""Largest number of cells around a path for which the measures are computed."""
 
 _NOWHERE = np.zeros((1, 2))
 
@@ -40,9 +39,9 @@ _NOWHERE = np.zeros((1, 2))
 class Difficulty:
     """The difficulty of one world.
 
-    - ``density``: the share of the ground that obstacles cover. The ground is the same for all
-      worlds of one specification: the regions of the centers of obstacles, enlarged by the extent
-      of the largest obstacle (:meth:`~.draws.ObstacleSampler.ground`), without the walls.
+    - ``density``: the share of the ground that obstacles cover. The ground is that of all worlds of
+      a specification: the regions of the centers of obstacles, enlarged by the extent of the
+      largest obstacle (:meth:`~.draws.ObstacleSampler.ground`), without the walls.
     - ``mean_clearance_m``: the distance from the robot's center to the nearest obstacle or wall
       that obstructs it, averaged along the shortest path.
     - ``narrowest_gap_m``: the smallest distance between two obstacles or walls on both sides of
@@ -68,8 +67,7 @@ class DifficultyEvaluator:
     """An object that computes the difficulty of the worlds of one site.
 
     ``margin_m`` enlarges the robot's circle, and ``ground`` is the area that obstacles can cover
-    (m, world frame). Raises ``PlacementError`` if the site has no mission, or if no path exists
-    even without obstacles.
+    (m, world frame). Raises ``PlacementError`` for a site without a mission, or without a path.
     """
 
     def __init__(self, site: Site, margin_m: float, ground: BaseGeometry) -> None:
@@ -83,8 +81,8 @@ class DifficultyEvaluator:
         self._wall_gaps = shapely.STRtree(lines)
 
     def shortest_path(self, outlines: Sequence[Outline]) -> Optional[np.ndarray]:
-        """Return the corners of the shortest path between the obstacles, shape (n, 2), or None if
-        no path exists. ``outlines`` are the outlines of the obstacles that obstruct the robot."""
+        """Return the corners of the shortest path between the obstacles that obstruct the robot,
+        shape (n, 2), or None if no path exists."""
         widened = self._widened(outlines)
         blocked = shapely.union_all([*widened, self._blocked])
         return self._site.shortest_path(blocked, list(widened))
@@ -92,11 +90,9 @@ class DifficultyEvaluator:
     def difficulty(
         self, outlines: Sequence[Outline], covered_m2: float, path: Optional[np.ndarray]
     ) -> Difficulty:
-        """Return the difficulty of a world.
-
-        ``outlines`` are the outlines of the obstacles that obstruct the robot, and ``covered_m2``
-        is the area (m²) that all obstacles cover. If no path exists, the numbers that describe the
-        path are None.
+        """Return the difficulty of a world. ``outlines`` are those of the obstacles that obstruct
+        the robot, and ``covered_m2`` is the area of all obstacles. Without a path, the numbers that
+        describe it are None.
         """
         density = covered_m2 / self._free_area_m2 if covered_m2 else 0.0
         if path is None:
@@ -152,9 +148,9 @@ class DifficultyEvaluator:
         return mean if np.isfinite(mean) else None
 
     def _narrowest_gap_m(self, outlines: Sequence[Outline], path: np.ndarray) -> Optional[float]:
-        wholes, radii = cores_and_radii(outlines)
-        cores, of = shapely.get_parts(wholes, return_index=True)
-        radii = radii[of]
+        whole_cores, radii = cores_and_radii(outlines)
+        cores, owners = shapely.get_parts(whole_cores, return_index=True)
+        radii = radii[owners]
         pairs = (_gaps(cores, radii), _gaps(cores, radii, self._walls))
         lines, widths = (np.concatenate(both) for both in zip(*pairs))
         line = shapely.LineString(path)
@@ -167,29 +163,31 @@ class DifficultyEvaluator:
 def _gaps(
     cores: np.ndarray, radii: np.ndarray, walls: Optional[shapely.STRtree] = None
 ) -> Tuple[np.ndarray, np.ndarray]:
-    """Return the shortest lines between neighboring outlines, and the free width (m) along each
-    line. If ``walls`` is specified, the lines connect outlines with walls."""
-    others = shapely.STRtree(cores) if walls is None else walls
-    if not len(cores) or not len(others.geometries):
+    """Return the shortest lines between neighboring outlines, or between outlines and walls, and
+    the free width (m) along each line."""
+    neighbors = shapely.STRtree(cores) if walls is None else walls
+    if not len(cores) or not len(neighbors.geometries):
         return np.empty(0, dtype=object), np.empty(0)
-    left, right = others.query(cores, predicate="dwithin", distance=GAP_HORIZON_M + 2 * radii.max())
+    left, right = neighbors.query(
+        cores, predicate="dwithin", distance=GAP_HORIZON_M + 2 * radii.max()
+    )
     if walls is None:
-        once = left < right
-        left, right = left[once], right[once]
-    ends = cores[left], others.geometries[right]
+        is_first = left < right
+        left, right = left[is_first], right[is_first]
+    ends = cores[left], neighbors.geometries[right]
     widths = shapely.distance(*ends) - radii[left] - (radii[right] if walls is None else 0.0)
     is_gap = (widths > 1e-6) & (widths <= GAP_HORIZON_M)
     return shapely.shortest_line(*(end[is_gap] for end in ends)), widths[is_gap]
 
 
 def _points_along(path: np.ndarray) -> np.ndarray:
-    """Return points along a polyline, including its ends. The distance between neighboring points
-    is constant and at most ``STEP_M``."""
+    """Return points along a polyline, including its ends, at equal distances of at most
+    ``STEP_M``."""
     steps = np.hypot(*np.diff(path, axis=0).T)
     traveled = np.concatenate([[0.0], np.cumsum(steps)])
     count = max(2, int(np.ceil(traveled[-1] / STEP_M)) + 1)
-    at = np.linspace(0.0, traveled[-1], count)
-    return np.column_stack([np.interp(at, traveled, path[:, axis]) for axis in (0, 1)])
+    distances_m = np.linspace(0.0, traveled[-1], count)
+    return np.column_stack([np.interp(distances_m, traveled, path[:, axis]) for axis in (0, 1)])
 
 
 def _tortuosity(path: np.ndarray) -> Optional[float]:
@@ -202,7 +200,7 @@ def _distances(points: np.ndarray, outlines: Sequence[Outline]) -> np.ndarray:
     outside the cores of all outlines."""
     from gz_testauto.grid.line_of_sight import distances  # loads numba
 
-    corners = [one.corners if one.corners is not None else _NOWHERE for one in outlines]
+    corners = [outline.corners if outline.corners is not None else _NOWHERE for outline in outlines]
     first = np.cumsum([0, *map(len, corners)])
     result = distances(points, np.concatenate(corners), first)
     for column, outline in enumerate(outlines):

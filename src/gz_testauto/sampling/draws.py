@@ -1,9 +1,8 @@
 """The meaning of the random numbers of a world: counts, sizes, headings and positions.
 
-Defines the order of the numbers, which depends only on the specification. First, each group has a
-number for its count. Second, the coverage has a number if it is specified. Then each possible
-obstacle has numbers for x, y, the heading and each random size. The numbers of obstacles that do
-not exist in a world remain unused, so that each number has the same meaning in every world.
+The order of the numbers depends only on the specification: a number for the count of each group, a
+number for the coverage if it is specified, and numbers for x, y, the heading and each random size
+of each possible obstacle. The numbers of obstacles that do not exist in a world remain unused.
 :mod:`gz_testauto.sampling.placement` checks whether a proposed obstacle fits.
 """
 
@@ -28,16 +27,14 @@ from gz_testauto.spec.distributions import Distribution
 from gz_testauto.spec.obstacles import AnyObstacles, ObstacleSpec
 from gz_testauto.spec.regions import union_of
 
-_DIGITS = 6
-"""Number of decimal digits to which values in meters are rounded, which gives micrometers. Rounded
-values are equal in the manifest and in the world file."""
+_DIGITS = 6  # rounded values are equal in the manifest and in the world file
 _STEPS_PER_UNIT = 10.0**_DIGITS
 
 
 @dataclass(frozen=True)
 class Slot:
-    """A possible obstacle: its name, its group, which contains the distributions, and its model.
-    ``ground_z_m`` is the height (m) of the ground."""
+    """A possible obstacle. ``group`` contains the distributions, and ``ground_z_m`` is the height
+    (m) of the ground."""
 
     name: str
     group: AnyObstacles
@@ -46,7 +43,6 @@ class Slot:
 
     @property
     def largest_size(self) -> Size:
-        """Return the largest size that can be drawn for the obstacle."""
         return tuple(
             fixed if drawn is None else drawn.support[1]
             for fixed, (_, drawn) in zip(self.model.size, self.group.sizes)
@@ -69,11 +65,7 @@ Quantile = Callable[[float], float]
 
 
 class _GroupDraws:
-    """The distributions of position, heading and sizes in one group of obstacles. An entry of
-    ``sizes`` is None if the model determines the size.
-
-    Raises ``PlacementError`` for a region without area.
-    """
+    # Each entry of sizes is None if the model determines the size.
 
     def __init__(self, spec: ObstacleSpec, group: AnyObstacles) -> None:
         regions = group.region or spec.region
@@ -82,10 +74,14 @@ class _GroupDraws:
         except ValueError as error:
             raise PlacementError(f"obstacles of {group.label!r}: {error}") from error
         self._x, self._y = (
-            None if one is None else _rounding(one) for one in (group.x_m, group.y_m)
+            None if distribution is None else _rounding(distribution)
+            for distribution in (group.x_m, group.y_m)
         )
         self.yaw = _rounding(group.yaw_rad)
-        self.sizes = [None if drawn is None else _rounding(drawn) for _, drawn in group.sizes]
+        self.sizes = [
+            None if distribution is None else _rounding(distribution)
+            for _, distribution in group.sizes
+        ]
 
     def position(self, first: float, second: float) -> Tuple[float, float]:
         if self._x is not None and self._y is not None:
@@ -98,9 +94,8 @@ class _GroupDraws:
 class ObstacleSampler:
     """A sampler of obstacles for the worlds of one specification.
 
-    ``slots`` are all obstacles that can exist in a world. ``draws_counts`` is True if the number of
-    obstacles in each group is random. It is False if all ``slots`` exist, as in a saved world.
-    ``groups`` maps the ``id`` of each group of the slots to the group.
+    ``slots`` are all obstacles that can exist in a world. ``draws_counts`` is False if all of them
+    exist, as in a saved world. ``groups`` maps the ``id`` of each group of the slots to the group.
     """
 
     def __init__(self, spec: ObstacleSpec, slots: Sequence[Slot], draws_counts: bool) -> None:
@@ -112,7 +107,8 @@ class ObstacleSampler:
 
     @classmethod
     def of_spec(cls, spec: ObstacleSpec) -> "ObstacleSampler":
-        """Return the sampler of a specification. Raises ``SdfError`` for an invalid model file."""
+        """Return the sampler of a specification. Raises ``SdfError`` for an invalid model file, and
+        ``PlacementError`` for a region without area."""
         slots: List[Slot] = []
         files: Dict[Tuple[str, Optional[Path]], ObstacleModel] = {}
         for group in spec.obstacles:
@@ -129,7 +125,7 @@ class ObstacleSampler:
 
     @property
     def dimensions(self) -> int:
-        """Return how many random numbers one world needs."""
+        """Return the number of random numbers for one world."""
         sizes = [drawn for slot in self.slots for _, drawn in slot.group.sizes if drawn is not None]
         counts = len(self.spec.obstacles) if self._draws_counts else 0
         counts += self._draws_coverage
@@ -140,8 +136,7 @@ class ObstacleSampler:
         return self._draws_counts and self.spec.coverage is not None
 
     def propose(self, numbers: np.ndarray, ground_m2: float = math.nan) -> List[Proposal]:
-        """Return the obstacles that the random ``numbers`` determine. The numbers are in [0, 1),
-        shape (dimensions,).
+        """Return the obstacles that random ``numbers`` in [0, 1), shape (dimensions,), determine.
 
         ``ground_m2`` is the area (m²) to which ``coverage`` of the specification refers. Raises
         ``PlacementError`` if the coverage cannot be reached.
@@ -177,9 +172,8 @@ class ObstacleSampler:
         self, name: str, x_m: float, y_m: float, yaw_rad: float, size: Mapping[str, float]
     ) -> Proposal:
         """Return the obstacle ``name`` of the specification with the given values, in the world
-        frame. ``size`` maps names of sizes to values (m), as in the manifest of worlds.
-
-        Raises ``PlacementError`` if the specification has no such obstacle or size.
+        frame. ``size`` maps names of sizes to values (m), as in the manifest of worlds. Raises
+        ``PlacementError`` if the specification has no such obstacle or size.
         """
         slots = {slot.name: slot for slot in self.slots}
         if name not in slots:
@@ -191,7 +185,7 @@ class ObstacleSampler:
                 f"{', '.join(size) or 'none'}"
             )
         x_m, y_m, yaw_rad, *sizes = map(
-            _rounded, (x_m, y_m, yaw_rad, *(size[one] for one in names))
+            _rounded, (x_m, y_m, yaw_rad, *(size[size_name] for size_name in names))
         )
         return Proposal(slots[name], x_m, y_m, yaw_rad, tuple(sizes))
 
@@ -208,30 +202,28 @@ class ObstacleSampler:
 
     @functools.cached_property
     def reach_m(self) -> Dict[int, float]:
-        """Return the largest distance (m) between a point of an obstacle and its center, for each
-        group by the group's ``id``."""
-        found: Dict[int, float] = {}
+        """Return the largest distance (m) between a point of an obstacle and its center, by the
+        ``id`` of the group."""
+        reach_m: Dict[int, float] = {}
         for slot in self.slots:
-            largest = slot.model.outline(slot.largest_size).reach_m
-            found[id(slot.group)] = max(largest, found.get(id(slot.group), 0.0))
-        return found
+            obstacle_m = slot.model.outline(slot.largest_size).reach_m
+            reach_m[id(slot.group)] = max(obstacle_m, reach_m.get(id(slot.group), 0.0))
+        return reach_m
 
     def area_m2(self) -> float:
-        """Return the area (m²) of the largest region of a group, or 0 if no group has a region."""
-        areas = [one.region.area_m2 for one in self._draws.values() if one.region is not None]
+        """Return the area (m²) of the largest region of a group, or 0."""
+        areas = [draws.region.area_m2 for draws in self._draws.values() if draws.region is not None]
         return max(areas, default=0.0)
 
 
 def _rounding(distribution: Distribution) -> Quantile:
-    """Return the quantile function of a distribution. Its values are rounded, but remain within the
-    bounds of the distribution."""
+    # Rounded values must remain within the bounds of the distribution.
     quantile, (low, high) = distribution.quantile, distribution.support
     return lambda probability: min(max(_rounded(quantile(probability)), low), high)
 
 
 def _rounded(value: float) -> float:
-    """Return the value rounded to ``_DIGITS`` decimal digits. For numpy numbers, a product is ten
-    times as fast as ``round`` with digits."""
+    # For numpy numbers, a product is ten times as fast as round with digits.
     if type(value) is float:
         return round(value, _DIGITS)
     return round(float(value) * _STEPS_PER_UNIT) / _STEPS_PER_UNIT
@@ -240,32 +232,34 @@ def _rounded(value: float) -> float:
 def _covering(proposals: Sequence[Proposal], coverage: float, ground_m2: float) -> List[Proposal]:
     """Return the proposals whose outlines cover the share ``coverage`` of the ground, in order.
 
-    The smallest number of each group is always included. Further obstacles are added one after the
-    other, in proportion to the ranges of the counts, while they bring the share nearer to
-    ``coverage``. Raises ``PlacementError`` if half of the largest obstacle is missing or too much.
+    The smallest number of each group is always included. Further obstacles are added in proportion
+    to the ranges of the counts, while they bring the share nearer to ``coverage``. Raises
+    ``PlacementError`` if half of the largest obstacle is missing or too much.
     """
     areas = [proposal.slot.model.outline(proposal.size).area_m2 for proposal in proposals]
-    seen: Counter[int] = Counter()
+    counts: Counter[int] = Counter()
     ranked = []
     for index, proposal in enumerate(proposals):
-        count, key = proposal.slot.group.count, id(proposal.slot.group)
-        further = seen[key] - count.min
-        seen[key] += 1
-        ranked.append((-1.0 if further < 0 else further / (count.max - count.min), index))
-    wanted_m2 = coverage * ground_m2
+        count_range, key = proposal.slot.group.count, id(proposal.slot.group)
+        position = counts[key] - count_range.min
+        counts[key] += 1
+        ranked.append(
+            (-1.0 if position < 0 else position / (count_range.max - count_range.min), index)
+        )
+    required_m2 = coverage * ground_m2
     covered_m2, chosen = 0.0, set()
     for rank, index in sorted(ranked):
-        if rank >= 0 and covered_m2 + areas[index] / 2 > wanted_m2:
+        if rank >= 0 and covered_m2 + areas[index] / 2 > required_m2:
             break
         covered_m2 += areas[index]
         chosen.add(index)
-    if abs(covered_m2 - wanted_m2) > max(areas, default=0.0) / 2:
+    if abs(covered_m2 - required_m2) > max(areas, default=0.0) / 2:
         share = f"{100 * covered_m2 / ground_m2:.1f} % of the ground"
         raise PlacementError(
             f"coverage is {100 * coverage:.1f} %, but {len(chosen)} obstacles cover {share}; "
             + (
                 "raise the largest count or the sizes, or lower coverage"
-                if covered_m2 < wanted_m2
+                if covered_m2 < required_m2
                 else "lower the smallest count or the sizes, or raise coverage"
             )
         )

@@ -1,7 +1,7 @@
 """The obstacle kind ``group``: several parts that are placed together, such as a table with chairs.
 
 A group is one model. Its parts are entries of other obstacle kinds with constant sizes, at
-constant poses in the frame of the group, and can be repeated in rows and rings.
+constant poses in the frame of the group.
 """
 
 from pathlib import Path
@@ -20,20 +20,19 @@ from gz_testauto.sdf.scene import read_scene
 from gz_testauto.spec.obstacles import AnyObstacles, StepSpec, as_kind
 
 MOST_PARTS = 1000
-"""Largest number of parts in a group."""
 
 
 def _as_part(value: Any, info: ValidationInfo) -> Any:
-    """Return a part with the defaults of its keys, as an entry of its obstacle kind."""
-    if isinstance(value, dict):  # in place, since the loader finds lines by the identity
+    # The defaults are set in place, since the loader finds lines by the identity.
+    if isinstance(value, dict):
         for key, default in (("count", 1), ("x_m", 0.0), ("y_m", 0.0), ("yaw_rad", 0.0)):
             value.setdefault(key, default)
     return as_kind(value, info)
 
 
 class GroupObstacles(ScaledObstacles):
-    """Obstacles that consist of several parts, such as a table with four chairs or a row of
-    pillars. A group is placed, rotated and scaled as a whole, and cannot be pushed."""
+    """Obstacles of several parts, such as a table with four chairs or a row of pillars. A group is
+    placed, rotated and scaled as a whole, and cannot be pushed."""
 
     type: Literal["group"]
     parts: List[Annotated[AnyObstacles, BeforeValidator(_as_part)]] = Field(min_length=1)
@@ -48,27 +47,27 @@ class GroupObstacles(ScaledObstacles):
         if self.static is False:
             raise ValueError("a group cannot be pushed; remove static, or use single obstacles")
         for index, part in enumerate(self.parts):
-            drawn = [name for name, value in part.sizes if value and not _is_constant(value)]
-            drawn += [
+            varied = [name for name, value in part.sizes if value and not _is_constant(value)]
+            varied += [
                 name
                 for name, value in (("x_m", part.x_m), ("y_m", part.y_m), ("yaw_rad", part.yaw_rad))
                 if value is None or not _is_constant(value)
             ]
             if part.count.min != part.count.max:
-                drawn.append("count")
-            if drawn:
+                varied.append("count")
+            if varied:
                 raise ValueError(
-                    f"parts[{index}].{drawn[0]} is random; it must be constant. Set scale, count, "
+                    f"parts[{index}].{varied[0]} is random; it must be constant. Set scale, count, "
                     "x_m, y_m and yaw_rad of the whole group to random values instead"
                 )
-            useless = [
+            unused = [
                 name
                 for name in ("name", "region", "static", "distance_m", "door_clear_m")
                 if getattr(part, name, None) not in (None, {}, 0.0)
             ]
-            if useless:
+            if unused:
                 raise ValueError(
-                    f"parts[{index}].{useless[0]} has no effect; set {useless[0]} of the group"
+                    f"parts[{index}].{unused[0]} has no effect; set {unused[0]} of the group"
                 )
         count = sum(part.count.max for part in self.parts)
         if not 0 < count <= MOST_PARTS:
@@ -77,7 +76,6 @@ class GroupObstacles(ScaledObstacles):
 
     @property
     def files(self) -> List[Path]:
-        """Return the files of all parts."""
         return [path for part in self.parts for path in part.files]
 
     def create_model(self) -> ObstacleModel:
@@ -87,12 +85,12 @@ class GroupObstacles(ScaledObstacles):
             kind = cast(ObstacleKind, part)
             model = kind.create_model()
             size = tuple(
-                own if value is None else value.support[0]
-                for own, (_, value) in zip(model.size, part.sizes)
+                model_value if value is None else value.support[0]
+                for model_value, (_, value) in zip(model.size, part.sizes)
             )
             mass_kg = model.mass_of(size, getattr(part, "density_kgpm3", None))
-            placed = pose.to_pose(model.height_of_frame_m(size))
-            text = model.sdf(f"part_{number}", placed, size, mass_kg, False)
+            part_pose = pose.to_pose(model.height_of_frame_m(size))
+            text = model.sdf(f"part_{number}", part_pose, size, mass_kg, False)
             nested.append(text)
         root = parse_xml(
             (
@@ -109,21 +107,20 @@ class GroupObstacles(ScaledObstacles):
 
     @classmethod
     def write_static(cls, element: Element, static: bool) -> None:
-        """Write into the group and into each part whether they can be pushed, since a static model
-        does not fix its nested models."""
+        # A static model does not fix its nested models.
         for model in element.iter("model"):
             set_static(model, static)
 
     def _placed_parts(self) -> "Iterator[Tuple[AnyObstacles, Pose2D]]":
         for part in self.parts:
             assert part.x_m is not None and part.y_m is not None, "checked above"
-            first = (part.x_m, part.y_m, part.yaw_rad)
-            pose = Pose2D(*(value.support[0] for value in first)).to_pose()
+            values = (part.x_m, part.y_m, part.yaw_rad)
+            pose = Pose2D(*(value.support[0] for value in values)).to_pose()
             step = part.step or StepSpec()
-            moved = Pose2D(step.x_m, step.y_m, step.yaw_rad).to_pose()
+            step_pose = Pose2D(step.x_m, step.y_m, step.yaw_rad).to_pose()
             for _ in range(part.count.max):
                 yield part, pose.planar
-                pose = moved * pose
+                pose = step_pose * pose
 
 
 def _is_constant(distribution: Any) -> bool:

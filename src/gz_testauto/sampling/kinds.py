@@ -1,11 +1,7 @@
 """The obstacle kinds with one shape, with their keys in ``obstacles.yaml`` and their models.
 
-Kinds of several boxes, such as tables and walls, are in the extra ``obstacle_kinds``. The ``type``
-of an entry selects the class in :data:`gz_testauto.spec.obstacles.OBSTACLE_KINDS`. A class reads
-the size of a model from its SDF, computes the outline and the mass for another size, and writes the
-new size into the SDF.
-:mod:`gz_testauto.sampling.models` defines the common parts. CONTRIBUTING lists the steps to add an
-obstacle kind.
+Kinds of several boxes, such as tables and walls, are in the extra ``obstacle_kinds``. CONTRIBUTING
+lists the steps to add an obstacle kind.
 """
 
 import math
@@ -41,35 +37,33 @@ from gz_testauto.spec.obstacles import size_key
 
 
 class ScaledObstacles(ObstacleKind):
-    """The base class of obstacle kinds whose models are scaled as a whole, together with their mass
-    and inertia."""
+    """The base class of obstacle kinds whose models are scaled as a whole, with mass and
+    inertia."""
 
     scale: Optional[PositiveDistribution] = size_key(1.0)
     """Factor that multiplies all lengths of the model."""
 
     @classmethod
     def measure(cls, model: SceneModel, where: str) -> Tuple[Size, Outline]:
-        """Return the scale 1, and the outline of all collision shapes as seen from above."""
         parts = [c.geometry.footprint(c.local_pose, -math.inf, math.inf) for c in model.collisions]
         return (1.0,), Outline(shapely.unary_union(parts))
 
     @classmethod
-    def factors(cls, own: Size, size: Size) -> Factors:
-        """Return the ratio of the two scales as the factor for x, y and z."""
-        ratio = size[0] / own[0]
+    def factors(cls, model_size: Size, size: Size) -> Factors:
+        ratio = size[0] / model_size[0]
         return (ratio, ratio, ratio)
 
     @classmethod
-    def mass_kg(cls, own: Size, own_kg: float, size: Size, density_kgpm3: Optional[float]) -> float:
-        """Return the mass (kg) of the scaled model. The mass is proportional to the volume."""
-        return float(own_kg * size[0] ** 3)
+    def mass_kg(
+        cls, model_size: Size, model_kg: float, size: Size, density_kgpm3: Optional[float]
+    ) -> float:
+        return float(model_kg * size[0] ** 3)
 
     @classmethod
     def resize(
-        cls, document: SdfDocument, element: Element, own: Size, size: Size, mass_kg: float
+        cls, document: SdfDocument, element: Element, model_size: Size, size: Size, mass_kg: float
     ) -> None:
-        """Multiply the lengths of the model by the scale, and adapt its mass and inertia."""
-        if size != own:
+        if size != model_size:
             scale_model(element, size[0])
 
 
@@ -89,37 +83,30 @@ class ModelObstacles(ScaledObstacles):
 class ShapeObstacles(ObstacleKind):
     """The base class of obstacle kinds with a single shape, such as boxes, cylinders and spheres.
 
-    ``model`` is an SDF file with one shape of this kind. It provides the visuals and all sizes that
-    are not random. The default is a unit shape of Gazebo. The mass is the volume times
-    ``density_kgpm3``. Without a density, the mass of the model is scaled with the volume.
+    ``model`` is an SDF file with one shape of this kind, which provides the visuals and all sizes
+    that are not random; by default, a unit shape of Gazebo.
     """
 
     shape: ClassVar[Type[Geometry]]
-    """The class of the shape in :mod:`gz_testauto.sdf.shapes`. The values of its fields, in order,
-    are the size."""
+    """The class in :mod:`gz_testauto.sdf.shapes`, whose fields are the size, in order."""
     unit: ClassVar[Geometry]
-    """The shape of the unit model."""
     unit_kg: ClassVar[float]
     """The mass (kg) of the unit model. The built-in kinds have 100 kg/m³, so that a robot hardly
     pushes them."""
     color: ClassVar[str]
     """Red, green, blue and opacity of the unit model."""
     turns: ClassVar[Tuple[bool, bool]] = (False, True)
-    """Two flags: whether the shape can be tilted in its model, and whether it can be rotated about
-    z."""
+    """Whether the shape can be tilted in its model, and whether it can be rotated about z."""
 
     density_kgpm3: Optional[float] = Field(None, gt=0, le=LARGEST)
-    """Density (kg/m³), from which the mass is computed. By default, the mass of the model is scaled
-    with the volume."""
+    """Density (kg/m³). By default, the mass of the model is scaled with the volume."""
 
     @classmethod
     def geometry(cls, size: Size) -> Geometry:
-        """Return the shape with the given size."""
         return cls.shape(*size)
 
     @classmethod
     def size_of(cls, geometry: Geometry) -> Size:
-        """Return the size of a shape of this kind."""
         return tuple(value for values in shape_numbers(geometry).values() for value in values)
 
     @classmethod
@@ -130,7 +117,6 @@ class ShapeObstacles(ObstacleKind):
 
     @classmethod
     def unit_model(cls) -> str:
-        """Return the SDF of the model with the unit shape."""
         kind = cls.shape.__name__.lower()
         numbers = "".join(
             f"<{tag}>{' '.join(map(format_number, values))}</{tag}>"
@@ -154,8 +140,6 @@ class ShapeObstacles(ObstacleKind):
 
     @classmethod
     def measure(cls, model: SceneModel, where: str) -> Tuple[Size, Outline]:
-        """Return the size and the outline of a model that consists of a single upright shape of
-        this kind."""
         shapes, kind = model.collisions, cls.shape.__name__.lower()
         shape = shapes[0]
         if len(shapes) != 1 or not isinstance(shape.geometry, cls.shape):
@@ -176,16 +160,15 @@ class ShapeObstacles(ObstacleKind):
         return size, cls.outline_of(size, x, y)
 
     @classmethod
-    def factors(cls, own: Size, size: Size) -> Factors:
-        """Return the ratio of the first sizes as the factor for x and y, and the ratio of the last
-        sizes as the factor for z."""
-        ratio = size[0] / own[0]
-        return (ratio, ratio, size[-1] / own[-1])
+    def factors(cls, model_size: Size, size: Size) -> Factors:
+        """Return the ratio of the first sizes for x and y, and of the last sizes for z."""
+        ratio = size[0] / model_size[0]
+        return (ratio, ratio, size[-1] / model_size[-1])
 
     @classmethod
     def cut(cls, model: ObstacleModel, size: Size, heights: Heights) -> Optional[Outline]:
-        """Return the outline between two heights. Returns None for upright boxes and cylinders,
-        whose outline is the same at each height."""
+        """Return None for upright boxes and cylinders, whose outline is the same at each
+        height."""
         if cls.shape in (Box, Cylinder):
             return None
         shape, placed = cls.geometry(size), model.shapes[0].local_pose
@@ -195,17 +178,17 @@ class ShapeObstacles(ObstacleKind):
         return Outline(shape.footprint(pose, heights.low_m, heights.high_m))
 
     @classmethod
-    def mass_kg(cls, own: Size, own_kg: float, size: Size, density_kgpm3: Optional[float]) -> float:
-        """Return the mass (kg): the volume times the density, or without a density the mass of the
-        model, scaled with the volume."""
+    def mass_kg(
+        cls, model_size: Size, model_kg: float, size: Size, density_kgpm3: Optional[float]
+    ) -> float:
         volume = cls.geometry(size).volume_m3()
         if density_kgpm3 is not None:
             return density_kgpm3 * volume
-        return own_kg * volume / cls.geometry(own).volume_m3()
+        return model_kg * volume / cls.geometry(model_size).volume_m3()
 
     @classmethod
     def resize(
-        cls, document: SdfDocument, element: Element, own: Size, size: Size, mass_kg: float
+        cls, document: SdfDocument, element: Element, model_size: Size, size: Size, mass_kg: float
     ) -> None:
         """Write a new size and mass into a model, and stretch the offsets of its links."""
         _ensure_inertials(element)
@@ -213,13 +196,12 @@ class ShapeObstacles(ObstacleKind):
         for link in element.findall("link"):
             pose = pose_value(document, link.find("pose"))
             if pose.position != (0.0, 0.0, 0.0):
-                stretched = (p * f for p, f in zip(pose.position, cls.factors(own, size)))
-                set_pose(link, Pose(tuple(stretched), pose.quaternion))  # type: ignore[arg-type]
+                position = (p * f for p, f in zip(pose.position, cls.factors(model_size, size)))
+                set_pose(link, Pose(tuple(position), pose.quaternion))  # type: ignore[arg-type]
 
     @classmethod
     def writer(cls, model: ObstacleModel) -> Optional[Writer]:
-        """Return a function that writes the model faster than :meth:`resize`. Returns None if an
-        offset in the model depends on the size."""
+        """Return None if an offset in the model depends on the size."""
         element = model.copy_element()
         offsets = [pose for pose in element.iter("pose") if pose.getparent() is not element]
         if not all(set((pose.text or "0").split()) <= {"0", "0.0", "-0"} for pose in offsets):
@@ -250,19 +232,15 @@ class BoxObstacles(ShapeObstacles):
 
     @classmethod
     def geometry(cls, size: Size) -> Geometry:
-        """Return the box with the given size."""
         return Box(size)  # type: ignore[arg-type]
 
     @classmethod
     def outline_of(cls, size: Size, x_m: float, y_m: float) -> Outline:
-        """Return the rectangle that a box covers, with its center at ``x_m``, ``y_m`` in the model
-        frame."""
         return Outline.box(*size[:2]).moved(x_m, y_m, 0.0)
 
     @classmethod
-    def factors(cls, own: Size, size: Size) -> Factors:
-        """Return the ratios of the two sizes along x, y and z."""
-        return (size[0] / own[0], size[1] / own[1], size[2] / own[2])
+    def factors(cls, model_size: Size, size: Size) -> Factors:
+        return (size[0] / model_size[0], size[1] / model_size[1], size[2] / model_size[2])
 
 
 class CylinderObstacles(ShapeObstacles):
@@ -297,12 +275,12 @@ class SphereObstacles(ShapeObstacles):
 
     @classmethod
     def cut(cls, model: ObstacleModel, size: Size, heights: Heights) -> Optional[Outline]:
-        """Return the circle at the height nearest to the center of the sphere. Returns None if this
-        circle is the whole outline."""
+        """Return the circle at the height nearest to the center of the sphere, or None if it is the
+        whole outline."""
         radius_m = size[0]
-        away_m = max(heights.low_m - radius_m, radius_m - heights.high_m, 0.0)
-        cut_m = math.sqrt(radius_m**2 - away_m**2)
-        return Outline(model.outline(size).core, cut_m) if away_m else None
+        offset_m = max(heights.low_m - radius_m, radius_m - heights.high_m, 0.0)
+        cut_m = math.sqrt(radius_m**2 - offset_m**2)
+        return Outline(model.outline(size).core, cut_m) if offset_m else None
 
 
 _MOMENTS = ("ixx", "iyy", "izz")
@@ -311,7 +289,9 @@ _GAP = re.compile(r"@gap_(\w+?)@")
 
 class _ModelText:
     """The text of a model with one centered shape, with gaps for the values that depend on the
-    name, the pose and the size. Filling the gaps is fifty times as fast as editing the XML tree."""
+    name, the pose and the size."""
+
+    # Filling the gaps is fifty times as fast as editing the XML tree.
 
     def __init__(self, element: Element, kind: Type[ShapeObstacles]) -> None:
         self._kind = kind
@@ -319,13 +299,13 @@ class _ModelText:
         gaps: List[Tuple[str, str]] = [("static", "static"), ("pose", "pose")]
         gaps += [("link/inertial/mass", "mass")]
         gaps += [(f"link/inertial/inertia/{moment}", moment) for moment in _MOMENTS]
-        for holder in ("collision", "visual"):
+        for parent_tag in ("collision", "visual"):
             for tag in shape_numbers(kind.unit):
-                path = f"link/{holder}/geometry/{kind.shape.__name__.lower()}/{tag}"
+                path = f"link/{parent_tag}/geometry/{kind.shape.__name__.lower()}/{tag}"
                 gaps.append((path, tag))
         for path, gap in gaps:
-            for found in element.findall(path):
-                found.text = f"@gap_{gap}@"
+            for child in element.findall(path):
+                child.text = f"@gap_{gap}@"
         self._pieces = _GAP.split(etree.tostring(element, encoding="unicode"))
         self._gaps = list(enumerate(self._pieces))[1::2]
 
@@ -341,14 +321,13 @@ class _ModelText:
         for tag, numbers in shape_numbers(shape).items():
             values[tag] = " ".join(map(format_number, numbers))
         parts = self._pieces.copy()
-        for place, gap in self._gaps:
-            parts[place] = values[gap]
+        for index, gap in self._gaps:
+            parts[index] = values[gap]
         return "".join(parts)
 
 
 def _ensure_inertials(element: Element) -> None:
-    """Write the default mass of SDF into each link without a mass, so that the mass can be scaled
-    with the size."""
+    # SDF's default mass of 1 kg is written, so that it can be scaled with the size.
     for link in element.iter("link"):
         if link.find("inertial") is None:
             inertial = etree.Element("inertial")

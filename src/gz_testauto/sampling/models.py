@@ -1,7 +1,6 @@
-"""Models of obstacles with a variable size, pose and name.
+"""Models of obstacles with a variable size, pose and name, and the interface of obstacle kinds.
 
-Defines how models are read, the values that are computed once for all sizes, and the interface of
-obstacle kinds. :mod:`gz_testauto.sampling.kinds` defines the built-in obstacle kinds.
+:mod:`gz_testauto.sampling.kinds` defines the built-in obstacle kinds.
 """
 
 import copy
@@ -34,15 +33,14 @@ Factors = Tuple[float, float, float]
 """The factors that stretch a model along x, y and z."""
 
 Writer = Callable[[str, Pose, Size, float, bool], str]
-"""A function that returns a model's SDF. Its arguments are the name, the pose, the size, the
-mass (kg), and whether the model is static."""
+"""A function that returns a model's SDF for a name, a pose, a size, a mass (kg), and whether the
+model is static."""
 
 
 class ObstacleKind(ObstacleGroup):
-    """The base class of obstacle kinds.
+    """The base class of obstacle kinds. An instance is an entry of ``obstacles`` in YAML.
 
-    An instance is an entry of ``obstacles`` in YAML. The class methods compute values for a given
-    size. A size is a tuple with the values of ``size_names`` in this order, in meters or as a scale
+    A size is a tuple with the values of ``size_names`` in this order, in meters or as a scale
     factor. Lengths are in meters, in the model frame.
     """
 
@@ -50,7 +48,7 @@ class ObstacleKind(ObstacleGroup):
     """True if an obstacle of another size is the model, stretched by :meth:`factors`. If False, the
     kind overrides :meth:`outline_of_size`."""
     marker: ClassVar[str] = "CUBE"
-    """Name of the shape type in ``visualization_msgs/Marker`` that represents the obstacle."""
+    """Shape type in ``visualization_msgs/Marker`` that represents the obstacle."""
 
     def create_model(self) -> "ObstacleModel":
         """Return the model of this entry: the file ``model``, or the unit model of the kind. Raises
@@ -66,8 +64,7 @@ class ObstacleKind(ObstacleGroup):
 
     @classmethod
     def recognizes(cls, model: SceneModel) -> bool:
-        """Return whether a model in a world is of this kind. A model that belongs to a more
-        specific kind is not recognized."""
+        """Return whether a model in a world is of this kind, and of no more specific kind."""
         return False
 
     @classmethod
@@ -80,9 +77,8 @@ class ObstacleKind(ObstacleGroup):
         raise NotImplementedError
 
     @classmethod
-    def factors(cls, own: Size, size: Size) -> Factors:
-        """Return the factors for x, y and z that stretch a model from the size ``own`` to
-        ``size``."""
+    def factors(cls, model_size: Size, size: Size) -> Factors:
+        """Return the factors that stretch a model from ``model_size`` to ``size``."""
         raise NotImplementedError
 
     @classmethod
@@ -93,22 +89,21 @@ class ObstacleKind(ObstacleGroup):
 
     def passages(self, size: Size) -> Optional[Outline]:
         """Return the area, in the model frame, that no other obstacle may overlap, such as the
-        doors of a room. None means that there is no such area."""
+        doors of a room, or None."""
         return None
 
     @classmethod
-    def mass_kg(cls, own: Size, own_kg: float, size: Size, density_kgpm3: Optional[float]) -> float:
-        """Return the mass (kg) of a model in the size ``size``, if it has the mass ``own_kg`` in
-        the size ``own``."""
+    def mass_kg(
+        cls, model_size: Size, model_kg: float, size: Size, density_kgpm3: Optional[float]
+    ) -> float:
+        """Return the mass (kg) in the size ``size`` of a model that has the mass ``model_kg`` in
+        the size ``model_size``."""
         raise NotImplementedError
 
     @classmethod
     def cut(cls, model: "ObstacleModel", size: Size, heights: Heights) -> Optional[Outline]:
-        """Return the outline between two heights above the lowest point of the obstacle. Returns
-        None if this is the whole outline.
-
-        At least one of the heights must be inside the obstacle.
-        """
+        """Return the outline between two heights above the lowest point of the obstacle, or None
+        if this is the whole outline. At least one height must be inside the obstacle."""
         scale = cls.factors(model.size, size)[2]
         low_m, high_m = heights.low_m / scale - model.lift_m, heights.high_m / scale - model.lift_m
         core = model.slice(Heights(low_m, high_m))
@@ -116,7 +111,7 @@ class ObstacleKind(ObstacleGroup):
 
     @classmethod
     def resize(
-        cls, document: SdfDocument, element: Element, own: Size, size: Size, mass_kg: float
+        cls, document: SdfDocument, element: Element, model_size: Size, size: Size, mass_kg: float
     ) -> None:
         """Write a new size and mass into a ``<model>`` of this kind. Raises ``SdfError`` if the
         model cannot be resized."""
@@ -135,8 +130,7 @@ class ObstacleKind(ObstacleGroup):
 
     @classmethod
     def writer(cls, model: "ObstacleModel") -> Optional[Writer]:
-        """Return a function that writes the model faster than :meth:`resize`, or None if no such
-        function exists."""
+        """Return a function that writes the model faster than :meth:`resize`, or None."""
         return None
 
 
@@ -144,11 +138,9 @@ class ObstacleKind(ObstacleGroup):
 class ObstacleModel:
     """A model from which obstacles are created, with its original size.
 
-    ``type`` is ``box``, ``cylinder``, ``sphere`` or ``model``. ``size`` is in the order of the
-    kind's ``size_names``; for the type ``model``, it is the scale 1. ``lift_m`` is the height of
-    the model frame above the lowest point of the model, and ``base_outline`` is the outline in the
-    model frame. Both are for the original size. ``shapes`` are the collision shapes. ``element`` is
-    the ``<model>`` or ``<include>`` in ``document``.
+    ``lift_m`` is the height of the model frame above the lowest point of the model, and
+    ``base_outline`` is the outline in the model frame, both for the original size. ``shapes`` are
+    the collision shapes. ``element`` is the ``<model>`` or ``<include>`` in ``document``.
     """
 
     type: str
@@ -165,17 +157,14 @@ class ObstacleModel:
 
     @classmethod
     def unit(cls, type_: str) -> "ObstacleModel":
-        """Return the unit model of a kind. A unit shape is static, and 1 m wide and high."""
         text = OBSTACLE_KINDS.get(type_).unit_model()
         document = SdfDocument.parse(text, f"unit {type_}")
         return cls.of(type_, next(iter(read_scene(document).models.values())), document)
 
     @classmethod
     def of(cls, type_: str, model: SceneModel, document: SdfDocument) -> "ObstacleModel":
-        """Return the model for obstacles of ``type_`` that a model of a world defines.
-
-        Raises ``SdfError`` for a model of another type, or for a model without a collision shape.
-        """
+        """Return the model for obstacles of ``type_`` that a model of a world defines. Raises
+        ``SdfError`` for a model of another type, or without a collision shape."""
         where = document.where(model.element)
         if not model.collisions:
             raise SdfError(f"{where}: model {model.name!r} has no collision shape")
@@ -195,22 +184,19 @@ class ObstacleModel:
 
     @functools.cached_property
     def kind(self) -> Type[ObstacleKind]:
-        """Return the class of the obstacle kind."""
         return OBSTACLE_KINDS.get(self.type)  # type: ignore[no-any-return]
 
     @property
     def resizable(self) -> bool:
-        """Return whether the size of the model can be changed. An include must be expanded
-        first."""
+        """Return whether the size can be changed. An include must be expanded first."""
         return bool(self.element.tag == "model") and self.element.find(".//include") is None
 
     def outline(self, size: Size) -> Outline:
-        """Return the outline, in the model frame, of an obstacle with the given size."""
         return self.kind.outline_of_size(self, size)
 
     def inner_m(self, size: Size) -> float:
         """Return the radius (m) of the largest circle around the origin of the model frame that is
-        inside the outline of an obstacle with the given size."""
+        inside the outline."""
         if not self.kind.is_stretched:
             return self.outline(size).inner_m
         fx, fy, _ = self._factors(size)
@@ -218,7 +204,7 @@ class ObstacleModel:
 
     def outer_m(self, size: Size) -> float:
         """Return the radius (m) of a circle around the origin of the model frame that contains the
-        outline of an obstacle with the given size."""
+        outline."""
         if not self.kind.is_stretched:
             return self.outline(size).reach_m
         fx, fy, _ = self._factors(size)
@@ -230,33 +216,27 @@ class ObstacleModel:
         return self.base_outline.inner_m
 
     def height_of_frame_m(self, size: Size) -> float:
-        """Return the height (m) of the model frame above the lowest point of an obstacle with the
-        given size."""
+        """Return the height (m) of the model frame above the lowest point of the obstacle."""
         return self.lift_m * self._factors(size)[2]
 
     def height_m(self, size: Size) -> float:
-        """Return the height (m) of an obstacle with the given size."""
-        return self._own_height_m * self._factors(size)[2]
+        return self._original_height_m * self._factors(size)[2]
 
     @functools.cached_property
-    def _own_height_m(self) -> float:
+    def _original_height_m(self) -> float:
         top_m = max(shape.geometry.bounds(shape.local_pose)[2, 1] for shape in self.shapes)
         return float(top_m + self.lift_m)
 
     def cut(self, size: Size, heights: Heights) -> Optional[Outline]:
         """Return the outline, in the model frame, of an obstacle between two heights above its
-        lowest point.
-
-        The core of the outline is empty if no part of the obstacle is between these heights.
-        Returns None if the result is the whole outline.
-        """
+        lowest point, or None if this is the whole outline. The core is empty if no part of the
+        obstacle is between these heights."""
         if not heights.overlap(0.0, self.height_m(size)):
             return Outline(EMPTY)
         return self.kind.cut(self, size, heights)
 
     def bounds(self, size: Size) -> np.ndarray:
-        """Return the bounds (m) of the collision shapes of an obstacle with the given size, in the
-        model frame, shape (3, 2). They are read from the SDF once per size."""
+        """Return the bounds (m) of the collision shapes in the model frame, shape (3, 2)."""
         if size not in self._bounds:
             document = SdfDocument.parse(
                 self.sdf_file("obstacle", Pose(), size, self.mass_kg, True), "obstacle"
@@ -274,8 +254,6 @@ class ObstacleModel:
         return self._slices[heights]
 
     def mass_of(self, size: Size, density_kgpm3: Optional[float]) -> float:
-        """Return the mass (kg) of an obstacle with the given size: the volume times the density, or
-        without a density the mass of the model, scaled with the volume."""
         return self.kind.mass_kg(self.size, self.mass_kg, size, density_kgpm3)
 
     def sdf(self, name: str, pose: Pose, size: Size, mass_kg: float, static: bool) -> str:
@@ -290,7 +268,6 @@ class ObstacleModel:
         return etree.tostring(element, encoding="unicode")
 
     def sdf_file(self, name: str, pose: Pose, size: Size, mass_kg: float, static: bool) -> str:
-        """Return an obstacle as the text of a complete SDF document."""
         version = self.document.root.get("version", "1.6")
         return f'<sdf version="{version}">\n{self.sdf(name, pose, size, mass_kg, static)}\n</sdf>\n'
 
@@ -309,15 +286,12 @@ class ObstacleModel:
 
 
 def read_model(type_: str, path: Path) -> ObstacleModel:
-    """Return the first model of an SDF file as a model for obstacles of ``type_``.
-
-    Includes are expanded and relative paths become absolute, so that the model is valid in any
-    file. Raises ``SdfError`` if the file cannot be read, or if the model is not of this type.
-    """
+    """Return the first model of an SDF file as a model for obstacles of ``type_``. Raises
+    ``SdfError`` if the file cannot be read, or if the model is not of this type."""
     document = SdfDocument.read(path)
     if document.model is None:
         raise SdfError(f"{path}: has no <model>")
-    library = ModelLibrary()
+    library = ModelLibrary()  # expanded and with absolute paths, the model is valid in any file
     for include in list(document.model.iter("include")):
         library.expand(document, include)
     library.absolutize(document, document.model)
@@ -325,8 +299,8 @@ def read_model(type_: str, path: Path) -> ObstacleModel:
 
 
 def type_of(model: SceneModel) -> str:
-    """Return the ``type`` of the obstacle kind to which a model of a world belongs. It is ``model``
-    if no other kind recognizes the model."""
+    """Return the obstacle kind of a model of a world, or ``model`` if no other kind recognizes
+    it."""
     for type_ in OBSTACLE_KINDS.names():
         if OBSTACLE_KINDS.get(type_).recognizes(model):
             return type_
@@ -334,8 +308,7 @@ def type_of(model: SceneModel) -> str:
 
 
 def _set_name(element: Element, name: str) -> None:
-    """Write the name into a ``<model>``, where it is an attribute, or into an ``<include>``, where
-    it is a child."""
+    # The name is an attribute of a <model>, but a child of an <include>.
     if element.tag != "include":
         element.set("name", name)
         return
@@ -346,8 +319,8 @@ def _set_name(element: Element, name: str) -> None:
 
 
 def set_static(element: Element, static: bool) -> None:
-    """Write ``<static>`` into a ``<model>`` or ``<include>``. A missing element counts as false, so
-    false is not written."""
+    """Write ``<static>`` into a ``<model>`` or ``<include>``, but no false, which is the
+    default."""
     child = element.find("static")
     if child is None:
         if not static:

@@ -1,7 +1,7 @@
-"""The exact outline of an obstacle on the ground.
+"""The exact outline of an obstacle on the ground, as a core that is enlarged by a radius.
 
-An outline is represented as a core that is enlarged by a radius. A cylinder is a point with a
-radius. Distances are then exact, and faster to compute than for a polygon with many corners.
+A cylinder is a point with a radius. Distances are then exact, and faster to compute than for a
+polygon with many corners.
 """
 
 import functools
@@ -15,7 +15,7 @@ from shapely.geometry.base import BaseGeometry
 from gz_testauto.base.arithmetic import matrix_product
 
 QUARTER_SEGMENTS = 16
-"""Number of segments per quarter circle in a polygon that approximates a circle."""
+"""Number of segments per quarter circle in the polygon of a circle."""
 
 
 class Outline:
@@ -27,9 +27,9 @@ class Outline:
 
     @functools.cached_property
     def corners(self) -> Optional[np.ndarray]:
-        """Return the corners of the core, shape (n, 2), where the last corner repeats the first
-        one. A point has shape (1, 2). Returns None if the core is neither a point nor a polygon
-        without holes."""
+        """Return the corners of the core, shape (n, 2), with the first corner repeated at the end,
+        or (1, 2) for a point. Returns None for other cores than points and polygons without
+        holes."""
         kind = self.core.geom_type
         if kind == "Point" or (kind == "Polygon" and not self.core.interiors):
             return shapely.get_coordinates(self.core)
@@ -37,12 +37,11 @@ class Outline:
 
     @classmethod
     def disc(cls, x_m: float, y_m: float, radius_m: float) -> "Outline":
-        """Return the outline of a disc."""
         return cls(shapely.Point(x_m, y_m), radius_m)
 
     @classmethod
     def box(cls, size_x_m: float, size_y_m: float) -> "Outline":
-        """Return the outline of a rectangle that is centered on the origin."""
+        """Return a rectangle that is centered on the origin."""
         return cls(shapely.box(-size_x_m / 2, -size_y_m / 2, size_x_m / 2, size_y_m / 2))
 
     @property
@@ -55,12 +54,10 @@ class Outline:
 
     @functools.cached_property
     def is_disc(self) -> bool:
-        """Return whether the core is a point, so that the outline is a disc."""
         return self.corners is not None and len(self.corners) == 1
 
     @property
     def area_m2(self) -> float:
-        """Return the area (m²) inside the outline."""
         if self.is_disc:
             return math.pi * self.radius_m**2
         return float(self.polygon.area)
@@ -74,8 +71,8 @@ class Outline:
 
     @property
     def inner_m(self) -> float:
-        """Return the radius (m) of the largest circle around the origin that is inside the outline.
-        Returns 0 if the origin is outside."""
+        """Return the radius (m) of the largest circle around the origin that is inside the outline,
+        or 0 if the origin is outside."""
         if self.is_disc:
             off_center_m = self.reach_m - self.radius_m
             return max(0.0, self.radius_m - off_center_m)
@@ -97,36 +94,34 @@ class Outline:
         return _Changed(self, radius_m, lambda points: points * (factor_x, factor_y))
 
     def moved(self, x_m: float, y_m: float, yaw_rad: float) -> "Outline":
-        """Return the outline in the world frame, for a model at the given pose. This outline must
-        be in the model frame."""
+        """Return this outline of a model in the world frame, for a model at the given pose."""
 
-        def placed(points: np.ndarray) -> np.ndarray:
+        def move(points: np.ndarray) -> np.ndarray:
             cosine, sine = math.cos(yaw_rad), math.sin(yaw_rad)
             turn = np.array([[cosine, sine], [-sine, cosine]])
             return matrix_product(points, turn) + np.array([x_m, y_m])
 
-        return _Changed(self, self.radius_m, placed)
+        return _Changed(self, self.radius_m, move)
 
     def distance_m(self, other: "Outline") -> float:
-        """Return the distance (m) between two outlines. It is 0 if they touch or overlap."""
+        """Return the distance (m) between two outlines, or 0 if they overlap."""
         between = shapely.distance(self.core, other.core) - self.radius_m - other.radius_m
         return max(0.0, float(between))
 
 
 class _Changed(Outline):
-    """An outline that is computed from another outline only when it is needed. Most proposed
-    positions are accepted or rejected without it."""
+    # Computed only when it is needed. Most positions are accepted or rejected without it.
 
     def __init__(
-        self, source: Outline, radius_m: float, change: Callable[[np.ndarray], np.ndarray]
+        self, source: Outline, radius_m: float, transform: Callable[[np.ndarray], np.ndarray]
     ) -> None:
-        self._source, self._change = source, change
+        self._source, self._transform = source, transform
         self.radius_m = radius_m
 
     @functools.cached_property
     def core(self) -> BaseGeometry:
         if self.corners is None:
-            return shapely.transform(self._source.core, self._change)
+            return shapely.transform(self._source.core, self._transform)
         if self.is_disc:
             return shapely.points(self.corners[0])
         return shapely.polygons(self.corners)
@@ -134,7 +129,7 @@ class _Changed(Outline):
     @functools.cached_property
     def corners(self) -> Optional[np.ndarray]:
         corners = self._source.corners
-        return None if corners is None else self._change(corners)
+        return None if corners is None else self._transform(corners)
 
     @functools.cached_property
     def is_disc(self) -> bool:
@@ -142,7 +137,6 @@ class _Changed(Outline):
 
 
 def cores_and_radii(outlines: Sequence[Outline]) -> Tuple[np.ndarray, np.ndarray]:
-    """Return the cores (n,) and the radii (n,) of outlines as arrays."""
     cores = np.empty(len(outlines), dtype=object)
     cores[:] = [outline.core for outline in outlines]
     return cores, np.array([outline.radius_m for outline in outlines], dtype=float)

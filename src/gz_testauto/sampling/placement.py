@@ -1,10 +1,8 @@
 """Place obstacles with gaps between each other and to walls, outside of keep-outs.
 
-Implements random sequential placement: obstacles are placed one after the other. Each obstacle is
-placed at its proposed position if this is free, and otherwise at a position that is drawn
-independently. If no free position is found for an obstacle, the whole set is placed again. After a
-limited number of tries, an error reports for how many obstacles a position was found.
-:mod:`~.draws` defines the random numbers.
+Implements random sequential placement: each obstacle in turn is placed at its proposed position if
+this is free, and otherwise at a position that is drawn independently. If no free position is found
+for an obstacle, the whole set is placed again. :mod:`~.draws` defines the random numbers.
 """
 
 import math
@@ -39,20 +37,16 @@ from gz_testauto.sdf.floor import Heights
 from gz_testauto.spec.obstacles import ObstacleSpec
 
 TRIES_PER_OBSTACLE = 100
-"""Number of positions that are tried for one obstacle before the whole obstacle set is placed
-again."""
+"""Number of positions that are tried for one obstacle before the whole set is placed again."""
 
 MAX_DRAWS = 200
-"""Number of obstacle sets that are drawn before an error reports that none of them is solvable."""
+"""Number of obstacle sets that are drawn before an error reports that none is solvable."""
 
 
 @dataclass(frozen=True)
 class Obstacle:
-    """An obstacle that was placed in a world.
-
-    ``type`` is the type of the obstacle kind. ``size`` is in the order of the kind's
-    ``size_names``. ``pose`` is the pose of the model frame in the world frame.
-    """
+    """An obstacle that was placed in a world. ``size`` is in the order of the kind's
+    ``size_names``, and ``pose`` is the pose of the model frame in the world frame."""
 
     name: str
     type: str
@@ -69,27 +63,24 @@ class Obstacle:
         return self.outline.polygon
 
     def obstructing(self, heights: Heights) -> Outline:
-        """Return the outline (m, world frame) of the part of the obstacle at these heights. The
-        core of the outline is empty if there is no such part."""
+        """Return the outline (m, world frame) of the part of the obstacle at these heights. Its
+        core is empty if there is no such part."""
         ground_m = self.pose.position[2] - self.model.height_of_frame_m(self.size)
         part = self.model.cut(self.size, heights.above(ground_m))
         return self.outline if part is None else part.moved(*self.pose.planar)
 
     def sdf(self) -> str:
-        """Return the obstacle at its pose as the text of a complete SDF document."""
+        """Return the text of a complete SDF document."""
         return self.model.sdf_file(self.name, self.pose, self.size, self.mass_kg, self.static)
 
     def element_text(self) -> str:
-        """Return the obstacle at its pose as the text of a ``<model>`` or ``<include>`` element."""
+        """Return the text of a ``<model>`` or ``<include>`` element."""
         return self.model.sdf(self.name, self.pose, self.size, self.mass_kg, self.static)
 
 
 @dataclass(frozen=True)
 class ObstacleSet:
-    """The obstacles of one world, with the shortest path and the difficulty of the mission.
-
-    ``shortest_path_m`` and ``difficulty`` are None if no mission is specified.
-    """
+    """The obstacles of one world. Path and difficulty are None if no mission is specified."""
 
     obstacles: Tuple[Obstacle, ...]
     shortest_path_m: Optional[float] = None
@@ -100,11 +91,8 @@ class ObstacleSet:
 
 
 class Placer:
-    """A generator of obstacle sets for one specification and one site.
-
-    Raises ``PlacementError`` if the specification cannot be fulfilled in the base world even
-    without obstacles.
-    """
+    """A generator of obstacle sets for one specification and one site. Raises ``PlacementError`` if
+    the specification cannot be fulfilled even without obstacles."""
 
     def __init__(
         self, spec: ObstacleSpec, site: Site, sampler: Optional[ObstacleSampler] = None
@@ -127,9 +115,8 @@ class Placer:
         """Draw an obstacle set and place it.
 
         ``first`` contains the random numbers for the first proposals, shape
-        (``sampler.dimensions``,). By default, they are drawn from ``generator``. Raises
-        ``PlacementError`` if the obstacles do not fit, or if a path is required and no drawn set
-        has one.
+        (``sampler.dimensions``,); by default, they are drawn from ``generator``. Raises
+        ``PlacementError`` if the obstacles do not fit, or if no drawn set has a required path.
         """
         unplaceable: Optional[_UnplaceableError] = None
         for draw in range(MAX_DRAWS):
@@ -140,20 +127,17 @@ class Placer:
             except _UnplaceableError as error:
                 unplaceable = error
                 continue
-            found = self._evaluated(obstacles, draw)
-            if found is not None:
-                return found
+            obstacle_set = self._evaluated(obstacles, draw)
+            if obstacle_set is not None:
+                return obstacle_set
         if unplaceable is not None:
             raise PlacementError(str(unplaceable))
         raise PlacementError(self._unsolvable())
 
     def place_given(self, proposals: Sequence[Proposal]) -> ObstacleSet:
-        """Return the obstacles with exactly the given values, for searches and stored obstacles.
-
-        Raises ``PlacementError`` with the name of the obstacle and the violated constraint, or if a
-        path is required and does not exist.
-        """
-        others = PlacedShapes(self._constraints)
+        """Return the obstacles with exactly the given values. Raises ``PlacementError`` with the
+        name of the obstacle and the violated constraint, or if a required path does not exist."""
+        placed_shapes = PlacedShapes(self._constraints)
         for proposal in proposals:
             shape = Shape(proposal)
             positioned = PositionedShape(shape, proposal.x_m, proposal.y_m)
@@ -161,26 +145,26 @@ class Placer:
             violated: Optional[str] = "outside the region"
             places = places_of(self.spec, slot.group)
             if slot.group.x_m is not None or places.distance(center) < TOLERANCE_M:  # rounded
-                relations = Relations(shape, others, self._constraints)
-                violated = others.violated(positioned) or relations.violated(positioned)
+                relations = Relations(shape, placed_shapes, self._constraints)
+                violated = placed_shapes.violated(positioned) or relations.violated(positioned)
             if violated is not None:
                 raise PlacementError(
                     f"obstacle {slot.name!r} at ({proposal.x_m:g}, {proposal.y_m:g}) violates a "
                     f"constraint of the obstacle specification: {violated}; move it"
                 )
-            others.add(positioned)
-        found = self._evaluated(tuple(map(_obstacle, others.placed)), 0)
-        if found is None:
+            placed_shapes.add(positioned)
+        obstacle_set = self._evaluated(tuple(map(_obstacle, placed_shapes.placed)), 0)
+        if obstacle_set is None:
             raise PlacementError("the given obstacles leave no path from start to goal; move one")
-        return found
+        return obstacle_set
 
     def _evaluated(self, obstacles: Tuple[Obstacle, ...], draw: int) -> Optional[ObstacleSet]:
         """Return the obstacle set, or None if a path is required and does not exist."""
         if self._evaluator is None:
             return ObstacleSet(obstacles)
         assert self.site.mission is not None, "the evaluator needs it"
-        cut = [obstacle.obstructing(self.site.mission.heights) for obstacle in obstacles]
-        obstructing = [outline for outline in cut if not outline.core.is_empty]
+        outlines = [obstacle.obstructing(self.site.mission.heights) for obstacle in obstacles]
+        obstructing = [outline for outline in outlines if not outline.core.is_empty]
         path = self._evaluator.shortest_path(obstructing)
         if path is None and self.spec.solvable is not None:
             return None
@@ -194,26 +178,26 @@ class Placer:
     ) -> Tuple[Obstacle, ...]:
         """Place one obstacle set. Sizes and headings are kept, and positions can change."""
         violations: CounterType[str] = Counter()
-        most, tries, is_first = 0, 0, True
+        placed, tries, is_first = 0, 0, True
         shapes = [Shape(proposal) for proposal in proposals]
         while True:
-            others = PlacedShapes(self._constraints)
+            placed_shapes = PlacedShapes(self._constraints)
             for shape in shapes:
-                relations = Relations(shape, others, self._constraints)
+                relations = Relations(shape, placed_shapes, self._constraints)
                 slot, position = shape.proposal.slot, (shape.proposal.x_m, shape.proposal.y_m)
                 for attempt in range(TRIES_PER_OBSTACLE):
                     if tries == self.spec.max_tries:
-                        most = max(most, len(others.placed))
-                        raise PlacementError(self._no_space(most, proposals, violations))
+                        placed = max(placed, len(placed_shapes.placed))
+                        raise PlacementError(self._no_space(placed, proposals, violations))
                     tries += 1
                     if attempt or not is_first:
                         position = relations.draw(generator) or self.sampler.position(
                             slot, *generator.random(2)
                         )
                     positioned = PositionedShape(shape, *position)
-                    violated = others.violated(positioned) or relations.violated(positioned)
+                    violated = placed_shapes.violated(positioned) or relations.violated(positioned)
                     if violated is None:
-                        others.add(positioned)
+                        placed_shapes.add(positioned)
                         break
                     violations[violated] += 1
                     if shape.is_fixed and violated in FIXED:
@@ -221,22 +205,22 @@ class Placer:
                 else:
                     break
             else:
-                return tuple(map(_obstacle, others.placed))
-            most, is_first = max(most, len(others.placed)), False
+                return tuple(map(_obstacle, placed_shapes.placed))
+            placed, is_first = max(placed, len(placed_shapes.placed)), False
 
     def _no_space(
-        self, most: int, proposals: Sequence[Proposal], violations: CounterType[str]
+        self, placed: int, proposals: Sequence[Proposal], violations: CounterType[str]
     ) -> str:
         spec = self.spec
-        covered = sum(p.slot.model.outline(p.size).area_m2 for p in proposals)
+        covered = sum(proposal.slot.model.outline(proposal.size).area_m2 for proposal in proposals)
         area = self.sampler.area_m2()
         region = f"{area:.1f} m² of region, " if area else ""
         total = max(1, sum(violations.values()))
-        why = ", ".join(f"{name} {100 * n // total} %" for name, n in violations.most_common())
+        reasons = ", ".join(f"{name} {100 * n // total} %" for name, n in violations.most_common())
         return (
-            f"found room for {most} of {len(proposals)} obstacles after {spec.max_tries} tries "
+            f"found room for {placed} of {len(proposals)} obstacles after {spec.max_tries} tries "
             f"({region}{covered:.1f} m² of obstacles, min_gap_m {spec.min_gap_m:g}; "
-            f"rejected: {why}): (1) enlarge the region, (2) lower count or the sizes, "
+            f"rejected: {reasons}): (1) enlarge the region, (2) lower count or the sizes, "
             f"(3) lower min_gap_m or wall_gap_m, (4) shrink keep_out, (5) raise max_tries"
             + (", (6) widen distance_m" if any(p.slot.group.distance_m for p in proposals) else "")
         )
@@ -253,7 +237,7 @@ class Placer:
 
 
 class _UnplaceableError(Exception):
-    """An obstacle with a constant position violates a constraint in its drawn size, so that another
+    """An obstacle with a constant position violates a constraint in its drawn size. Another
     obstacle set must be drawn."""
 
     def __init__(self, name: str, violated: str) -> None:

@@ -1,10 +1,9 @@
 """Regions of the centers of obstacles, and uniform points of a region.
 
-Defines the region of each group of a specification, and a map from the unit square onto a region
-(Rosenblatt 1952, "Remarks on a multivariate transformation"). The first number selects x by the
-area to its left, and the second number selects the position on the vertical line through x. The map
-preserves ratios of areas, so that stratified numbers result in stratified points. Rejecting points
-of a bounding box does not have this property.
+The map from the unit square onto a region (Rosenblatt 1952, "Remarks on a multivariate
+transformation") preserves ratios of areas, so that stratified numbers result in stratified points.
+Rejecting points of a bounding box does not have this property. The first number selects x by the
+area to its left, and the second number selects the position on the vertical line through x.
 """
 
 import bisect
@@ -23,23 +22,18 @@ def places_of(
     spec: ObstacleSpec,
     group: AnyObstacles,
 ) -> BaseGeometry:
-    """Return the region (m, world frame) of the centers of a group's obstacles.
-
-    It is the region of the group or of the specification, the rectangle of all values of ``x_m``
-    and ``y_m``, or the intersection of both. If the position is fixed, the area of the region is
-    zero.
-    """
+    """Return the region (m, world frame) of the centers of a group's obstacles: the region of the
+    group or of the specification, the rectangle of all values of ``x_m`` and ``y_m``, or their
+    intersection. A fixed position is a region without area."""
     regions = group.region or spec.region
     if group.x_m is None or group.y_m is None:
         return union_of(regions or [])
     (x_min, x_max), (y_min, y_max) = group.x_m.support, group.y_m.support
-    drawn = shapely.MultiPoint([(x_min, y_min), (x_max, y_max)]).envelope
-    return drawn if not regions else shapely.intersection(drawn, union_of(regions))
+    rectangle = shapely.MultiPoint([(x_min, y_min), (x_max, y_max)]).envelope
+    return rectangle if not regions else shapely.intersection(rectangle, union_of(regions))
 
 
 class _Edge(NamedTuple):
-    """An edge of a region's outline, given by its two ends (m)."""
-
     tail_x: float
     tail_y: float
     head_x: float
@@ -47,13 +41,8 @@ class _Edge(NamedTuple):
 
 
 class RegionSampler:
-    """A map from the unit square onto ``region``, which consists of one or several polygons in
-    meters.
-
-    Between two neighboring x coordinates of corners, all vertical lines intersect the same edges,
-    and their length inside the region changes linearly. Raises ``ValueError`` for a region without
-    area.
-    """
+    """A map from the unit square onto ``region``, which consists of polygons in meters. Raises
+    ``ValueError`` for a region without area."""
 
     def __init__(self, region: BaseGeometry) -> None:
         self._box = region.bounds if _is_upright_rectangle(region) else None
@@ -61,7 +50,8 @@ class RegionSampler:
         self._crossing = _edges_by_slab(region, self._abscissae)
         left, right = np.array(self._abscissae[:-1]), np.array(self._abscissae[1:])
         widths = right - left
-        # A few inner chords fix the lines.
+        # Between neighboring x coordinates of corners, all vertical lines intersect the same edges,
+        # and their length inside the region changes linearly: two inner chords fix the line.
         at_third = self._chords(left + widths / 3)
         at_two_thirds = self._chords(left + 2 * widths / 3)
         first = np.maximum(2 * at_third - at_two_thirds, 0.0)
@@ -73,7 +63,6 @@ class RegionSampler:
 
     @property
     def area_m2(self) -> float:
-        """Return the area (m²) of the region."""
         return float(self._area[-1])
 
     def point(self, first: float, second: float) -> Tuple[float, float]:
@@ -114,8 +103,7 @@ class RegionSampler:
 
 
 def _edges_by_slab(region: BaseGeometry, abscissae: List[float]) -> List[List[_Edge]]:
-    """Return the edges of a region between each pair of neighboring x coordinates of its
-    corners."""
+    """Return the edges between each pair of neighboring x coordinates of a region's corners."""
     rings = shapely.get_rings(shapely.get_parts(region))
     outlines = [shapely.get_coordinates(ring).tolist() for ring in rings]
     edges = [

@@ -1,9 +1,8 @@
 """Random numbers in [0, 1) for each world: independent, from a Latin hypercube, or from a Sobol
 sequence.
 
-Defines how the worlds of a campaign cover the distributions, and measures this coverage. The
-numbers of world *i* depend only on the seed, *i* and the specification, not on the number of
-worlds. :mod:`gz_testauto.sampling.draws` defines the meaning of the numbers.
+The numbers of world *i* depend only on the seed, *i* and the specification, not on the number of
+worlds. :mod:`gz_testauto.sampling.draws` defines their meaning.
 """
 
 from typing import Any, Dict, NamedTuple
@@ -14,21 +13,16 @@ import scipy
 from gz_testauto.sampling.seeds import FIRST, LATIN_HYPERCUBE, SOBOL, WORLD, child_generator
 from gz_testauto.spec.obstacles import SamplingSpec
 
-SOBOL_BLOCK = 256
-"""Number of points of the Sobol sequence that are computed together. Scrambling the sequence takes
-far more time than computing points."""
+SOBOL_BLOCK = 256  # scrambling the sequence takes far more time than computing points
+"""Number of points of the Sobol sequence that are computed together."""
 
 # The keyword by which scipy accepts a generator; scipy 2 removes the old one.
 _RNG = "rng" if tuple(map(int, scipy.__version__.split(".")[:2])) >= (1, 15) else "seed"
 
 
 class Coverage(NamedTuple):
-    """The uniformity of points in the unit cube.
-
-    ``discrepancy`` is the centered discrepancy of the points (Hickernell 1998), and ``independent``
-    is the mean discrepancy of the same number of independent points. A lower discrepancy is more
-    uniform.
-    """
+    """The uniformity of points in the unit cube: their centered discrepancy (Hickernell 1998), and
+    the mean discrepancy of the same number of independent points. Lower is more uniform."""
 
     discrepancy: float
     independent: float
@@ -48,29 +42,26 @@ class UnitSequence:
         if self._sampling.method == "uniform":
             return child_generator(self._seed, WORLD, index, FIRST).random(self._dimensions)
         size = self._sampling.block if self._sampling.method == "lhs" else SOBOL_BLOCK
-        number, place = divmod(index, size)
+        number, offset = divmod(index, size)
         if number not in self._blocks:
             self._blocks[number] = self._sampler(number).random(size)
-        return self._blocks[number][place]
+        return self._blocks[number][offset]
 
     def coverage(self, count: int) -> Coverage:
-        """Return the uniformity of the points of the first ``count`` worlds.
-
-        The result is the mean over all pairs of neighboring dimensions, such as x and y, or two
-        sizes, of one obstacle. With 16 obstacles, a sequence has about 80 dimensions, in which the
-        discrepancy of a few hundred points would have no meaning.
-        """
+        """Return the uniformity of the points of the first ``count`` worlds, as the mean over all
+        pairs of neighboring dimensions, such as x and y of one obstacle."""
+        # With 16 obstacles, a sequence has about 80 dimensions, in which the discrepancy of a few
+        # hundred points would have no meaning.
         from scipy.stats import qmc
 
         points = np.array([self.point(index) for index in range(count)])
         pairs = [points[:, d : d + 2] for d in range(max(1, self._dimensions - 1))]
-        found = [qmc.discrepancy(pair, method="CD") for pair in pairs]
+        discrepancies = [qmc.discrepancy(pair, method="CD") for pair in pairs]
         dimensions = pairs[0].shape[1]
         independent = ((5 / 4) ** dimensions - (13 / 12) ** dimensions) / count
-        return Coverage(float(np.mean(found)), independent)
+        return Coverage(float(np.mean(discrepancies)), independent)
 
     def _sampler(self, block: int) -> Any:
-        """Return a scipy sampler whose next points are those of the given block."""
         from scipy.stats import qmc
 
         if self._sampling.method == "lhs":

@@ -30,8 +30,8 @@ class RequiredMission:
     """The mission that must be possible in a world.
 
     ``radius_m`` is the radius of the circle around the origin of the robot's base frame that
-    contains the robot's outline, so that the robot can turn anywhere. ``heights`` are the heights
-    at which a shape obstructs the robot. ``via`` are the goals before the final goal, in order.
+    contains the robot's outline. A shape at ``heights`` obstructs the robot. ``via`` are the goals
+    before the final goal, in order.
     """
 
     start: Point
@@ -42,12 +42,10 @@ class RequiredMission:
 
     @property
     def goals(self) -> Tuple[Point, ...]:
-        """Return all goals of the mission, in order."""
         return (*self.via, self.goal)
 
     @property
     def points(self) -> Tuple[Point, ...]:
-        """Return the start and all goals of the mission, in order."""
         return (self.start, *self.goals)
 
 
@@ -60,9 +58,8 @@ def circumscribed_radius_m(footprint_m: Iterable[Point]) -> float:
 class Site:
     """The outlines of the base world (m, world frame), and the mission.
 
-    Obstacles are placed with a gap to ``walls``, which do not depend on the robot.
-    ``mission_walls`` are the walls that obstruct the robot of the mission. By default, all walls
-    do.
+    Obstacles are placed with a gap to ``walls``. ``mission_walls`` are the walls that obstruct the
+    robot of the mission, by default all.
     """
 
     walls: Tuple[BaseGeometry, ...] = ()
@@ -86,7 +83,6 @@ class Site:
 
     @functools.cached_property
     def wall_union(self) -> BaseGeometry:
-        """Return all walls as a single prepared geometry."""
         union = shapely.union_all(list(self.walls))
         shapely.prepare(union)
         return union
@@ -102,8 +98,8 @@ class Site:
         return float(shapely.difference(ground, self.wall_union).area)
 
     def blocked(self, margin_m: float) -> BaseGeometry:
-        """Return the area that the center of the mission's robot must not enter. In this area, a
-        wall is nearer than the sum of the robot's radius and ``margin_m``."""
+        """Return the area that the robot's center must not enter: nearer to a wall than the sum of
+        the robot's radius and ``margin_m``."""
         assert self.mission is not None
         walls = np.array(self.obstructing, dtype=object)
         return shapely.union_all(inflate(walls, self.mission.radius_m + margin_m))
@@ -112,29 +108,26 @@ class Site:
         self, blocked: BaseGeometry, obstacles: Sequence[BaseGeometry] = ()
     ) -> Optional[shapely.Polygon]:
         """Return the connected area outside of ``blocked`` that contains the start and all goals,
-        or None if no such area exists. The search area extends around the walls and
-        ``obstacles``."""
+        or None. The search area contains the walls and ``obstacles``."""
         assert self.mission is not None
         return free_region(self.area(obstacles), blocked, *self.mission.points)
 
     def shortest_path(
         self, blocked: BaseGeometry, obstacles: Sequence[BaseGeometry] = ()
     ) -> Optional[np.ndarray]:
-        """Return the corners of the shortest path of the mission in :meth:`free_region`, shape (n,
-        2). Returns None if no path exists."""
+        """Return the corners of the shortest path of the mission in :meth:`free_region`, shape
+        (n, 2), or None if no path exists."""
         assert self.mission is not None
         free = self.free_region(blocked, obstacles)
         return None if free is None else shortest_path_through(free, *self.mission.points)
 
     def keep_out(self, zones: Sequence[KeepOut]) -> "List[Tuple[BaseGeometry, float]]":
-        """Return the core and the radius of each keep-out.
-
-        Raises ``PlacementError`` for a keep-out around a start or goal if the mission is unknown.
-        """
-        found = []
+        """Return the core and the radius (m) of each keep-out. Raises ``PlacementError`` for a
+        keep-out around a start or goal of an unknown mission."""
+        cores_and_radii = []
         for zone in zones:
             if zone.shape is not None:
-                found.append((zone.shape.geometry, 0.0))
+                cores_and_radii.append((zone.shape.geometry, 0.0))
                 continue
             if self.mission is None:
                 raise PlacementError(
@@ -144,16 +137,16 @@ class Site:
             mission = self.mission
             centers = (mission.start,) if zone.center == "start" else mission.goals
             radius_m = float(zone.radius_m or 0.0)
-            found += [(shapely.Point(center), radius_m) for center in centers]
-        return found
+            cores_and_radii += [(shapely.Point(center), radius_m) for center in centers]
+        return cores_and_radii
 
     def area(self, obstacles: Sequence[BaseGeometry] = ()) -> shapely.Polygon:
-        """Return the rectangle in which paths are searched. It contains the mission, all walls and
+        """Return the rectangle in which paths are searched: the mission, all walls and
         ``obstacles``, with a margin."""
         assert self.mission is not None
         points = map(shapely.Point, self.mission.points)
-        everything = np.array([*self._bounds_of_walls, *obstacles, *points], dtype=object)
-        x_min, y_min, x_max, y_max = shapely.total_bounds(everything)
+        geometries = np.array([*self._bounds_of_walls, *obstacles, *points], dtype=object)
+        x_min, y_min, x_max, y_max = shapely.total_bounds(geometries)
         margin = OPEN_MARGIN_M + self.mission.radius_m
         return shapely.box(x_min - margin, y_min - margin, x_max + margin, y_max + margin)
 
@@ -162,7 +155,7 @@ def walls_of(
     scene: WorldScene, heights: Heights = ANY_ROBOT, without: Iterable[str] = ()
 ) -> Tuple[BaseGeometry, ...]:
     """Return the outlines, at ``heights``, of all models in a world except the ground and the
-    models in ``without``. The result is one polygon per connected part."""
+    models in ``without``, as one polygon per connected part."""
     excluded = set(without)
     parts: List[BaseGeometry] = []
     for name, model in scene.models.items():
@@ -176,12 +169,10 @@ def walls_of(
 
 
 def check_base(site: Site, margin_m: float) -> BaseGeometry:
-    """Return the area that the robot's center must not enter, after checking that the base world
-    has a path.
+    """Return the area that the robot's center must not enter.
 
-    The area consists of the walls that obstruct the robot, enlarged by the robot's radius and the
-    margin. Raises ``PlacementError`` with the cause if no path exists even without obstacles, or if
-    no mission is specified.
+    Raises ``PlacementError`` with the cause if no path exists even without obstacles, or if no
+    mission is specified.
     """
     mission = site.mission
     if mission is None:

@@ -123,8 +123,8 @@ class AssembledKind(ObstacleKind):
         return _outline_of(cls, size)
 
     @classmethod
-    def factors(cls, own: Size, size: Size) -> Factors:
-        return 1.0, 1.0, _height_m(cls, size) / _height_m(cls, own)
+    def factors(cls, model_size: Size, size: Size) -> Factors:
+        return 1.0, 1.0, _height_m(cls, size) / _height_m(cls, model_size)
 
     @classmethod
     def cut(cls, model: ObstacleModel, size: Size, heights: Heights) -> Optional[Outline]:
@@ -135,13 +135,15 @@ class AssembledKind(ObstacleKind):
         return Outline(shapely.union_all(outlines))
 
     @classmethod
-    def mass_kg(cls, own: Size, own_kg: float, size: Size, density_kgpm3: Optional[float]) -> float:
+    def mass_kg(
+        cls, model_size: Size, model_kg: float, size: Size, density_kgpm3: Optional[float]
+    ) -> float:
         density = cls.density_default_kgpm3 if density_kgpm3 is None else density_kgpm3
         return density * sum(part.box.volume_m3() for part in _parts_of(cls, size))
 
     @classmethod
     def resize(
-        cls, document: SdfDocument, element: Element, own: Size, size: Size, mass_kg: float
+        cls, document: SdfDocument, element: Element, model_size: Size, size: Size, mass_kg: float
     ) -> None:
         link = element.find("link")
         for child in list(link):

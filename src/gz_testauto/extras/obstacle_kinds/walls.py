@@ -100,7 +100,9 @@ class WallKind(AssembledKind):
         return None
 
     @classmethod
-    def mass_kg(cls, own: Size, own_kg: float, size: Size, density_kgpm3: Optional[float]) -> float:
+    def mass_kg(
+        cls, model_size: Size, model_kg: float, size: Size, density_kgpm3: Optional[float]
+    ) -> float:
         area_m2 = outline_of_boxes(cls.parts_of(size)).area_m2
         return cls.density_default_kgpm3 * area_m2 * cls.value(size, "height_m")
 
