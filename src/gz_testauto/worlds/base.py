@@ -1,7 +1,6 @@
 """A base world, divided into a fixed part and random obstacles.
 
-The module finds the random obstacles of a saved world, and composes world files with other
-obstacles. Other elements are written as they were read, except that a ``<state>`` is applied and
+Elements are written to new worlds as they were read, except that a ``<state>`` is applied and
 removed. :mod:`gz_testauto.sampling` draws obstacles.
 """
 
@@ -29,11 +28,10 @@ _MARK = "gz_testauto obstacle"
 class BaseWorld:
     """A world file from which worlds with other random obstacles are generated.
 
-    ``obstacles`` are the random obstacles in the file. They are the models whose full name matches
-    ``pattern``; by default, the pattern matches the names that the spawner assigns. ``scene``
-    contains all models of the world, without excluded plug-ins and without the files in
-    ``missing``, which are allowed to be missing. Raises ``SdfError`` for a file that cannot be
-    read, and ``SpecError`` for a pattern that matches no model.
+    ``obstacles`` are the models in the file whose full name matches ``pattern``, by default the
+    names that the spawner assigns. ``scene`` is without excluded plug-ins and ``missing`` files.
+    Raises ``SdfError`` for a file that cannot be read, and ``SpecError`` for a pattern that matches
+    no model.
     """
 
     def __init__(
@@ -69,17 +67,14 @@ class BaseWorld:
 
     @property
     def summary(self) -> str:
-        """Return text with the number of random obstacles of each type, such as ``8 box, 8
-        cylinder``."""
+        """Return the number of random obstacles of each type, such as ``8 box, 8 cylinder``."""
         types = Counter(type_of(model) for model in self.obstacles)
         return ", ".join(f"{count} {type_}" for type_, count in sorted(types.items()))
 
     def sampler(self, spec: ObstacleSpec) -> ObstacleSampler:
-        """Return a sampler for the random obstacles of the world. If the world has none, return a
-        sampler for the obstacles of the specification.
-
-        Raises ``SpecError`` if the specification contains no entry for an obstacle of the world.
-        """
+        """Return a sampler for the random obstacles of the world, or for those of the specification
+        if the world has none. Raises ``SpecError`` if the specification contains no entry for an
+        obstacle of the world."""
         if not self._names:
             return ObstacleSampler.of_spec(spec)
         groups = [_group_of(model, spec, str(self.path)) for model in self.obstacles]
@@ -105,10 +100,10 @@ class BaseWorld:
         self._library.make_paths_absolute(document)
         world = document.require_world()
         if self._names:
-            wanted = [
+            xml_paths = [
                 self.scene.document.root.getroottree().getpath(m.element) for m in self.obstacles
             ]
-            elements = [document.root.getroottree().xpath(path)[0] for path in wanted]
+            elements = [document.root.getroottree().xpath(path)[0] for path in xml_paths]
             for index, element in enumerate(elements):
                 mark = etree.Comment(f"{_MARK} {index}")
                 mark.tail = element.tail
@@ -129,21 +124,20 @@ class BaseWorld:
 
 
 class WorldTemplate:
-    """The bytes of a world file with gaps into which obstacles are inserted. There is one gap per
-    random obstacle of the world. If the world has no random obstacles, a single gap receives all
-    obstacles."""
+    """The bytes of a world file with gaps for obstacles: one per random obstacle of the world, or a
+    single gap for all obstacles if the world has none."""
 
     def __init__(self, document: SdfDocument, gaps: int) -> None:
         self._encoding = document.root.getroottree().docinfo.encoding or "UTF-8"
-        rest = document.to_bytes()
+        remaining = document.to_bytes()
         self._pieces: List[bytes] = []
         for index in range(gaps):
-            piece, rest = rest.split(f"<!--{_MARK} {index}-->".encode(self._encoding), 1)
+            piece, remaining = remaining.split(f"<!--{_MARK} {index}-->".encode(self._encoding), 1)
             self._pieces.append(piece)
-        self._pieces.append(rest)
+        self._pieces.append(remaining)
 
     def fill(self, obstacles: Tuple[Obstacle, ...]) -> bytes:
-        """Return the content of the world file with the given obstacles, in this order."""
+        """Return the world file with the given obstacles, in this order."""
         texts = [obstacle.element_text().encode(self._encoding) for obstacle in obstacles]
         if len(self._pieces) == 2:
             texts = [b"\n    ".join(texts)]
@@ -158,13 +152,13 @@ def _group_of(model: SceneModel, spec: ObstacleSpec, source: str) -> AnyObstacle
             if group.label == parsed.label:
                 return group
     type_ = type_of(model)
-    fitting = [group for group in spec.obstacles if group.type == type_]
-    fitting = fitting or [group for group in spec.obstacles if group.type == "model"]
-    if len(fitting) == 1:
-        return fitting[0]
-    problem = "has no entry for" if not fitting else "has several entries for"
+    groups = [group for group in spec.obstacles if group.type == type_]
+    groups = groups or [group for group in spec.obstacles if group.type == "model"]
+    if len(groups) == 1:
+        return groups[0]
+    problem = "has no entry for" if not groups else "has several entries for"
     raise SpecError(
         f"{source}: obstacle {model.name!r} is a {type_}, and the specification {problem} "
         f"obstacles of type {type_}: "
-        + ("add an entry" if not fitting else "name it obstacle_<name>_<index> after one")
+        + ("add an entry" if not groups else "name it obstacle_<name>_<index> after one")
     )

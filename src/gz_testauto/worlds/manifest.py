@@ -1,8 +1,4 @@
-"""The worlds of a directory, with their data in ``worlds.json``.
-
-Defines the format of this manifest, and reads directories of ``.world`` files with or without a
-manifest. :mod:`gz_testauto.worlds.multiply` generates worlds.
-"""
+"""The worlds of a directory, with or without their data in the manifest ``worlds.json``."""
 
 import hashlib
 import json
@@ -36,8 +32,8 @@ class WorldSet:
     worlds: Tuple[WorldRecord, ...]
     inputs: Mapping[str, Any]
     coverage: Optional[Mapping[str, float]] = None
-    """Discrepancy of the stratified worlds, and the mean discrepancy of independent worlds. None if
-    the worlds were sampled independently."""
+    """Discrepancy of the stratified worlds, and the mean discrepancy of independent worlds; None
+    for worlds that were sampled independently."""
 
     def __len__(self) -> int:
         return len(self.worlds)
@@ -47,7 +43,6 @@ class WorldSet:
 
 
 def sha256_of(content: bytes) -> str:
-    """Return a hash that identifies the content of a file, as hexadecimal text."""
     return hashlib.sha256(content).hexdigest()
 
 
@@ -62,12 +57,12 @@ def manifest_bytes(worlds: WorldSet) -> bytes:
 
 
 def read_worlds(directory: Path, files: Optional[Collection[str]] = None) -> WorldSet:
-    """Return the worlds of a directory, as listed in its manifest. Without a manifest, return all
-    ``.world`` files, sorted by name.
+    """Return the worlds in the manifest of a directory, or without a manifest all ``.world`` files,
+    sorted by name.
 
-    If ``files`` is specified, only the worlds with these file names are returned. Raises
-    ``SpecError`` if the directory contains no worlds or lacks one of ``files``, if the manifest is
-    damaged or newer than this program, or if a file is missing or differs from the manifest.
+    ``files`` selects worlds by file name. Raises ``SpecError`` if the directory contains no worlds
+    or lacks one of ``files``, if the manifest is damaged or newer than this program, or if a file
+    is missing or differs from the manifest.
     """
     directory = Path(directory).absolute()
     if not os.path.isdir(directory):
@@ -94,10 +89,10 @@ def read_worlds(directory: Path, files: Optional[Collection[str]] = None) -> Wor
     return WorldSet(directory, tuple(entries), {})
 
 
-def _require_files(directory: Path, wanted: Collection[str], there: Sequence[str]) -> None:
-    for name in wanted:
-        if name not in there:
-            raise SpecError(f"{directory}: {unknown_name('world', name, there)}")
+def _require_files(directory: Path, files: Collection[str], existing: Sequence[str]) -> None:
+    for name in files:
+        if name not in existing:
+            raise SpecError(f"{directory}: {unknown_name('world', name, existing)}")
 
 
 def _read_manifest(directory: Path) -> WorldSet:
@@ -106,10 +101,12 @@ def _read_manifest(directory: Path) -> WorldSet:
     entries = tuple(_record(*listed, directory) for listed in enumerate(content.worlds))
     if not entries:
         raise SpecError(f"{path}: the file lists no worlds; generate the worlds again")
-    twice = [name for name, count in Counter(one.name for one in entries).items() if count > 1]
-    if twice:
+    repeated = [
+        name for name, count in Counter(entry.name for entry in entries).items() if count > 1
+    ]
+    if repeated:
         raise SpecError(
-            f"{path}: the file is damaged: it lists {twice[0]} twice; generate the worlds again"
+            f"{path}: the file is damaged: it lists {repeated[0]} twice; generate the worlds again"
         )
     for entry in entries:
         if not os.path.isfile(entry.path):
@@ -126,8 +123,7 @@ def _read_manifest(directory: Path) -> WorldSet:
 
 
 def read_manifest_data(path: Path) -> Dict[str, Any]:
-    """Return the JSON object in a manifest of worlds. Raises ``SpecError`` if the manifest is
-    invalid."""
+    """Return the JSON object in a manifest of worlds. Raises ``SpecError`` if it is invalid."""
     data = read_json_object(path, SpecError, MOST_BYTES)
     version = data.get("schema_version")
     if version != SCHEMA_VERSION:
@@ -139,13 +135,13 @@ def read_manifest_data(path: Path) -> Dict[str, Any]:
 
 
 def _to_json(entry: WorldRecord) -> Dict[str, Any]:
-    figures = entry.difficulty
+    difficulty = entry.difficulty
     return {
         "name": entry.name,
         "file": entry.path.name,
         "sha256": entry.sha256,
         "shortest_path_m": entry.shortest_path_m,
-        "difficulty": None if figures is None else vars(figures),
+        "difficulty": None if difficulty is None else vars(difficulty),
         "redrawn": entry.redrawn,
         "obstacles": [vars(obstacle) for obstacle in entry.obstacles],
     }

@@ -1,8 +1,6 @@
 """Generate many worlds from one base world, each with different random obstacles.
 
-The result is a directory of worlds with a manifest. It is written to a temporary directory and
-renamed when it is complete. World *i* depends only on the seed and *i*. The first worlds therefore
-depend neither on the number of worlds nor on the order of generation.
+World *i* depends only on the seed and *i*, not on the number of worlds or the order of generation.
 """
 
 import json
@@ -49,16 +47,15 @@ WORLD_FILE = re.compile(r"world_\d{4,}\.world")
 
 
 def world_name(index: int) -> str:
-    """Return the name of world ``index``, such as ``world_0000`` for index 0."""
     return f"world_{index:04d}"
 
 
 def required_mission(spec: Optional[SolvableMissionSpec]) -> Optional[RequiredMission]:
     """Return the mission of a specification, or None if the mission is incomplete.
 
-    If the height of the robot is unknown, shapes at the heights
-    :data:`~gz_testauto.sdf.floor.ANY_ROBOT` obstruct it. Raises ``SdfError`` if the model of the
-    robot cannot be read.
+    Without the robot's height, its obstacles are shapes at the heights
+    :data:`~gz_testauto.sdf.floor.ANY_ROBOT`. Raises ``SdfError`` if the model of the robot cannot
+    be read.
     """
     if spec is None or spec.start is None or spec.goal is None:
         return None
@@ -73,8 +70,7 @@ def required_mission(spec: Optional[SolvableMissionSpec]) -> Optional[RequiredMi
 
 
 def mission_record(mission: RequiredMission) -> Dict[str, Any]:
-    """Return a mission for the manifest of worlds, with all inputs that determine the shortest
-    paths."""
+    """Return a mission for the manifest of worlds, with all inputs of the shortest paths."""
     record: Dict[str, Any] = {
         "start": list(mission.start),
         "goal": list(mission.goal),
@@ -89,7 +85,7 @@ def mission_record(mission: RequiredMission) -> Dict[str, Any]:
 class WorldGenerator:
     """A generator of single worlds, in any order, from one base world, specification and seed.
 
-    ``mission`` replaces the mission of the specification. Raises ``SpecError``, ``SdfError`` or
+    ``mission`` replaces that of the specification. Raises ``SpecError``, ``SdfError`` or
     ``PlacementError`` if no worlds can be generated from these inputs.
     """
 
@@ -102,8 +98,10 @@ class WorldGenerator:
     ) -> None:
         self._seed = seed
         sampler = base.sampler(spec)
-        found = [model.name for model in base.obstacles]
-        site = Site.of(base.scene, mission or required_mission(spec.mission), without=found)
+        obstacle_names = [model.name for model in base.obstacles]
+        site = Site.of(
+            base.scene, mission or required_mission(spec.mission), without=obstacle_names
+        )
         self._placer = Placer(spec, site, sampler)
         self._template = base.template()
         self.sequence = UnitSequence(spec.sampling, sampler.dimensions, seed)
@@ -150,12 +148,12 @@ def multiply(
 ) -> WorldSet:
     """Write ``count`` worlds and their manifest to the directory ``out``.
 
-    If ``out`` has worlds from the same inputs, they are replaced. Worlds from other inputs are
-    replaced only with ``force``, and a directory with other files is never changed. ``mission``
-    replaces the mission of the specification. ``pattern`` matches the random obstacles in ``base``;
-    their number and types are kept. Without ``plugins``, the plug-ins of ``base`` and its includes
-    are omitted. Missing resources in ``allow_missing`` (:mod:`gz_testauto.sdf.missing`) are omitted
-    too, and are listed in ``inputs`` as ``missing``.
+    Worlds from the same inputs are replaced. Worlds from other inputs are replaced only with
+    ``force``, and a directory with other files is never changed. ``mission`` replaces that of the
+    specification. ``pattern`` matches the random obstacles in ``base``; their number and types are
+    kept. Without ``plugins``, the plug-ins of ``base`` and its includes are omitted. Missing
+    resources in ``allow_missing`` (:mod:`gz_testauto.sdf.missing`) are omitted too, and are listed
+    in ``inputs`` as ``missing``.
 
     Raises ``SpecError``, ``SdfError``, ``PlacementError`` or ``DiskError``, and does not change
     ``out`` in this case.
@@ -189,9 +187,9 @@ def multiply(
         coverage = None
         if spec.sampling.method != "uniform":
             coverage = generator.sequence.coverage(count)._asdict()
-        made = WorldSet(out, tuple(entries), inputs, coverage)
+        world_set = WorldSet(out, tuple(entries), inputs, coverage)
         with disk_errors(out):
-            (scratch / MANIFEST).write_bytes(manifest_bytes(made))
+            (scratch / MANIFEST).write_bytes(manifest_bytes(world_set))
             _put_in_place(scratch, out)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
@@ -209,13 +207,13 @@ def _inputs(
 ) -> Dict[str, Any]:
     """Return all inputs that determine the worlds, except the number of worlds."""
     # Paths in a specification do not identify their files; hashes do.
-    described = json.dumps(_without_paths(spec.model_dump(mode="json")), sort_keys=True)
+    spec_text = json.dumps(_without_paths(spec.model_dump(mode="json")), sort_keys=True)
     files = [hash_file(path) for path in spec.files if os.path.isfile(path)]
     return {
         "seed": seed,
         "base": base.name,
         "base_sha256": sha256_of(read_input(base, SpecError)),
-        "spec_sha256": sha256_of("\n".join([described, *files]).encode()),
+        "spec_sha256": sha256_of("\n".join([spec_text, *files]).encode()),
         "pattern": pattern.pattern if pattern else None,
         "repair": repair,
         "mission": None if mission is None else mission_record(mission),
@@ -248,11 +246,11 @@ def _check_target(out: Path, inputs: Dict[str, Any], force: bool) -> None:
     if not os.path.isdir(out):
         raise SpecError(f"{out}: is a file; choose a directory")
     names = [entry.name for entry in out.iterdir()]
-    strange = sorted(n for n in names if n != MANIFEST and not WORLD_FILE.fullmatch(n))
-    if strange:
+    foreign = sorted(n for n in names if n != MANIFEST and not WORLD_FILE.fullmatch(n))
+    if foreign:
         raise SpecError(
             f"{out}: the directory contains files that were not written by 'multiply' "
-            f"({', '.join(strange[:3])}{', ...' if len(strange) > 3 else ''}); choose another "
+            f"({', '.join(foreign[:3])}{', ...' if len(foreign) > 3 else ''}); choose another "
             "directory"
         )
     if force or not names:
@@ -262,9 +260,9 @@ def _check_target(out: Path, inputs: Dict[str, Any], force: bool) -> None:
             f"{out}: the directory contains worlds, but no {MANIFEST}; replace the worlds with "
             "--force"
         )
-    before = read_manifest_data(out / MANIFEST).get("inputs", {})
-    known = [key for key in {**inputs, **before} if key != "missing"]  # it is a result
-    differing = [key for key in known if before.get(key) != inputs.get(key)]
+    previous_inputs = read_manifest_data(out / MANIFEST).get("inputs", {})
+    known = [key for key in {**inputs, **previous_inputs} if key != "missing"]  # it is a result
+    differing = [key for key in known if previous_inputs.get(key) != inputs.get(key)]
     if differing:
         raise SpecError(
             f"{out}: the directory contains worlds that were generated from other inputs "
@@ -274,17 +272,16 @@ def _check_target(out: Path, inputs: Dict[str, Any], force: bool) -> None:
 
 
 def _put_in_place(scratch: Path, out: Path) -> None:
-    """Rename the finished directory to ``out``, and then remove the previous directory."""
     if not os.path.exists(out):
         rename_directory(scratch, out)
         return
-    old = Path(tempfile.mkdtemp(prefix=f".{out.name}.old.", dir=str(out.parent)))
+    previous = Path(tempfile.mkdtemp(prefix=f".{out.name}.old.", dir=str(out.parent)))
     try:
-        os.rename(out, old / out.name)
+        os.rename(out, previous / out.name)
         rename_directory(scratch, out)
     except OSError:
-        if not os.path.exists(out) and os.path.exists(old / out.name):
-            os.rename(old / out.name, out)
+        if not os.path.exists(out) and os.path.exists(previous / out.name):
+            os.rename(previous / out.name, out)
         raise
     finally:
-        shutil.rmtree(old, ignore_errors=True)
+        shutil.rmtree(previous, ignore_errors=True)

@@ -1,7 +1,6 @@
 """Published numbers of a benchmark's worlds, which are read from files of the benchmark.
 
-Defines readers for the files that ``worlds.published`` specifies. If the files lack a number for a
-world, an error is raised, since the results would be incomplete.
+A missing number of a world is an error, since the results would be incomplete.
 """
 
 import csv
@@ -34,8 +33,7 @@ class PublishedNumbers:
         self._tables: Dict[Path, List[Mapping[str, str]]] = {}
 
     def of(self, world: str, path: Path) -> Dict[str, Number]:
-        """Return the published numbers of one world. ``world`` is the name of the world in results,
-        and ``path`` is its file."""
+        """Return the published numbers of the world with the name ``world`` in results."""
         return {
             name: self._number(f"worlds.published.{name}", source, world, path)
             for name, source in self._spec.worlds.published.items()
@@ -54,12 +52,12 @@ class PublishedNumbers:
                 _points_file(source.points, path, where), where, source, mission.start, *goals
             )
         if source.match is not None:
-            found = re.search(source.match, _read(path, where, _text))
-            if found is None:
+            match = re.search(source.match, _read(path, where, _text))
+            if match is None:
                 raise SpecError(
                     f"{where}: {source.match!r} has no match in {path}; correct the key 'match'"
                 )
-            return _number_or_text(found.group(1) or "")
+            return _number_or_text(match.group(1) or "")
         assert source.table is not None, "the specification has one of the three"
         return self._from_table(where, source.table, source.column, path)
 

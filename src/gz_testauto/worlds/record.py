@@ -13,8 +13,8 @@ SHOWN = 5
 """Largest number of names in one line of output."""
 
 Progress = Callable[[int, int], None]
-"""A function that is called after each generated world. Its arguments are the number of finished
-worlds and the number of all worlds."""
+"""A function that is called after each generated world, with the numbers of finished worlds and of
+all worlds."""
 
 
 @dataclass(frozen=True)
@@ -34,8 +34,6 @@ class ObstacleRecord:
 
     @classmethod
     def of(cls, obstacle: Obstacle) -> "ObstacleRecord":
-        """Return the record of a placed obstacle, with the pose that is written to the world
-        file."""
         size = dict(zip(obstacle.model.kind.size_names, obstacle.size))
         pose = obstacle.pose.values
         return cls(obstacle.name, obstacle.type, pose, size, obstacle.mass_kg, obstacle.static)
@@ -45,9 +43,8 @@ class ObstacleRecord:
 class WorldRecord:
     """A world with the data of the campaign for this world.
 
-    ``world_index`` is the position, counted from 0, in the directory or in the campaign. Values
-    that are unknown, for example without a manifest, are None or empty. Obstacles and difficulty
-    are written to ``worlds.json`` and not to the results.
+    ``world_index`` is the position, counted from 0, in the directory or in the campaign. Unknown
+    values are None or empty. Obstacles and difficulty are not written to the results.
     """
 
     world_index: int
@@ -58,15 +55,14 @@ class WorldRecord:
     published: Mapping[str, Union[float, str]] = field(default_factory=dict)
     """Published numbers of the world, by the names that the campaign assigns."""
     missing: Tuple[str, ...] = ()
-    """Files that are missing in the world and that the campaign allows to be missing."""
+    """Missing files of the world that the campaign allows to be missing."""
     obstacles: Tuple[ObstacleRecord, ...] = ()
     difficulty: Optional[Difficulty] = None
     redrawn: int = 0
     """Number of obstacle sets that were discarded before this one because no path existed, or an
     obstacle did not fit at its constant position."""
     unmeasured: Tuple[str, ...] = ()
-    """Names of elements of the world that are ignored in clearance, collisions and shortest
-    paths."""
+    """Names of elements that are ignored in clearance, collisions and shortest paths."""
 
     @property
     def published_path_m(self) -> Optional[float]:
@@ -76,13 +72,12 @@ class WorldRecord:
 
 
 def unmeasured_notice(worlds: Iterable[WorldRecord]) -> str:
-    """Return a line of text that lists the elements of the worlds that are ignored in the
-    clearance. The text is empty if there are none."""
-    found = unmeasured_in(worlds)
-    if not found:
+    """Return a line that lists the elements which are ignored in the clearance, or ""."""
+    unmeasured = unmeasured_in(worlds)
+    if not unmeasured:
         return ""
-    shown = ", ".join(found[:SHOWN])
-    more = f", and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
+    shown = ", ".join(unmeasured[:SHOWN])
+    more = f", and {len(unmeasured) - SHOWN} more" if len(unmeasured) > SHOWN else ""
     return f"not measured, as neither clearance nor shortest path includes it: {shown}{more}"
 
 

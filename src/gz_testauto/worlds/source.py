@@ -1,8 +1,6 @@
-"""World sources: programs that generate the worlds of a campaign.
+"""World sources: programs that generate the worlds of a campaign, and the missions in its worlds.
 
-Defines the interface of a world source, selects the world source of a campaign, and returns the
-missions in its worlds. The registry of world sources and their YAML sections are in
-:mod:`gz_testauto.spec.worlds`.
+The registry of world sources and their YAML sections are in :mod:`gz_testauto.spec.worlds`.
 """
 
 from abc import ABC, abstractmethod
@@ -38,26 +36,19 @@ class WorldSource(ABC):
         """Generate all worlds in ``folder``, which might not exist, with up to ``workers``
         processes.
 
-        Implementations must write ``worlds.json`` last
-        (:func:`~gz_testauto.worlds.manifest.manifest_bytes`). If this file exists, the worlds are
-        complete, and the campaign does not call this method again. Raises ``GzTestautoError`` if a
-        world cannot be generated.
+        ``worlds.json`` must be written last (:func:`~gz_testauto.worlds.manifest.manifest_bytes`):
+        if it exists, the worlds are complete, and this method is not called again. Raises
+        ``GzTestautoError`` if a world cannot be generated.
         """
 
     @abstractmethod
     def input_files(self) -> Dict[str, str]:
-        """Return the SHA-256 hashes, by name, of the files that determine the worlds.
-
-        Files that are listed in ``spec`` can be omitted. Raises ``SpecError`` if a file cannot be
-        read.
-        """
+        """Return the SHA-256 hashes, by name, of the files that determine the worlds. Files that
+        are listed in ``spec`` can be omitted. Raises ``SpecError`` if a file cannot be read."""
 
     def missions(self, folder: Path) -> Optional[List[WorldFileSpec]]:
         """Return the start and the goals in each of the worlds in ``folder``, or None if those of
-        the campaign apply.
-
-        Raises ``SpecError`` or ``ResultsError`` if the missions are invalid or cannot be read.
-        """
+        the campaign apply. Raises ``SpecError`` or ``ResultsError`` if they are invalid."""
         return None
 
     def programs(self) -> Tuple[Path, ...]:
@@ -65,8 +56,7 @@ class WorldSource(ABC):
         return ()
 
     def sdf_files(self) -> Iterator[Path]:
-        """Yield the SDF files from which worlds are generated, so that their plug-ins can be
-        listed."""
+        """Yield the SDF files of the worlds' parts, so that their plug-ins can be listed."""
         return iter(())
 
     def recorded_numbers(self) -> Tuple[str, ...]:
@@ -75,19 +65,18 @@ class WorldSource(ABC):
 
     def hook(self, world: Path, index: int, repetition: int, robot: str) -> Any:
         """Return the hook (:class:`~gz_testauto.actors.hook.Hook`) that moves the agents of the
-        world source in a trial.
+        world source in a trial. Called only if ``spec.has_agents`` is True.
 
-        This method is called only if ``spec.has_agents`` is True. ``world`` is the file of world
-        ``index``, and ``robot`` is the name of the robot's model. Raises ``GzTestautoError`` if the
-        hook cannot be created.
+        ``world`` is the file of world ``index``, and ``robot`` is the name of the robot's model.
+        Raises ``GzTestautoError`` if the hook cannot be created.
         """
         raise NotImplementedError
 
 
 @dataclass(frozen=True)
 class Mission:
-    """The start of a robot in a world, and at least one goal; the robot must reach the goals in
-    this order. ``road`` is the road of the world."""
+    """The start of a robot in a world, and at least one goal, in the order in which the robot must
+    reach them."""
 
     start: Pose2D
     goals: Tuple[Pose2D, ...]
@@ -107,7 +96,6 @@ class Missions:
             self._entries.setdefault(entry.world, entry)
 
     def of(self, world: str) -> Mission:
-        """Return the mission in the world with a name."""
         entry, spec = self._entries.get(world), self._spec
         start, road = spec.robot.start, spec.road
         goals: List[Union[PoseSpec, GoalSpec]] = [*spec.goal.via, spec.goal]
@@ -120,8 +108,7 @@ class Missions:
 
 
 def world_source(spec: CampaignSpec) -> Optional[WorldSource]:
-    """Return the world source of a campaign, or None if the worlds come from a base world or a
-    directory."""
+    """Return the world source of a campaign, or None for a base world or a directory."""
     worlds = spec.worlds
     if worlds.source is None:
         return None
@@ -131,17 +118,14 @@ def world_source(spec: CampaignSpec) -> Optional[WorldSource]:
 
 
 def missions_of(spec: CampaignSpec, folder: Path) -> Missions:
-    """Return the start and the goals of the robot in each world of a campaign.
-
-    A world source can define them in ``folder``. Raises the errors of :meth:`WorldSource.missions`.
-    """
+    """Return the missions of a campaign with those of its world source in ``folder``. Raises the
+    errors of :meth:`WorldSource.missions`."""
     source = world_source(spec)
     return Missions(spec, None if source is None else source.missions(folder))
 
 
 def generated_worlds(folder: Path) -> WorldSet:
-    """Read the worlds that a previous run generated. Raises ``ResultsError`` if the worlds are
-    damaged."""
+    """Return the worlds of a previous run. Raises ``ResultsError`` if they are damaged."""
     try:
         return read_worlds(folder)
     except SpecError as error:

@@ -1,9 +1,7 @@
 """Random obstacles in a running simulator: they are drawn, placed, replaced and saved.
 
-The module stores the current obstacles, and ensures that an obstacle set is placed either
-completely or not at all. Draw *k* of a seed results in the obstacles of world *k* of ``gz_testauto
-multiply`` with the same seed and base world. The simulator can be any object with the methods of
-:class:`World`; ROS is not required.
+An obstacle set is placed either completely or not at all. Draw *k* of a seed results in the
+obstacles of world *k* of ``gz_testauto multiply`` with the same seed and base world.
 """
 
 import dataclasses
@@ -50,9 +48,8 @@ POSE_TOLERANCE_RAD = 0.05
 """Largest accepted difference (m, rad) between the requested pose of an obstacle and its pose after
 it was spawned."""
 
-BATCH = 100
-"""Number of obstacles that are spawned or deleted between two reports of the progress. Simulators
-of this package need about the same time for one obstacle as for this number."""
+BATCH = 100  # simulators need about the same time for one obstacle as for this number
+"""Number of obstacles that are spawned or deleted between two reports of the progress."""
 
 
 class World(Protocol):
@@ -63,7 +60,7 @@ class World(Protocol):
         """Return the names of all models."""
 
     def poses(self, names: Iterable[str]) -> Dict[str, Pose]:
-        """Return the poses of all models by name, in the world frame."""
+        """Return the poses of models by name, in the world frame."""
 
     def spawn(self, models: Mapping[str, str]) -> None:
         """Add models, given by their SDF texts by name, and wait until they exist."""
@@ -73,11 +70,10 @@ class World(Protocol):
 
 
 class _WrongPoseError(SimulatorError):
-    """The error for a spawned obstacle with a wrong pose.
+    """The error for a spawned obstacle with a wrong pose."""
 
-    If the initial world file contained a model of the same name, Gazebo 11 re-uses the pose of this
-    model, even if it was deleted.
-    """
+    # If the initial world file contained a model of the same name, Gazebo 11 re-uses the pose of
+    # this model, even if it was deleted.
 
 
 class SetSource(Protocol):
@@ -92,11 +88,8 @@ class SetSource(Protocol):
         messages. Raises ``SpecError`` for an invalid file."""
 
     def draw(self, seed: int, number: int) -> Tuple[Obstacle, ...]:
-        """Return the obstacle set with index ``number`` of a seed, in the order of placement.
-
-        The obstacles must have names of random obstacles. Raises ``GzTestautoError`` if the set
-        cannot be drawn.
-        """
+        """Return the obstacle set with index ``number`` of a seed, in the order of placement, with
+        names of random obstacles. Raises ``GzTestautoError`` if it cannot be drawn."""
 
 
 SET_SOURCES = Registry("set source", {})
@@ -117,10 +110,9 @@ class Draw:
 class ObstacleSpawner:
     """The random obstacles in one running simulator.
 
-    ``base_world`` is the world file with which the simulator was started. It contains the walls to
-    which gaps are kept, and :meth:`save_world` adds the obstacles to it. Obstacles are placed at
-    least ``keep_out_radius_m`` away from models that this file does not contain, such as a robot.
-    ``report`` is called with a sentence about the progress after each part of the obstacles.
+    ``base_world`` is the world file of the simulator. Obstacles keep gaps to its walls, and are
+    placed at least ``keep_out_radius_m`` away from models that it does not contain, such as a
+    robot. ``report`` is called with a sentence about the progress.
     """
 
     def __init__(
@@ -141,113 +133,106 @@ class ObstacleSpawner:
 
     @property
     def last_known(self) -> Tuple[Obstacle, ...]:
-        """Return the placed obstacles that were not deleted, at their last known poses. The
-        simulator is not queried."""
+        """Return the obstacles that were not deleted, at their last known poses, without a query of
+        the simulator."""
         return tuple(self._placed.values())
 
     def obstacles(self) -> Tuple[Obstacle, ...]:
         """Return the obstacles of this spawner that still exist in the simulator, at their current
         poses."""
-        shown = self._look()
-        poses = self._world.poses([name for name in self._placed if name in shown])
+        existing = self._look()
+        poses = self._world.poses([name for name in self._placed if name in existing])
         self._placed = {
             name: dataclasses.replace(self._placed[name], pose=pose) for name, pose in poses.items()
         }
         return self.last_known
 
     def spawn(self, draw: Draw, replace: bool) -> Tuple[Obstacle, ...]:
-        """Draw an obstacle set and place it.
+        """Draw an obstacle set and place it, after deleting all obstacles if ``replace`` is True.
 
-        If ``replace`` is True, all current obstacles are deleted first. If an error occurs, new
-        obstacles are removed and deleted obstacles are restored. Returns the placed obstacles with
-        their final names. Raises ``SpecError``, ``PlacementError``, ``SdfError`` or
+        After an error, new obstacles are removed and deleted obstacles are restored. Returns the
+        obstacles with their final names. Raises ``SpecError``, ``PlacementError``, ``SdfError`` or
         ``SimulatorError``.
         """
         if draw.seed < 0:
             raise SpecError(f"seed is {draw.seed}; it must be >= 0")
         names = self._look()
         present = {name for name in names if is_obstacle(name)}
-        before = self.obstacles()
-        staying = names - present if replace else names
+        previous = self.obstacles()
+        remaining = names - present if replace else names
         try:
-            drawn = self._draw_set(draw, staying, () if replace else before)
+            drawn = self._draw_set(draw, remaining, () if replace else previous)
         except PlacementError as error:
             raise PlacementError(f"no obstacle was spawned or deleted: {error}") from error
-        taken = set() if replace else present
+        used_names = set() if replace else present
         try:
             if replace:
                 self._remove(present)
-            placed = self._place_under_unused_names(drawn, taken)
+            placed = self._place_under_unused_names(drawn, used_names)
         except GzTestautoError:
             if replace:
-                self._restore(before)
+                self._restore(previous)
             raise
         self.draw = draw
         return placed
 
     def respawn(self) -> Tuple[Obstacle, ...]:
-        """Replace the current obstacles by the next draw of the same specification and seed.
-
-        Raises the errors of :meth:`spawn`, and ``SpecError`` if no obstacles were spawned before.
-        """
+        """Replace the current obstacles by the next draw of the same specification and seed. Raises
+        the errors of :meth:`spawn`, and ``SpecError`` if no obstacles were spawned before."""
         if self.draw is None:
             raise SpecError("no obstacles have been spawned; call spawn first")
         return self.spawn(dataclasses.replace(self.draw, number=self.draw.number + 1), True)
 
     def clear(self) -> int:
-        """Delete all random obstacles, including those of other nodes, and return the number of
-        deleted obstacles."""
+        """Delete all random obstacles, also of other nodes, and return their number."""
         present = {name for name in self._look() if is_obstacle(name)}
         self._remove(present)
         return len(present)
 
     def save_world(self, path: Path) -> None:
-        """Write the base world with the obstacles at their current poses.
-
-        Obstacles of the base world that still exist are written as in the file of the base world.
-        Raises ``SpecError`` if the base world is unknown, if the directory does not exist, or if
-        other nodes also placed obstacles.
-        """
+        """Write the base world with the obstacles at their current poses. Raises ``SpecError`` if
+        the base world is unknown, if the directory does not exist, or if other nodes also placed
+        obstacles."""
         if self._base_world is None:
             raise SpecError(
                 "the base world is not known; set the parameter ~base_world to its file"
             )
         if not os.path.isdir(path.parent):
             raise SpecError(f"{path}: the directory {path.parent} does not exist; create it")
-        standing = self.obstacles()
-        known, names = {obstacle.name for obstacle in standing}, self._look()
+        current = self.obstacles()
+        known, names = {obstacle.name for obstacle in current}, self._look()
         base = _base_in_simulator(self._base_world, names)
         document = base.scene.document.copy()
-        strangers = set(filter(is_obstacle, names)) - known - set(base.scene.models)
-        if strangers:
+        unknown = set(filter(is_obstacle, names)) - known - set(base.scene.models)
+        if unknown:
             raise SpecError(
-                f"{', '.join(sorted(strangers))}: other nodes placed these obstacles, so their "
+                f"{', '.join(sorted(unknown))}: other nodes placed these obstacles, so their "
                 "shapes are not known; call spawn with replace, or clear, before save_world"
             )
         for name in _removed_names(base, names, known):
             remove_model(document, name)
-        for obstacle in standing:
+        for obstacle in current:
             add_model(document, obstacle.element_text())
         document.write(path)
 
     def _draw_set(
-        self, draw: Draw, names: Set[str], standing: Tuple[Obstacle, ...]
+        self, draw: Draw, names: Set[str], current: Tuple[Obstacle, ...]
     ) -> Tuple[Obstacle, ...]:
-        """Draw an obstacle set with gaps to the models ``names``. This spawner placed those in
-        ``standing``."""
+        """Draw an obstacle set with gaps to the models ``names``, of which this spawner placed
+        ``current``."""
         if not isinstance(draw.spec, ObstacleSpec):
             return draw.spec.draw(draw.seed, draw.number)
         mission = required_mission(draw.spec.mission)
         site, keep_out = Site((), mission), list(draw.spec.keep_out)
         if self._base_world is not None:
             base = _base_in_simulator(self._base_world, names)
-            known = {obstacle.name for obstacle in standing}
+            known = {obstacle.name for obstacle in current}
             site = Site.of(base.scene, mission, without=_removed_names(base, names, known))
             keep_out += self._around(names - known - set(base.scene.models))
         spec = draw.spec.model_copy(update={"keep_out": keep_out})
         sampler = ObstacleSampler.of_spec(spec)
         numbers = UnitSequence(spec.sampling, sampler.dimensions, draw.seed)
-        placer = Placer(spec, _with_obstacles(site, standing), sampler)
+        placer = Placer(spec, _with_obstacles(site, current), sampler)
         generator = child_generator(draw.seed, WORLD, draw.number)
         return placer.place(generator, numbers.point(draw.number)).obstacles
 
@@ -261,22 +246,20 @@ class ObstacleSpawner:
         return discs
 
     def _place_under_unused_names(
-        self, drawn: Tuple[Obstacle, ...], taken: Set[str]
+        self, drawn: Tuple[Obstacle, ...], used_names: Set[str]
     ) -> Tuple[Obstacle, ...]:
-        """Place obstacles under unused names. If the pose of an obstacle is wrong, place the
-        obstacles again under names that were never used."""
-        named = _renamed(drawn, taken | self._avoided)
+        # If a pose is wrong, the obstacles are placed again under names that were never used.
+        named = _renamed(drawn, used_names | self._avoided)
         try:
             self._place(named)
         except _WrongPoseError:
             self._avoided |= self._seen | {obstacle.name for obstacle in named}
-            named = _renamed(drawn, taken | self._avoided)
+            named = _renamed(drawn, used_names | self._avoided)
             self._place(named)
         return named
 
     def _place(self, obstacles: Sequence[Obstacle]) -> None:
-        """Spawn all obstacles. If an error occurs, remove the obstacles that were already
-        spawned."""
+        """Spawn all obstacles, or none after an error."""
         placed: List[str] = []
         try:
             for batch in _batches(obstacles):
@@ -302,8 +285,7 @@ class ObstacleSpawner:
         return names
 
     def _remove(self, names: Set[str]) -> None:
-        """Delete obstacles. If some cannot be deleted, the others are deleted before the first
-        error is raised."""
+        # If some obstacles cannot be deleted, the others are deleted before the error is raised.
         deleted, errors = 0, []
         for batch in _batches(sorted(names)):
             try:
@@ -332,24 +314,23 @@ def _checked_pose(obstacle: Obstacle, pose: Optional[Pose]) -> Pose:
     if pose is None:
         raise SimulatorError(f"{obstacle.name} was spawned, but it does not exist in the simulator")
     x, y, yaw = pose.planar
-    x_wanted, y_wanted, yaw_wanted = obstacle.pose.planar
-    off_m = math.hypot(x - x_wanted, y - y_wanted)
-    if off_m > POSE_TOLERANCE_M or abs(wrap_angle(yaw - yaw_wanted)) > POSE_TOLERANCE_RAD:
-        raise _WrongPoseError(f"{obstacle.name} is {off_m:.2f} m from its requested position")
+    requested_x, requested_y, requested_yaw = obstacle.pose.planar
+    error_m = math.hypot(x - requested_x, y - requested_y)
+    if error_m > POSE_TOLERANCE_M or abs(wrap_angle(yaw - requested_yaw)) > POSE_TOLERANCE_RAD:
+        raise _WrongPoseError(f"{obstacle.name} is {error_m:.2f} m from its requested position")
     return pose
 
 
-def _renamed(drawn: Iterable[Obstacle], taken: Set[str]) -> Tuple[Obstacle, ...]:
-    """Return the obstacles with unused names, which are numbered from the highest used number
-    on."""
+def _renamed(drawn: Iterable[Obstacle], used_names: Set[str]) -> Tuple[Obstacle, ...]:
+    """Return the obstacles with unused names, numbered after the highest used number."""
     highest: Dict[str, int] = {}
-    for parsed in filter(None, map(parse_obstacle_name, taken)):
+    for parsed in filter(None, map(parse_obstacle_name, used_names)):
         highest[parsed.label] = max(highest.get(parsed.label, -1), parsed.index)
     renamed = []
     for obstacle in drawn:
-        given = parse_obstacle_name(obstacle.name)
-        assert given is not None  # placement assigns names of this form
-        name = obstacle_name(given.label, highest.get(given.label, -1) + 1 + given.index)
+        parts = parse_obstacle_name(obstacle.name)
+        assert parts is not None  # placement assigns names of this form
+        name = obstacle_name(parts.label, highest.get(parts.label, -1) + 1 + parts.index)
         renamed.append(dataclasses.replace(obstacle, name=name))
     return tuple(renamed)
 
@@ -371,15 +352,15 @@ def _base_in_simulator(path: Path, names: Set[str]) -> BaseWorld:
 
 def _removed_names(base: BaseWorld, names: Set[str], known: Set[str]) -> List[str]:
     """Return the names of the obstacles of the base world that were deleted or replaced."""
-    found = [model.name for model in base.obstacles]
-    return [name for name in found if name not in names or name in known]
+    obstacle_names = [model.name for model in base.obstacles]
+    return [name for name in obstacle_names if name not in names or name in known]
 
 
-def _with_obstacles(site: Site, standing: Iterable[Obstacle]) -> Site:
+def _with_obstacles(site: Site, obstacles: Iterable[Obstacle]) -> Site:
     """Return the site with the current obstacles as walls, at their current poses."""
     heights = ANY_ROBOT if site.mission is None else site.mission.heights
     walls, mission_walls = list(site.walls), list(site.obstructing)
-    for obstacle in standing:
+    for obstacle in obstacles:
         outline = obstacle.model.outline(obstacle.size).moved(*obstacle.pose.planar)
         obstructing = dataclasses.replace(obstacle, outline=outline).obstructing(heights)
         walls.append(outline.polygon)

@@ -1,8 +1,6 @@
 """Compute the static map of a base world, without the random obstacles.
 
 The map is computed from the collision shapes at the height of the lidar, so that no SLAM is needed.
-It covers all models of the world and additional areas. :mod:`gz_testauto.grid.map_server` reads and
-writes map files.
 """
 
 from types import MappingProxyType
@@ -17,9 +15,8 @@ from gz_testauto.sdf.scene import CollisionShape, WorldScene
 
 DEFAULT_HEIGHT_M = 0.3
 MARGIN_CELLS = 2
-MOST_CELLS = 1e8
-"""Largest number of cells of a static map. A map of this size covers a square of 1 km at 0.1 m, and
-its computation needs 1 GB of memory."""
+MOST_CELLS = 1e8  # a square of 1 km at 0.1 m, for which the computation needs 1 GB of memory
+"""Largest number of cells of a static map."""
 MOST_CELLS_A_SIDE = 1e5
 
 Bounds = Tuple[float, float, float, float]
@@ -35,10 +32,9 @@ def map_of(
 ) -> OccupancyGrid:
     """Return the occupancy grid of a world at ``height_m``, without its random obstacles.
 
-    ``pattern`` matches the full names of the random obstacles; by default, it matches the names
-    that the spawner assigns. The default of ``bounds`` is :func:`bounds_of` the world. A cell is
-    occupied if any shape touches it. Raises ``SpecError`` for a world that is empty or too large
-    for a map.
+    ``pattern`` matches the full names of the random obstacles, by default those that the spawner
+    assigns. ``bounds`` is by default :func:`bounds_of` the world. A cell is occupied if any shape
+    touches it. Raises ``SpecError`` for a world that is empty or too large for a map.
     """
     if bounds is None:
         bounds = bounds_of(scene, resolution_m)
@@ -59,10 +55,10 @@ def bounds_of(
 ) -> Bounds:
     """Return the rectangle around all models of a world at any height, including random obstacles.
 
-    The rectangle also contains ``areas``, which maps the name of each area in messages to the area.
-    An area that is not within the rectangle of the models is enlarged by ``margin_m``. The result
-    is enlarged to multiples of ``resolution_m``. Raises ``SpecError`` for an empty world, or if the
-    rectangle has more than ``most_cells`` cells.
+    The rectangle also contains ``areas``, by their names in messages. An area outside the rectangle
+    of the models is enlarged by ``margin_m``. The result is enlarged to multiples of
+    ``resolution_m``. Raises ``SpecError`` for an empty world, or if the rectangle has more than
+    ``most_cells`` cells.
     """
     parts = [
         (f"model {name}", tuple(shape.bounds[:2].T.ravel()))
@@ -92,27 +88,26 @@ def bounds_of(
 
 
 def heights_m(scene: WorldScene, pattern: Optional[Pattern[str]] = None) -> Tuple[float, float]:
-    """Return the lowest and the highest z (m) of the models of a world, without random obstacles.
-    Both are 0 if the world is empty."""
-    found = [shape.bounds[2] for shape in _obstructing_shapes(scene, pattern)]
-    if not found:
+    """Return the lowest and the highest z (m) of the models of a world, without random obstacles,
+    or (0, 0) for an empty world."""
+    z_ranges = [shape.bounds[2] for shape in _obstructing_shapes(scene, pattern)]
+    if not z_ranges:
         return 0.0, 0.0
-    return float(np.min(found)), float(np.max(found))
+    return float(np.min(z_ranges)), float(np.max(z_ranges))
 
 
 def _obstructing_shapes(
     scene: WorldScene, pattern: Optional[Pattern[str]]
 ) -> Iterator[CollisionShape]:
-    """Yield the shapes that are neither ground nor parts of random obstacles."""
     for name, model in scene.models.items():
         if not is_obstacle(name, pattern):
             yield from (shape for shape in model.collisions if not shape.is_ground)
 
 
-def _around(several: List[Bounds]) -> Optional[Bounds]:
-    if not several:
+def _around(rectangles: List[Bounds]) -> Optional[Bounds]:
+    if not rectangles:
         return None
-    low, high = np.min(several, axis=0), np.max(several, axis=0)
+    low, high = np.min(rectangles, axis=0), np.max(rectangles, axis=0)
     return (float(low[0]), float(low[1]), float(high[2]), float(high[3]))
 
 
@@ -131,11 +126,9 @@ def _size(bounds: Bounds, resolution_m: float, most_cells: float = MOST_CELLS) -
 
 
 def unknown_outside(grid: OccupancyGrid) -> Optional[np.ndarray]:
-    """Return a mask of the free cells outside of the walls, which no robot can reach.
-
-    These cells are connected to the border of the map by free cells. Returns None if the mask would
-    contain most of the free cells, since the walls then do not enclose an area.
-    """
+    """Return a mask of the free cells outside of the walls, which are connected to the border of
+    the map by free cells. Returns None if the mask would contain most of the free cells, since the
+    walls then do not enclose an area."""
     from scipy import ndimage
 
     free = np.pad(~grid.occupied, 1, constant_values=True)
