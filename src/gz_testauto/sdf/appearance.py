@@ -1,9 +1,7 @@
 """Read and write the appearance of visuals and the lights of a world.
 
-The elements are ``<material>``, ``<transparency>``, ``<visible>`` and ``<light>``. Missing values
-have Gazebo's defaults, and a missing color is :data:`GREY`. If a ``<material>`` has a ``<script>``,
-its colors are in an OGRE file that is not read. Such a material is gray unless it also has colors
-in SDF.
+Missing values have Gazebo's defaults, and a missing color is :data:`GREY`. The OGRE file of a
+``<script>`` in a ``<material>`` is not read, so such a material is gray without colors in SDF.
 """
 
 from dataclasses import dataclass
@@ -27,7 +25,7 @@ from gz_testauto.sdf.values import (
 )
 
 Color = Tuple[float, float, float, float]
-"""Components of a color: red, green, blue and alpha, each from 0 to 1."""
+"""Red, green, blue and alpha, each from 0 to 1."""
 
 GREY: Color = (0.7, 0.7, 0.7, 1.0)
 BLACK: Color = (0.0, 0.0, 0.0, 1.0)
@@ -48,11 +46,10 @@ class Appearance:
 
 @dataclass(frozen=True)
 class Light:
-    """A light of the world.
+    """A light of the world. ``kind`` is ``point``, ``directional`` or ``spot``.
 
-    ``kind`` is ``point``, ``directional`` or ``spot``. ``direction`` is in the frame of ``pose``.
-    The light does not reach beyond ``range_m``. At a distance d, the intensity is multiplied by 1 /
-    (constant + linear d + quadratic d²).
+    ``direction`` is in the frame of ``pose``. At a distance d of up to ``range_m``, the intensity
+    is multiplied by 1 / (constant + linear d + quadratic d²).
     """
 
     kind: str = "point"
@@ -91,18 +88,14 @@ def read_appearance(document: SdfDocument, visual: Element) -> Appearance:
     )
 
 
-def write_appearance(visual: Element, look: Appearance) -> None:
-    """Write the appearance of a ``<visual>``.
-
-    A ``<script>`` in its material is removed, since it would override the colors.
-    """
+def write_appearance(visual: Element, appearance: Appearance) -> None:
     material = ensure_child(visual, "material")
-    for script in material.findall("script"):
+    for script in material.findall("script"):  # it would override the colors
         material.remove(script)
     for tag in COLORS:
-        set_numbers(ensure_child(material, tag), *getattr(look, tag))
-    set_numbers(ensure_child(visual, "transparency"), look.transparency)
-    if not look.visible:
+        set_numbers(ensure_child(material, tag), *getattr(appearance, tag))
+    set_numbers(ensure_child(visual, "transparency"), appearance.transparency)
+    if not appearance.visible:
         ensure_child(visual, "visible").text = "false"
     else:
         for hidden in visual.findall("visible"):
@@ -112,32 +105,30 @@ def write_appearance(visual: Element, look: Appearance) -> None:
 def read_lights(
     document: SdfDocument, library: ModelLibrary
 ) -> Iterator[Tuple[str, Element, Light]]:
-    """Yield the name, element and values of each light of a world.
-
-    The element is a ``<light>`` in the world, or an ``<include>`` that adds a light to the world.
-    """
+    """Yield the name, element and values of each light of a world. The element is a ``<light>``, or
+    an ``<include>`` that adds a light."""
     world = document.world
     for child in () if world is None else world:
         if child.tag == "light":
             yield name_of(document, child), child, read_light(document, child)
         elif child.tag == "include":
-            found = library.included_light(document, child)
-            if found is None:
+            included = library.included_light(document, child)
+            if included is None:
                 continue
-            source, element = found
+            source, element = included
             light = read_light(source, element)
             name = (child.findtext("name") or "").strip() or name_of(source, element)
             yield name, child, light
 
 
 def read_light(document: SdfDocument, element: Element) -> Light:
-    """Read a ``<light>``. Raises ``SdfError`` for an invalid number."""
+    """Return the values of a ``<light>``. Raises ``SdfError`` for an invalid number."""
     default = Light()
-    fall = element.find("attenuation")
+    attenuation_element = element.find("attenuation")
     attenuation = {
-        field: number(document, fall, tag, getattr(default, field))
+        field: number(document, attenuation_element, tag, getattr(default, field))
         for field, tag in _ATTENUATION.items()
-        if fall is not None
+        if attenuation_element is not None
     }
     return Light(
         kind=element.get("type") or default.kind,
@@ -151,18 +142,16 @@ def read_light(document: SdfDocument, element: Element) -> Light:
 
 
 def write_light(element: Element, light: Light) -> None:
-    """Write the values of a light into a ``<light>``."""
     set_pose(element, light.pose)
     for tag in ("diffuse", "specular", "direction"):
         set_numbers(ensure_child(element, tag), *getattr(light, tag))
-    fall = ensure_child(element, "attenuation")
+    attenuation_element = ensure_child(element, "attenuation")
     for field, tag in _ATTENUATION.items():
-        set_numbers(ensure_child(fall, tag), getattr(light, field))
+        set_numbers(ensure_child(attenuation_element, tag), getattr(light, field))
     ensure_child(element, "cast_shadows").text = "true" if light.cast_shadows else "false"
 
 
 def new_light(name: str, light: Light) -> Element:
-    """Return a new ``<light>`` element."""
     element = etree.Element("light", name=name, type=light.kind)
     write_light(element, light)
     return element

@@ -1,14 +1,10 @@
 """Parse and write SDF files as trees that preserve unchanged content.
 
-The module also reports the file and line of an element, the SDF version, and the ``<world>`` of a
-document. Other modules interpret the elements.
-
 An unchanged document is written with the bytes that were read, except that encodings such as
 UTF-16, which are not compatible with ASCII, are converted to UTF-8. In a changed document,
-everything outside the root element is preserved byte for byte. Inside the root element, comments,
-order, white space, CDATA and character case are preserved. lxml normalizes only details that XML
-treats as equal: attributes get double quotes, ``<a></a>`` becomes ``<a/>``, white space inside tags
-becomes a single space, and line ends become ``\n``.
+everything outside the root element is preserved byte for byte. Inside, lxml normalizes only details
+that XML treats as equal: attributes get double quotes, ``<a></a>`` becomes ``<a/>``, white space
+inside tags becomes a single space, and line ends become ``\n``.
 """
 
 import copy
@@ -23,17 +19,15 @@ from gz_testauto.base.errors import SdfError
 from gz_testauto.base.xml_file import parse_xml
 from gz_testauto.sdf.repair import Repair, repair_xml
 
-Element = Any
-"""The type of an lxml element. lxml does not publish one."""
+Element = Any  # lxml does not publish the type of its elements
 
 OLDEST = (1, 2)
-"""The oldest SDF version that this package reads and that Gazebo 11 converts. Gazebo treats
-versions 1.2 and 1.3 as equal; they differ from 1.4 only in names of physics elements. As in Gazebo
-11, a version after 1.7 is read as 1.7, and an element whose meaning has changed since 1.7 is
-rejected."""
+"""The oldest supported SDF version, which Gazebo 11 converts. Versions 1.2 and 1.3 differ from 1.4
+only in names of physics elements. As in Gazebo 11, a version after 1.7 is read as 1.7, and an
+element whose meaning has changed since 1.7 is rejected."""
 
-MAX_DEPTH = 256
-"""Largest depth of nested elements, including the root. Files of Gazebo have about 20 levels."""
+MAX_DEPTH = 256  # files of Gazebo have about 20 levels
+"""Largest depth of nested elements, including the root."""
 
 _MISC = rb"(?:\s|<\?.*?\?>|<!--.*?-->)*"
 _PROLOG = re.compile(
@@ -45,9 +39,8 @@ _EPILOG = re.compile(_MISC, re.DOTALL)
 class SdfDocument:
     """A parsed SDF file.
 
-    ``root`` is the ``<sdf>`` element, which can be edited with lxml. ``path`` is the file, or None
-    if the document was parsed from text. ``source`` is the name of the document in error messages.
-    ``repairs`` lists the corrections of malformed XML, which are made only on request.
+    ``root`` is the ``<sdf>`` element, which can be edited with lxml. ``path`` is None for a
+    document from text. ``source`` is the name of the document in error messages.
     """
 
     def __init__(
@@ -66,12 +59,9 @@ class SdfDocument:
 
     @classmethod
     def read(cls, path: Union[str, Path], repair: bool = False) -> "SdfDocument":
-        """Read a ``.world`` or ``.sdf`` file.
-
-        With ``repair``, errors in the XML are corrected if :mod:`gz_testauto.sdf.repair` supports
-        it. Raises ``SdfError`` with file, line and column if the file cannot be read, is not XML,
-        or is not SDF of version 1.2 or newer.
-        """
+        """Read a ``.world`` or ``.sdf`` file, with ``repair`` also if its XML has an error that
+        :mod:`gz_testauto.sdf.repair` corrects. Raises ``SdfError`` with file, line and column if
+        the file cannot be read, is not XML, or is not SDF of version 1.2 or newer."""
         path = Path(path)
         return cls._parse(read_input(path, SdfError), str(path), path, repair)
 
@@ -79,8 +69,8 @@ class SdfDocument:
     def parse(
         cls, text: Union[str, bytes], source: str = "<text>", repair: bool = False
     ) -> "SdfDocument":
-        """Parse SDF text. ``source`` is the name of the text in error messages; see :meth:`read`
-        for the other parameters and the errors."""
+        """Parse SDF text. ``source`` is its name in error messages; see :meth:`read` for the other
+        parameters and the errors."""
         content = text.encode() if isinstance(text, str) else text
         return cls._parse(content, source, None, repair)
 
@@ -153,14 +143,12 @@ class SdfDocument:
 
     @property
     def world(self) -> Optional[Element]:
-        """Return the first ``<world>``, which is the one that a simulator loads. Returns None if
-        the document has no world."""
+        """Return the first ``<world>``, which a simulator loads, or None."""
         return self.root.find("world")
 
     @property
     def model(self) -> Optional[Element]:
-        """Return the first ``<model>`` directly below the root. Returns None if there is no such
-        model."""
+        """Return the first ``<model>`` directly below the root, or None."""
         return self.root.find("model")
 
     def require_world(self) -> Element:
@@ -170,8 +158,8 @@ class SdfDocument:
         return self.world
 
     def require_model(self) -> Element:
-        """Return the first ``<model>`` directly below the root. Raises ``SdfError`` if there is no
-        such model."""
+        """Return the first ``<model>`` directly below the root. Raises ``SdfError`` if there is
+        none."""
         if self.model is None:
             raise SdfError(f"{self.source}: the SDF has no <model>")
         return self.model
@@ -186,7 +174,6 @@ class SdfDocument:
         return f"{self.source}:{element.sourceline}" if element.sourceline else self.source
 
     def copy(self) -> "SdfDocument":
-        """Return an independent document with the same content."""
         return SdfDocument(
             copy.deepcopy(self.root), self._content, self.source, self.path, self.repairs
         )

@@ -27,10 +27,10 @@ MIN_SIDEWAYS = 0.7
 class DriveDescription:
     """A differential or skid-steer drive controller, as its plug-in elements specify it.
 
-    ``plugin`` is the file name of the library. ``left_joints`` and ``right_joints`` contain one
-    joint per axle, starting with the front axle. A drive with several axles has one plug-in for
-    all axles, or one DiffDrivePlugin for each axle. ``plugin`` is empty for :class:`WheelJoints`.
-    ``torque_nm`` is the torque limit (N m) of each wheel, or None if it is not limited.
+    ``plugin`` is the file name of the library, or empty for :class:`WheelJoints`. The joints are
+    one per axle, starting with the front axle. A drive with several axles has one plug-in for all
+    axles, or one DiffDrivePlugin for each axle. ``torque_nm`` is the torque limit (N m) of each
+    wheel, or None.
     """
 
     plugin: str
@@ -56,9 +56,9 @@ class DriveDescription:
 class WheelJoints:
     """The driven joints of a robot without a known drive plug-in, one per axle on each side.
 
-    The wheel separation and diameter (m) are computed from the model if they are None. A separation
-    that is larger than that of the model makes the wheels turn faster in curves, such as
-    ``wheel_separation_multiplier`` of ``diff_drive_controller``.
+    The wheel separation and diameter (m) are computed from the model if they are None. A larger
+    separation makes the wheels turn faster in curves, as ``wheel_separation_multiplier`` of
+    ``diff_drive_controller`` does.
     """
 
     left: Tuple[str, ...]
@@ -78,8 +78,7 @@ class PlacedLink(NamedTuple):
 
 
 class PlacedJoint(NamedTuple):
-    """A joint of a robot, with its model, its child link and its anchor (m). The anchor and the
-    pose of the model are in the frame of the robot."""
+    """A joint of a robot. ``anchor`` (m) and ``model_pose`` are in the frame of the robot."""
 
     element: Element
     document: SdfDocument
@@ -193,8 +192,7 @@ _DRIVES = {
 
 Gazebo's plug-ins compute the wheel separation from the anchors of the joints, and the wheel
 diameter as the longest side of the bounding box of a wheel. The default sizes are those of the
-plug-ins: gazebo_ros_pkgs, and Gazebo Sim, which specifies the radius and has several joints per
-side. gazebo_ros_kobuki has no default sizes.
+plug-ins; gazebo_ros_kobuki has none.
 """
 
 _ROS_2 = _DriveKind(
@@ -206,9 +204,8 @@ _ROS_2 = _DriveKind(
 )
 """The tags of gazebo_ros_diff_drive in ROS 2."""
 
-_ONE_AXLE = "DiffDrivePlugin"
-"""Drive plug-in of which a robot can have several instances, since all of them subscribe to the
-same commands."""
+_ONE_AXLE = "DiffDrivePlugin"  # all instances subscribe to the same commands
+"""Drive plug-in of which a robot can have several instances."""
 
 
 class _Axle(NamedTuple):
@@ -222,43 +219,41 @@ class _Axle(NamedTuple):
 def find_drive(
     robot: ModelNode, parts: RobotParts, scene: SceneModel, wheels: Optional[WheelJoints] = None
 ) -> Optional[DriveDescription]:
-    """Return the drive controller of a robot: the given ``wheels``, or else that of its plug-ins.
-
-    Returns None if the model contains no supported plug-in. Raises ``SdfError`` with the file and
-    line for a plug-in with missing or inconsistent values.
+    """Return the drive controller of a robot: ``wheels``, or else that of its plug-ins, or None.
+    Raises ``SdfError`` with the file and line for a plug-in with missing or inconsistent values.
     """
     document = robot.document
     if wheels is not None:
         axles = _axles_of_joints(robot, wheels, parts, scene)
         return _description("", axles, document, wheels.torque_nm)
-    found: List[Tuple[Element, str, str]] = []
+    plugins: List[Tuple[Element, str, str]] = []
     for plugin in robot.element.findall("plugin"):
         file_name = (plugin.get("filename") or "").strip()
         if library_name(file_name) in _DRIVES:
-            found.append((plugin, file_name, library_name(file_name)))
-    if not found:
+            plugins.append((plugin, file_name, library_name(file_name)))
+    if not plugins:
         return None
-    for plugin, file_name, stem in found[1:]:
-        if {stem, found[0][2]} != {_ONE_AXLE}:
+    for plugin, file_name, stem in plugins[1:]:
+        if {stem, plugins[0][2]} != {_ONE_AXLE}:
             raise SdfError(
                 f"{document.where(plugin)}: {file_name} is a second drive plugin in addition to "
-                f"{found[0][1]}; keep one of them. Only several {_ONE_AXLE} are supported, one for "
-                "each axle"
+                f"{plugins[0][1]}; keep one of them. Only several {_ONE_AXLE} are supported, one "
+                "for each axle"
             )
     axles = [
         axle
-        for plugin, _, stem in found
+        for plugin, _, stem in plugins
         for axle in _axles(document, plugin, _kind(stem, plugin), parts, scene)
     ]
-    first, _, stem = found[0]
+    first, _, stem = plugins[0]
     torque = _kind(stem, first).torque
     torque_nm = number(document, first, torque, _kind(stem, first).default_nm) if torque else None
-    return _description(found[0][1], axles, document, torque_nm)
+    return _description(plugins[0][1], axles, document, torque_nm)
 
 
 def nested_drive(sdf: str) -> Optional[Tuple[str, str]]:
     """Return the name of the first nested model with a supported drive plug-in in the SDF of a
-    robot, and the file name of the plug-in. Return None if there is none."""
+    robot, and the file name of the plug-in, or None."""
     for plugin in SdfDocument.parse(sdf).root.iterfind("model//model/plugin"):
         if is_drive_plugin(plugin.get("filename") or ""):
             return plugin.getparent().get("name", ""), plugin.get("filename").strip()
@@ -266,7 +261,6 @@ def nested_drive(sdf: str) -> Optional[Tuple[str, str]]:
 
 
 def is_drive_plugin(file_name: str) -> bool:
-    """Return whether a plug-in with this file name is a supported drive controller."""
     return library_name(file_name) in _DRIVES
 
 
@@ -335,8 +329,13 @@ def _axles(
     assert kind.sizes is not None, "all kinds that repeat have sizes"
     sizes = _sizes(document, plugin, kind.sizes)
     return [
-        _Axle(plugin, (parts.named(document, one),), (parts.named(document, other),), *sizes)
-        for one, other in zip(left, right)
+        _Axle(
+            plugin,
+            (parts.named(document, left_element),),
+            (parts.named(document, right_element),),
+            *sizes,
+        )
+        for left_element, right_element in zip(left, right)
     ]
 
 
@@ -379,43 +378,39 @@ def _axle(
 
 def _check_same(document: SdfDocument, axles: Sequence[_Axle]) -> None:
     """Raise ``SdfError`` if the axles of a drive differ in size, or if two axles drive the same
-    joint.
-
-    Each plug-in computes its wheel speeds from the sizes of its own axle.
-    """
-    driven: Dict[str, _Axle] = {}
+    joint."""
+    # Each plug-in computes its wheel speeds from the sizes of its own axle.
+    axle_of_joint: Dict[str, _Axle] = {}
     first = axles[0]
     for axle in axles:
         for name, _ in (*axle.left, *axle.right):
-            if driven.setdefault(name, axle) is not axle:
+            if axle_of_joint.setdefault(name, axle) is not axle:
                 raise SdfError(
                     f"{document.where(axle.plugin)}: joint {name!r} is driven twice; each drive "
                     "plugin must have a separate axle"
                 )
-        for what, first_m, own_m in (
+        for quantity, first_m, axle_m in (
             ("wheel separation", first.separation_m, axle.separation_m),
             ("wheel diameter", first.diameter_m, axle.diameter_m),
         ):
-            if not math.isclose(first_m, own_m, rel_tol=1e-3):
+            if not math.isclose(first_m, axle_m, rel_tol=1e-3):
                 raise SdfError(
-                    f"{document.where(axle.plugin)}: the drive's axles have a {what} of "
-                    f"{first_m:g} m and {own_m:g} m; they must be the same"
+                    f"{document.where(axle.plugin)}: the drive's axles have a {quantity} of "
+                    f"{first_m:g} m and {axle_m:g} m; they must be the same"
                 )
 
 
 def _check_wiring(document: SdfDocument, axle: _Axle) -> None:
     """Raise ``SdfError`` if the robot would not move as commanded, since a left joint is on the
-    right, or a wheel turns backward or does not roll along x.
-
-    The plug-ins turn all joints about their axes in the positive direction to drive forward, and
-    turn the left joints slower than the right ones to turn left. They do not compute the sides and
-    directions of the wheels. A wheel rolls forward if its axis points to the left.
-    """
+    right, or a wheel turns backward or does not roll along x."""
+    # The plug-ins turn all joints about their axes in the positive direction to drive forward, and
+    # turn the left joints slower than the right ones to turn left. They do not compute the sides
+    # and directions of the wheels. A wheel rolls forward if its axis points to the left.
     faults = [
         f"the left joint {left!r} is to the right of the right joint {right!r}, so the robot would "
         "turn in the opposite direction; exchange the two joints in the drive"
-        for (left, one), (right, other) in zip(axle.left, axle.right)
-        if one.anchor[1] <= other.anchor[1]
+        for (left, left_joint), (right, right_joint) in zip(axle.left, axle.right)
+        if left_joint.anchor[1] <= right_joint.anchor[1]
     ]
     for name, joint in dict((*axle.left, *axle.right)).items():
         axis = axis_direction(joint.model, joint.element)
@@ -440,8 +435,8 @@ def _check_wiring(document: SdfDocument, axle: _Axle) -> None:
         )
 
 
-def _wheel_diameter(named: Tuple[str, PlacedJoint], scene: SceneModel) -> float:
-    name, joint = named
+def _wheel_diameter(named_joint: Tuple[str, PlacedJoint], scene: SceneModel) -> float:
+    name, joint = named_joint
     link = joint.child.name
     boxes = [
         shape.geometry.bounds(shape.local_pose) for shape in scene.collisions if shape.link == link

@@ -1,7 +1,6 @@
 """Read masses, friction and joints of a model, and the gravity of a world.
 
-Missing values of ``<inertial>``, ``<surface>`` and ``<joint>`` have the defaults of SDF. Poses and
-axes are in the frame of a link. Each simulator translates the values for its physics engine.
+Missing values have the defaults of SDF. Poses and axes are in the frame of a link.
 """
 
 from dataclasses import dataclass
@@ -32,12 +31,11 @@ Vector = Tuple[float, float, float]
 GRAVITY_MPS2: Vector = (0.0, 0.0, -9.8)
 """Default gravity of a world in SDF."""
 
-MAX_MASS_KG = 1e9
-"""Largest mass of a link. A physics engine becomes unstable if masses differ too much."""
+MAX_MASS_KG = 1e9  # a physics engine becomes unstable if masses differ too much
+"""Largest mass of a link."""
 
-UNLIMITED = 1e15
-"""Smallest absolute value of a joint limit that counts as unlimited. The default limits in SDF are
-±1e16."""
+UNLIMITED = 1e15  # the default limits in SDF are ±1e16
+"""Smallest absolute value of a joint limit that counts as unlimited."""
 
 _AXES = {
     "revolute": ("axis",),
@@ -57,8 +55,8 @@ _ONLY_IN_GAZEBO = ("gearbox", "screw")
 
 @dataclass(frozen=True)
 class Inertial:
-    """The mass properties of a link: the mass (kg), the center of mass (m) in the link frame, and
-    the inertia tensor (kg m²).
+    """The mass (kg), the center of mass (m) in the link frame, and the inertia tensor (kg m²) of a
+    link.
 
     The inertia tensor is about the center of mass, along the axes of the link frame, in the order
     xx, yy, zz, xy, xz, yz.
@@ -75,23 +73,20 @@ class Inertial:
         return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
 
     def scaled_to(self, mass_kg: float) -> "Inertial":
-        """Return the mass properties of a body with the same shape and another mass."""
         factor = mass_kg / self.mass_kg
         return Inertial(mass_kg, self.center_m, tuple(m * factor for m in self.tensor_kgm2))
 
     @property
     def is_possible(self) -> bool:
-        """Return whether the inertia is physically possible: no principal moment exceeds the sum of
-        the other two."""
+        """Return whether no principal moment exceeds the sum of the other two."""
         smallest, middle, largest = np.linalg.eigvalsh(self.matrix)
         return bool(smallest > 0 and largest <= (smallest + middle) * (1 + 1e-9))
 
 
 @dataclass(frozen=True)
 class ContactParameters:
-    """The contact properties of a collision: the Coulomb friction coefficients along the two
-    friction directions, and a bit mask. Two collisions can be in contact only if their masks have a
-    common bit."""
+    """The Coulomb friction coefficients of a collision along the two friction directions, and a bit
+    mask. Two collisions can be in contact only if their masks have a common bit."""
 
     mu: float = 1.0
     mu2: float = 1.0
@@ -103,8 +98,7 @@ class JointAxis:
     """An axis of a joint.
 
     ``direction`` is in the frame of the child link. ``limits`` are in m or rad, or None if the
-    joint is unlimited. The joint's spring has the stiffness ``stiffness``, and exerts no force at
-    the joint position ``reference``.
+    joint is unlimited. The joint's spring exerts no force at the joint position ``reference``.
     """
 
     direction: Vector
@@ -119,9 +113,8 @@ class JointAxis:
 class Joint:
     """A joint of a model or of a nested model.
 
-    The names of the joint and of its links are scoped within the model. ``parent`` is None if the
-    joint connects the child link to the world. ``anchor_m`` is the position (m) of the joint in the
-    frame of the child link.
+    The names of the joint and of its links are scoped within the model. ``parent`` is None for the
+    world. ``anchor_m`` is the position (m) of the joint in the frame of the child link.
     """
 
     name: str
@@ -133,16 +126,14 @@ class Joint:
 
 
 def chosen_physics(world: Element) -> Optional[Element]:
-    """Return the active ``<physics>`` of a world: the one that is marked as default, otherwise the
-    first."""
+    """Return the active ``<physics>`` of a world: the default one, otherwise the first."""
     presets = world.findall("physics")
     chosen = next((p for p in presets if p.get("default") in ("1", "true")), None)
     return presets[0] if chosen is None and presets else chosen
 
 
 def read_physics(document: SdfDocument, world: Element, tag: str) -> Optional[float]:
-    """Return a number of the active ``<physics>``, such as ``max_step_size`` (s). Returns None if
-    the world does not specify it."""
+    """Return a number of the active ``<physics>``, such as ``max_step_size`` (s), or None."""
     chosen = chosen_physics(world)
     if chosen is None or not (chosen.findtext(tag) or "").strip():
         return None
@@ -150,8 +141,8 @@ def read_physics(document: SdfDocument, world: Element, tag: str) -> Optional[fl
 
 
 def read_gravity(document: SdfDocument, world: Element) -> Vector:
-    """Return the gravity (m/s²) of a world. It is a child of ``<world>`` from SDF 1.6 on, and a
-    child of ``<physics>`` in older versions."""
+    """Return the gravity (m/s²) of a world."""
+    # It is a child of <world> from SDF 1.6 on, and a child of <physics> in older versions.
     for parent in (world, chosen_physics(world)):
         element = None if parent is None else parent.find("gravity")
         if element is not None and (element.text or "").strip():
@@ -161,8 +152,7 @@ def read_gravity(document: SdfDocument, world: Element) -> Vector:
 
 
 def read_mass_kg(document: SdfDocument, link: Element) -> float:
-    """Return the mass (kg) of a link. The default is 1 kg. Raises ``SdfError`` for a negative
-    mass."""
+    """Return the mass (kg) of a link, by default 1 kg. Raises ``SdfError`` for a negative mass."""
     element = _inertial(document, link)
     mass_kg = 1.0 if element is None else number(document, element, "mass", 1.0)
     if mass_kg < 0:
@@ -184,9 +174,8 @@ def _inertial(document: SdfDocument, link: Element) -> Optional[Element]:
 
 
 def read_inertial(document: SdfDocument, link: Element) -> Inertial:
-    """Return the mass properties of a link from its ``<inertial>``. The defaults are 1 kg, and 1 kg
-    m² about each axis. Raises ``SdfError`` for a mass that is not above 0, or is above
-    :data:`MAX_MASS_KG`."""
+    """Return the mass properties of a link. The defaults are 1 kg, and 1 kg m² about each axis.
+    Raises ``SdfError`` for a mass that is not above 0, or is above :data:`MAX_MASS_KG`."""
     element = _inertial(document, link)
     if element is None:
         return Inertial(1.0, (0.0, 0.0, 0.0), (1.0, 1.0, 1.0, 0.0, 0.0, 0.0))
@@ -198,12 +187,12 @@ def read_inertial(document: SdfDocument, link: Element) -> Inertial:
         )
     pose = pose_value(document, element.find("pose"))
     moments = element.find("inertia")
-    own = np.eye(3)
+    tensor = np.eye(3)
     if moments is not None:
         for (row, column), tag in zip(((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)), _MOMENTS):
             value = number(document, moments, tag, 1.0 if row == column else 0.0)
-            own[row, column] = own[column, row] = value
-    rotated = turned_tensor(pose.rotation, own)
+            tensor[row, column] = tensor[column, row] = value
+    rotated = turned_tensor(pose.rotation, tensor)
     (xx, xy, xz), (_, yy, yz), (_, _, zz) = rotated.tolist()
     return Inertial(mass, pose.position, (xx, yy, zz, xy, xz, yz))
 
@@ -212,8 +201,8 @@ def write_inertial(link: Element, inertial: Inertial) -> None:
     """Set the mass properties of a link, with the center of mass as the frame of the moments."""
     element = ensure_child(link, "inertial")
     set_numbers(ensure_child(element, "mass"), inertial.mass_kg)
-    for old in element.findall("pose"):
-        element.remove(old)
+    for pose_element in element.findall("pose"):
+        element.remove(pose_element)
     ensure_child(element, "pose").text = Pose(inertial.center_m).to_text()
     moments = ensure_child(element, "inertia")
     for tag, value in zip(_MOMENTS, inertial.tensor_kgm2):
@@ -252,10 +241,8 @@ def _coefficient(document: SdfDocument, ode: Element, tag: str) -> float:
 
 
 def read_joints(robot: ModelNode) -> List[Joint]:
-    """Return all joints of a model, in file order.
-
-    Raises ``SdfError`` for an unsupported type or an unknown link.
-    """
+    """Return all joints of a model, in file order. Raises ``SdfError`` for an unsupported type or
+    an unknown link."""
     return [_read_joint(*joint) for joint in _joint_elements(robot)]
 
 
@@ -362,8 +349,8 @@ def _read_axis(
 
 
 def axis_direction(model: ModelNode, joint: Element) -> Optional[np.ndarray]:
-    """Return the unit vector (3,) along the axis of a joint, in the frame of its model. Return None
-    if the joint has no axis."""
+    """Return the unit vector (3,) along the axis of a joint, in the frame of its model, or None
+    without an axis."""
     axis, document = joint.find("axis"), model.document
     if axis is None:
         return None
@@ -376,13 +363,11 @@ def axis_direction(model: ModelNode, joint: Element) -> Optional[np.ndarray]:
 
 
 def axis_frame(model: ModelNode, axis: Element, joint: Pose) -> Pose:
-    """Return the pose, in the model frame, of the frame in which the axis of a joint is expressed.
-
-    By default, this is the model frame up to SDF 1.4, and the joint frame from SDF 1.5 on.
-    """
+    """Return the pose, in the model frame, of the frame in which a joint axis is expressed."""
+    # By default, this is the model frame up to SDF 1.4, and the joint frame from SDF 1.5 on.
     document = model.document
-    written = axis.find("xyz")
-    named = written.get("expressed_in", "") if written is not None else ""
+    direction = axis.find("xyz")
+    named = direction.get("expressed_in", "") if direction is not None else ""
     if named:
         return model.frames.pose(named, document.where(axis))
     if document.version < (1, 5) or flag(document, axis, "use_parent_model_frame"):

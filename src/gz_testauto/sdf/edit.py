@@ -1,8 +1,7 @@
 """Move, add and remove the models of a world.
 
-Each function first applies and removes the ``<state>`` of the world, so that the poses in the file
-are the current poses of the models. To create hundreds of variants of a world, use
-:class:`gz_testauto.worlds.base.WorldTemplate`.
+The ``<state>`` of the world is applied and removed first, so that the poses in the file are the
+current poses of the models.
 """
 
 import copy
@@ -23,11 +22,9 @@ def model_elements(
     document: SdfDocument, library: Optional[ModelLibrary] = None
 ) -> Dict[str, Element]:
     """Return the ``<model>`` and ``<include>`` elements directly below the world, by model name.
-
-    The default name of an include is the name of the included model. Includes of lights and actors
-    are ignored. If several models have the same name, the first one is returned.
+    The first of several models with a name is returned. Includes of lights and actors are ignored.
     """
-    found: Dict[str, Element] = {}
+    elements: Dict[str, Element] = {}
     for child in document.require_world():
         name = None
         if child.tag == "model":
@@ -39,8 +36,8 @@ def model_elements(
                 included = library.included(document, child)
                 name = None if included is None else included.element.get("name")
         if name:
-            found.setdefault(name, child)
-    return found
+            elements.setdefault(name, child)
+    return elements
 
 
 def _find_model_element(document: SdfDocument, name: str) -> Element:
@@ -56,15 +53,13 @@ def _find_model_element(document: SdfDocument, name: str) -> Element:
 
 
 def set_model_pose(document: SdfDocument, name: str, pose: Pose) -> None:
-    """Set the pose of a model in the world frame. Raises ``SdfError`` if the world has no model
-    with this name."""
+    """Set the pose of a model in the world frame. Raises ``SdfError`` for an unknown model."""
     apply_state(document)
     set_pose(_find_model_element(document, name), pose)
 
 
 def remove_model(document: SdfDocument, name: str) -> None:
-    """Remove a model from the world. Raises ``SdfError`` if the world has no model with this
-    name."""
+    """Remove a model from the world. Raises ``SdfError`` for an unknown model."""
     apply_state(document)
     remove_child(_find_model_element(document, name))
 
@@ -77,8 +72,8 @@ def add_model(
 ) -> Element:
     """Append a model from SDF text (``<sdf><model>…`` or ``<model>…``) to the world.
 
-    ``pose`` and ``name`` replace the pose and the name in the text. Raises ``SdfError`` if the text
-    contains no model, or if the world already has a model with this name.
+    ``pose`` and ``name`` replace those in the text. Raises ``SdfError`` if the text contains no
+    model, or if the world already has a model with this name.
     """
     apply_state(document)
     model = parse_model(sdf)
@@ -112,7 +107,6 @@ def parse_model(sdf: Union[str, bytes]) -> Element:
 
 
 def contact_sensor(name: str, collisions: Sequence[str]) -> Element:
-    """Return a new ``<sensor>`` element for the contacts of the given collisions of a link."""
     sensor = etree.Element("sensor", name=name, type="contact")
     contact = etree.SubElement(sensor, "contact")
     for collision in collisions:
@@ -121,11 +115,11 @@ def contact_sensor(name: str, collisions: Sequence[str]) -> Element:
 
 
 def find_link(model: Element, scoped: str) -> Optional[Element]:
-    """Return the ``<link>`` of a model with a scoped name. Returns None if the link is not found,
-    for example because it belongs to an included model."""
-    for found in model.findall("link"):  # a link that Gazebo merges keeps "::" in its name
-        if found.get("name") == scoped:
-            return found
+    """Return the ``<link>`` of a model with a scoped name, or None, for example for a link of an
+    included model."""
+    for link in model.findall("link"):  # a link that Gazebo merges keeps "::" in its name
+        if link.get("name") == scoped:
+            return link
     outer, _, inner = scoped.partition("::")
     for nested in model.findall("model"):
         if nested.get("name") == outer:

@@ -1,9 +1,7 @@
 """Rules that decide which shapes of a world are ground, and at which heights a model obstructs a
 robot.
 
-The rules are used for clearance, collisions, shortest paths, solvability, the placement of
-obstacles, and the parts of a robot above the ground. See :mod:`gz_testauto.trial.contacts` for
-robots that *touch* the ground in a running simulation.
+See :mod:`gz_testauto.trial.contacts` for robots that *touch* the ground in a running simulation.
 """
 
 from typing import NamedTuple, Tuple
@@ -11,9 +9,8 @@ from typing import NamedTuple, Tuple
 import numpy as np
 
 GROUND_TOLERANCE_M = 0.02
-"""Height (m) below which a flat object on the ground, such as a sheet, a marking or a seam, is not
-an obstacle. A shape of a robot counts as touching the ground below the same height above the
-robot's lowest point."""
+"""Height (m) below which a flat object on the ground, such as a marking, is not an obstacle. Below
+the same height above a robot's lowest point, a shape of the robot touches the ground."""
 
 SLAB_TOP_M = 0.1
 """Largest z (m) of the top of a slab that counts as ground."""
@@ -34,32 +31,27 @@ class Heights(NamedTuple):
         return Heights(self.low_m - ground_m, self.high_m - ground_m)
 
     def overlap(self, low_m: float, high_m: float) -> bool:
-        """Return whether the heights from ``low_m`` to ``high_m`` overlap this range."""
         return high_m >= self.low_m and low_m <= self.high_m
 
 
 ANY_ROBOT = Heights(GROUND_TOLERANCE_M, 2.0)
 """Heights (m) at which objects obstruct a robot of unknown size. Lower objects count as ground, and
-higher objects count as ceiling."""
+higher objects as ceiling."""
 
 
 def obstructing_heights(body_m: Tuple[float, float]) -> Heights:
-    """Return the heights (m, world frame) at which an object obstructs a robot.
-
-    ``body_m`` contains the lowest and the highest z (m) of the robot's body in the model frame. If
-    the lowest point is below the origin of the model, it is assumed to be on the ground (z = 0).
-    Otherwise, the origin is assumed to be on the ground.
-    """
+    """Return the heights (m, world frame) at which an object obstructs a robot whose body extends
+    over ``body_m`` (lowest and highest z in the model frame)."""
+    # If the lowest point is below the origin of the model, it is on the ground (z = 0). Otherwise,
+    # the origin is on the ground.
     low_m, high_m = body_m
     lift_m = max(0.0, -low_m)
     return Heights(low_m + lift_m + GROUND_TOLERANCE_M, high_m + lift_m)
 
 
 def is_floor_slab(bounds: np.ndarray) -> bool:
-    """Return whether a shape with these bounds counts as ground: it is wide, flat and near z = 0.
-
-    ``bounds`` are the axis-aligned bounds (m, world frame), shape (3, 2).
-    """
+    """Return whether a shape with these bounds (m, world frame), shape (3, 2), counts as ground: it
+    is wide, flat and near z = 0."""
     length, width, thickness = bounds[:, 1] - bounds[:, 0]
     shorter = min(length, width)
     flat = shorter >= SLAB_SIDE_M and thickness <= SLAB_FLATNESS * shorter

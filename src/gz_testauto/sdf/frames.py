@@ -14,24 +14,21 @@ from gz_testauto.sdf.document import Element, SdfDocument
 from gz_testauto.sdf.values import name_of, pose_value
 
 MAX_STEPS = 200
-"""Largest number of frames in a chain in which each frame is relative to the next one."""
+"""Largest number of frames in a chain of relative poses."""
 
 
 class FrameGraph:
-    """The named frames of a ``<model>`` or ``<world>`` element.
-
-    ``add`` adds a frame. ``pose`` and ``of`` return poses in the frame of the ``<model>`` or
-    ``<world>``.
-    """
+    """The named frames of a ``<model>`` or ``<world>`` element. Returned poses are in the frame of
+    this element."""
 
     def __init__(self, document: SdfDocument, owner: Element) -> None:
         self._document = document
         self._attached: Dict[str, Element] = {}
-        self._own_names = ("world",) if owner.tag == "world" else ("__model__",)
+        self._root_names = ("world",) if owner.tag == "world" else ("__model__",)
         self._entries: Dict[str, Tuple[Optional[Element], str]] = {}
         self._nested: Dict[str, FrameGraph] = {}
         self._unnamed: Set[str] = set()
-        self._resolved: Dict[str, Pose] = {name: Pose() for name in (*self._own_names, "")}
+        self._resolved: Dict[str, Pose] = {name: Pose() for name in (*self._root_names, "")}
         self._resolving: List[str] = []
         for frame in owner.findall("frame"):
             base = frame.get("attached_to", "")
@@ -45,12 +42,9 @@ class FrameGraph:
         base: str = "",
         nested: "Optional[FrameGraph]" = None,
     ) -> None:
-        """Add a frame with a name and a ``<pose>`` element.
-
-        The pose is relative to the frame ``base``, unless the ``<pose>`` element names another
-        frame. An existing frame with the same name is not replaced. Links must be added before
-        joints, since a joint can have the name of a link before SDF 1.7.
-        """
+        """Add a frame with a ``<pose>`` element, which is relative to the frame ``base`` unless it
+        names another frame. An existing frame with the same name is not replaced."""
+        # Links must be added before joints: before SDF 1.7, a joint can have the name of a link.
         self._entries.setdefault(name, (pose, base))
         if nested is not None:
             self._nested.setdefault(name, nested)
@@ -67,8 +61,8 @@ class FrameGraph:
             self._resolved[name] = pose
 
     def pose(self, name: str, where: str = "") -> Pose:
-        """Return the pose of the frame ``name``. Raises ``SdfError`` for an unknown name, or if
-        poses are relative to each other in a cycle."""
+        """Return the pose of the frame ``name``. Raises ``SdfError`` for an unknown name, or for
+        poses that are relative to each other in a cycle."""
         if name in self._resolved:
             return self._resolved[name]
         if name not in self._entries:
@@ -95,8 +89,8 @@ class FrameGraph:
         return self._resolved[name]
 
     def of(self, element: Optional[Element], base: str = "") -> Pose:
-        """Return the resolved pose of a ``<pose>`` element. The pose is relative to the frame
-        ``base``, unless the element names another frame."""
+        """Return the resolved pose of a ``<pose>`` element, which is relative to the frame ``base``
+        unless it names another frame."""
         value = pose_value(self._document, element)
         where = self._document.source
         if element is not None:
@@ -126,7 +120,7 @@ class FrameGraph:
         outer, separator, inner = name.partition("::")
         if separator and outer in self._nested:
             return self.pose(outer, where) * self._nested[outer].pose(inner, where)
-        known = ", ".join(sorted([*self._entries, self._own_names[0]]))
+        known = ", ".join(sorted([*self._entries, self._root_names[0]]))
         raise SdfError(
             f"{where}: a pose is relative to {name!r}, which does not exist. Known: {known}"
         )

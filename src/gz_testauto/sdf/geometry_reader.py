@@ -26,10 +26,8 @@ from gz_testauto.sdf.values import flag, non_negative, numbers, required, text_o
 def read_geometry(
     document: SdfDocument, geometry: Element, library: ModelLibrary
 ) -> Optional[Geometry]:
-    """Return the shape in a ``<geometry>`` element, or None for ``<empty/>``.
-
-    Raises ``SdfError`` for an unsupported shape, a missing or invalid value, or a missing file.
-    """
+    """Return the shape in a ``<geometry>`` element, or None for ``<empty/>``. Raises ``SdfError``
+    for an unsupported shape, a missing or invalid value, or a missing file."""
     children = [child for child in geometry if isinstance(child.tag, str)]
     if not children:
         raise SdfError(f"{document.where(geometry)}: <geometry> is empty; add a shape or <empty/>")
@@ -121,8 +119,7 @@ _ROUND: Dict[str, Tuple[Type[Geometry], Tuple[str, ...]]] = {
     "capsule": (Capsule, ("radius", "length")),
     "sphere": (Sphere, ("radius",)),
 }
-"""Shapes with a radius: the class of each shape, and its SDF elements in the order of the fields of
-the class."""
+"""Shapes with a radius: the class, and the SDF elements in the order of its fields."""
 
 _READERS: Dict[str, Callable[[SdfDocument, Element, ModelLibrary], Geometry]] = {
     "box": _box,

@@ -1,7 +1,6 @@
 """Find included models, apply the overrides in ``<include>``, and expand includes.
 
-Expanding an ``<include>`` means replacing it by the ``<model>`` from the included file. A
-:class:`ModelLibrary` reads each file once.
+Expanding an ``<include>`` means replacing it by the ``<model>`` from the included file.
 """
 
 import contextlib
@@ -19,14 +18,12 @@ from gz_testauto.sdf.meshes.files import is_lfs_pointer
 from gz_testauto.sdf.values import flag, insert_child, remove_child, text_of
 
 MAX_NESTED_INCLUDES = 50
-"""Largest depth of nested includes."""
 
 _URI_PARENTS = ("mesh", "heightmap", "script", "image")
 
 
 class IncludedModel(NamedTuple):
-    """The ``<model>`` or ``<light>`` to which an ``<include>`` refers, and the document that
-    contains it."""
+    """The ``<model>`` or ``<light>`` of an ``<include>``, and the document that contains it."""
 
     document: SdfDocument
     element: Element
@@ -37,11 +34,9 @@ Without = Callable[[SdfDocument, Element], bool]
 
 
 class ModelLibrary:
-    """A cache that finds and reads included models.
-
-    ``model_path`` lists the directories that are searched for ``model://`` URIs. The default is the
-    return value of :func:`gz_testauto.base.resources.model_path` when the library is created.
-    """
+    """A cache that finds included models, and reads each file once. ``model_path`` lists the
+    directories that are searched for ``model://`` URIs, by default those of
+    :func:`gz_testauto.base.resources.model_path`."""
 
     def __init__(self, model_path: Optional[Sequence[Path]] = None, repair: bool = False) -> None:
         self.model_path = tuple(resources.model_path() if model_path is None else model_path)
@@ -51,11 +46,8 @@ class ModelLibrary:
         self._entered: List[str] = []
 
     def resolve(self, document: SdfDocument, element: Element) -> Path:
-        """Return the file or directory to which a ``<uri>`` element refers.
-
-        Raises ``SdfError`` with the URI, its file and line, and the searched directories if it does
-        not exist.
-        """
+        """Return the file or directory to which a ``<uri>`` element refers. Raises ``SdfError``
+        with the URI, its file and line, and the searched directories if it does not exist."""
         uri = (element.text or "").strip()
         if not uri:
             raise SdfError(f"{document.where(element)}: <{element.tag}> is empty")
@@ -66,31 +58,28 @@ class ModelLibrary:
 
     def _found(self, document: SdfDocument, element: Element, uri: str) -> Path:
         try:
-            found = resources.resolve(uri, document.directory, self.model_path)
+            path = resources.resolve(uri, document.directory, self.model_path)
         except ResourceError as error:
             raise _missing(document, element, str(error)) from error
-        if not os.path.exists(found):
-            raise _missing(document, element, _missing_message(uri, found))
-        if found.is_file() and is_lfs_pointer(found):
-            problem = f"{found} is only a pointer of Git LFS; fetch the file by `git lfs pull`"
+        if not os.path.exists(path):
+            raise _missing(document, element, _missing_message(uri, path))
+        if path.is_file() and is_lfs_pointer(path):
+            problem = f"{path} is only a pointer of Git LFS; fetch the file by `git lfs pull`"
             raise _missing(document, element, problem)
-        return found
+        return path
 
     def included(self, document: SdfDocument, include: Element) -> Optional[IncludedModel]:
-        """Return the model to which an ``<include>`` refers, or None if it refers to a light or an
-        actor.
-
-        Raises ``SdfError`` if the file cannot be found or read.
-        """
-        found = self._included_file(document, include)
-        return None if found.model is None else IncludedModel(found, found.model)
+        """Return the model to which an ``<include>`` refers, or None for a light or an actor.
+        Raises ``SdfError`` if the file cannot be found or read."""
+        source = self._included_file(document, include)
+        return None if source.model is None else IncludedModel(source, source.model)
 
     def included_light(self, document: SdfDocument, include: Element) -> Optional[IncludedModel]:
-        """Return the ``<light>`` to which an ``<include>`` refers, or None if it refers to a model
-        or an actor."""
-        found = self._included_file(document, include)
-        light = None if found.model is not None else found.root.find("light")
-        return None if light is None else IncludedModel(found, light)
+        """Return the ``<light>`` to which an ``<include>`` refers, or None for a model or an
+        actor."""
+        source = self._included_file(document, include)
+        light = None if source.model is not None else source.root.find("light")
+        return None if light is None else IncludedModel(source, light)
 
     def _included_file(self, document: SdfDocument, include: Element) -> SdfDocument:
         uri = include.find("uri")
@@ -98,10 +87,10 @@ class ModelLibrary:
             raise SdfError(
                 f"{document.where(include)}: <include> has no <uri>; add that of a model"
             )
-        for refused in ("placement_frame", "experimental_params"):
-            if include.find(refused) is not None:
+        for tag in ("placement_frame", "experimental_params"):
+            if include.find(tag) is not None:
                 raise SdfError(
-                    f"{document.where(include)}: <{refused}> in <include> is not supported; "
+                    f"{document.where(include)}: <{tag}> in <include> is not supported; "
                     "remove it, since Gazebo 11 does not read it either"
                 )
         path = self.resolve(document, uri)
@@ -114,9 +103,9 @@ class ModelLibrary:
                 self._documents[path] = SdfDocument.read(path, repair=self._repair)
             except SdfError as error:
                 raise SdfError(f"{error} (included from {document.where(include)})") from error
-        found = self._documents[path]
-        if any(found.root.find(tag) is not None for tag in ("model", "light", "actor")):
-            return found
+        source = self._documents[path]
+        if any(source.root.find(tag) is not None for tag in ("model", "light", "actor")):
+            return source
         raise SdfError(f"{document.where(uri)}: {path} has no <model>, <light> or <actor>")
 
     def expand(
@@ -125,17 +114,17 @@ class ModelLibrary:
         """Replace an ``<include>`` of ``document`` by the included ``<model>``, and return the
         model.
 
-        Overrides are applied, relative URIs become absolute, and nested includes are expanded.
-        Nested includes for which the function ``without`` returns True are removed. If the include
-        is in a model, both models get the same ``<static>`` (:meth:`static`).
+        Overrides are applied, relative URIs become absolute, and nested includes are expanded, or
+        removed if ``without`` returns True for them. If the include is in a model, both models get
+        the same ``<static>`` (:meth:`static`).
         """
-        owner, fixed = include.getparent(), None
+        owner, static = include.getparent(), None
         if owner.tag == "model":
-            fixed = self.static(document, owner)
-            _set_static(owner, fixed)
-        if fixed is None:
-            fixed = self.static_of_include(document, include)
-        model = self._expanded(document, include, document.version, without, fixed)
+            static = self.static(document, owner)
+            _set_static(owner, static)
+        if static is None:
+            static = self.static_of_include(document, include)
+        model = self._expanded(document, include, document.version, without, static)
         if model is None:
             raise SdfError(f"{document.where(include)}: this <include> does not include a model")
         model.tail = include.tail
@@ -143,46 +132,40 @@ class ModelLibrary:
         return model
 
     def static(self, document: SdfDocument, model: Element) -> Optional[bool]:
-        """Return the value of the first ``<static>`` of a ``<model>``, or None if it has none.
-
-        As Gazebo 11 merges a model with the models that it includes, a ``<static>`` of an included
-        model is one of them, and the result is also valid for the included models.
-        """
+        """Return the value of the first ``<static>`` of a ``<model>`` or its included models, or
+        None."""
+        # Gazebo 11 merges a model with the models that it includes, so the value is theirs, too.
         for child in model:
             if child.tag == "static":
                 return flag(document, model, "static")
             if child.tag == "include":
-                fixed = self.static_of_include(document, child)
-                if fixed is not None:
-                    return fixed
+                static = self.static_of_include(document, child)
+                if static is not None:
+                    return static
         return None
 
     def static_of_include(self, document: SdfDocument, include: Element) -> Optional[bool]:
         """Return the value of the ``<static>`` that an ``<include>`` or its model specifies, or
-        None if they specify none."""
+        None."""
         if include.find("static") is not None:
             return flag(document, include, "static")
         try:
-            found = self.included(document, include)
+            model = self.included(document, include)
         except MissingFileError:  # removed, or reported when the model is read
-            found = None
-        if found is None:
+            model = None
+        if model is None:
             return None
         with self.entered(document, include):
-            return self.static(found.document, found.element)
+            return self.static(model.document, model.element)
 
     def expand_all(self, document: SdfDocument, element: Element) -> None:
-        """Expand all includes of models below ``element``, which is an element of ``document``."""
         for include in list(element.iter("include")):
             if self.included(document, include) is not None:
                 self.expand(document, include)
 
     def standalone(self, document: SdfDocument, element: Element, name: str) -> Element:
-        """Return a new ``<sdf>`` element with a copy of a model.
-
-        The model is specified by its ``<model>`` or ``<include>`` element. The copy has the name
-        ``name``, expanded includes and absolute URIs.
-        """
+        """Return a new ``<sdf>`` element with a copy of a ``<model>`` or ``<include>``, with the
+        name ``name``, expanded includes and absolute URIs."""
         root = etree.Element("sdf", version=document.root.get("version"))
         root.append(copy.deepcopy(element))
         root[0].tail = None
@@ -193,23 +176,25 @@ class ModelLibrary:
         return root
 
     def expand_repaired(self, document: SdfDocument) -> bool:
-        """Expand in place each ``<include>`` whose file has malformed XML that was repaired.
-
-        An include is also expanded if the file of a nested include was repaired, since programs
-        that read the document later might not repair it. Returns whether any include was expanded.
-        """
-        repaired = [e for e in document.root.iter("include") if self._was_repaired(document, e)]
+        """Expand in place each ``<include>`` whose file, or the file of a nested include, has
+        malformed XML that was repaired. Returns whether any include was expanded."""
+        # Programs that read the document later might not repair it.
+        repaired = [
+            include
+            for include in document.root.iter("include")
+            if self._was_repaired(document, include)
+        ]
         for include in repaired:
             self.expand(document, include)
         return bool(repaired)
 
     def _was_repaired(self, document: SdfDocument, include: Element) -> bool:
-        found = self.included(document, include)
-        if found is None or found.document.repairs:
-            return found is not None
+        model = self.included(document, include)
+        if model is None or model.document.repairs:
+            return model is not None
         with self.entered(document, include):
             return any(
-                self._was_repaired(found.document, inner) for inner in found.element.iter("include")
+                self._was_repaired(model.document, inner) for inner in model.element.iter("include")
             )
 
     def _expanded(
@@ -220,26 +205,26 @@ class ModelLibrary:
         without: Optional[Without] = None,
         fixed: Optional[bool] = None,
     ) -> Optional[Element]:
-        found = self.included(document, include)
-        if found is None:
+        included = self.included(document, include)
+        if included is None:
             return None
-        model = copy.deepcopy(found.element)
-        originals = list(found.element.iter("include"))
+        model = copy.deepcopy(included.element)
+        originals = list(included.element.iter("include"))
         duplicates = list(model.iter("include"))
-        self.absolutize(found.document, model)
-        _convert(model, found.document.version, version)
+        self.absolutize(included.document, model)
+        _convert(model, included.document.version, version)
         for original, duplicate in zip(originals, duplicates):
-            if without is not None and without(found.document, original):
+            if without is not None and without(included.document, original):
                 remove_child(duplicate)
                 continue
             owner, inner = original.getparent(), fixed
-            if owner is not found.element:
-                inner = self.static(found.document, owner)
+            if owner is not included.element:
+                inner = self.static(included.document, owner)
                 _set_static(duplicate.getparent(), inner)
             if inner is None:
-                inner = self.static_of_include(found.document, original)
-            with self.entered(found.document, original):
-                nested = self._expanded(found.document, original, version, without, inner)
+                inner = self.static_of_include(included.document, original)
+            with self.entered(included.document, original):
+                nested = self._expanded(included.document, original, version, without, inner)
             if nested is not None:
                 nested.tail = duplicate.tail
                 duplicate.getparent().replace(duplicate, nested)
@@ -249,30 +234,24 @@ class ModelLibrary:
 
     @contextlib.contextmanager
     def entered(self, document: SdfDocument, include: Element) -> Iterator[None]:
-        """Return a context for the time in which an ``<include>`` is read, to detect cycles.
-
-        Raises ``SdfError`` if the context of the same include is already active, or if too many
-        includes are nested.
-        """
-        place = document.where(include)
-        if place in self._entered:
-            raise SdfError(f"{place}: this <include> includes itself; remove it")
+        """Return a context for the time in which an ``<include>`` is read. Raises ``SdfError`` for
+        an include that includes itself, or if too many includes are nested."""
+        where = document.where(include)
+        if where in self._entered:
+            raise SdfError(f"{where}: this <include> includes itself; remove it")
         if len(self._entered) == MAX_NESTED_INCLUDES:
             raise SdfError(
-                f"{place}: more than {MAX_NESTED_INCLUDES} nested <include> elements; remove some"
+                f"{where}: more than {MAX_NESTED_INCLUDES} nested <include> elements; remove some"
             )
-        self._entered.append(place)
+        self._entered.append(where)
         try:
             yield
         finally:
             self._entered.pop()
 
     def absolutize(self, document: SdfDocument, element: Element) -> None:
-        """Replace resolvable URIs below ``element`` by absolute ``file://`` URIs.
-
-        Absolute URIs are valid in any file and simulator. URIs that cannot be resolved are not
-        changed.
-        """
+        """Replace resolvable URIs below ``element`` by absolute ``file://`` URIs, which are valid
+        in any file and simulator."""
         for uri in element.iter("uri"):
             text = (uri.text or "").strip()
             if not text or uri.getparent().tag not in _URI_PARENTS:
@@ -284,14 +263,11 @@ class ModelLibrary:
 
     def make_paths_absolute(self, document: SdfDocument) -> None:
         """Make each relative path absolute if its file exists relative to the directory of the
-        document.
-
-        The document can then be written to another directory.
-        """
+        document, so that the document can be written to another directory."""
         for uri in document.root.iter("uri"):
             text = (uri.text or "").strip()
-            scheme, separator, rest = text.partition("://")
-            name = rest if separator else text
+            scheme, separator, scheme_path = text.partition("://")
+            name = scheme_path if separator else text
             is_path = scheme == "file" or not separator
             if uri.getparent().tag not in (*_URI_PARENTS, "include") or not is_path or not name:
                 continue
@@ -306,16 +282,16 @@ def override(model: Element, include: Element) -> None:
     if name:
         model.set("name", name)
     for tag in ("pose", "static"):
-        given = include.find(tag)
-        if given is None:
+        override_element = include.find(tag)
+        if override_element is None:
             continue
-        own = model.find(tag)
-        replacement = copy.deepcopy(given)
-        if own is None:
+        model_element = model.find(tag)
+        replacement = copy.deepcopy(override_element)
+        if model_element is None:
             insert_child(model, replacement, 0)
         else:
-            replacement.tail = own.tail
-            model.replace(own, replacement)
+            replacement.tail = model_element.tail
+            model.replace(model_element, replacement)
     for plugin in include.findall("plugin"):
         insert_child(model, copy.deepcopy(plugin), len(model))
 
@@ -338,24 +314,26 @@ def _missing(document: SdfDocument, element: Element, problem: str) -> MissingFi
 
 def _missing_message(uri: str, path: Path) -> str:
     subject = uri if uri in (str(path), f"file://{path}") else f"{uri} names {path}, which"
-    also = uri.startswith("file://") and not uri.startswith("file:///")
+    is_resource_uri = uri.startswith("file://") and not uri.startswith("file:///")
     places = [(Path(path.anchor), str(path.relative_to(path.anchor)))]
-    places += [(folder, uri[len("file://") :]) for folder in resources.media_directories() if also]
+    places += [
+        (folder, uri[len("file://") :])
+        for folder in resources.media_directories()
+        if is_resource_uri
+    ]
     for start, name in places:
         similar = resources.find_ignoring_case(start, name)
         if similar:
             return f"{subject} does not exist; did you mean {start / similar}?"
-    remedy = "; file:// URIs are also searched in GAZEBO_RESOURCE_PATH" if also else ""
+    remedy = "; file:// URIs are also searched in GAZEBO_RESOURCE_PATH" if is_resource_uri else ""
     return f"{subject} does not exist{remedy}"
 
 
 def _convert(model: Element, version: Tuple[int, ...], to: Tuple[int, ...]) -> None:
     """Write the frames of poses and of joint axes so that a model keeps its meaning in another SDF
-    version.
-
-    The ``frame`` of a pose has an effect up to SDF 1.6. By default, an axis is in the model frame
-    up to SDF 1.4, and in the joint frame from SDF 1.5 on.
-    """
+    version."""
+    # The frame of a pose has an effect up to SDF 1.6. By default, an axis is in the model frame up
+    # to SDF 1.4, and in the joint frame from SDF 1.5 on.
     if (version < (1, 7)) != (to < (1, 7)):
         for pose in model.iter("pose"):
             named = pose.attrib.pop("frame", None)

@@ -1,9 +1,8 @@
 """Merge the models that a robot includes into the robot, as Gazebo 11 does.
 
-Gazebo 11 moves the links, joints and plug-ins of a model that is included in another model to the
-outer model, and puts the name of the included model before their names. A drive plug-in of an
-included base therefore drives the robot. Source: ``addNestedModel()`` in ``parser.cc`` of SDFormat
-9.
+Gazebo 11 moves the links, joints and plug-ins of an included model to the outer model, and puts the
+name of the included model before their names. A drive plug-in of an included base therefore drives
+the robot. Source: ``addNestedModel()`` in ``parser.cc`` of SDFormat 9.
 """
 
 from typing import AbstractSet, Dict, Optional
@@ -23,8 +22,8 @@ _FRAME_ATTRIBUTES = ("relative_to", "frame")
 
 
 def is_driven_by_include(robot: ModelNode, wheels: Optional[WheelJoints]) -> bool:
-    """Return whether the drive plug-in of a robot, or the joints in ``wheels``, belong to a model
-    that the robot includes."""
+    """Return whether the drive plug-in of a robot, or the joints in ``wheels``, belong to an
+    included model."""
     if wheels is not None:
         inner = {model.name for model in robot.models if model.is_included}
         return any(name.partition("::")[0] in inner for name in (*wheels.left, *wheels.right))
@@ -44,8 +43,7 @@ def merge_includes(robot: ModelNode, included: AbstractSet[str]) -> None:
 
     ``robot`` is a tree that was read from a document without includes, and ``included`` contains
     the names of the nested models that replace an include. The elements of the tree are edited, so
-    the caller must read them again. All poses are resolved, and other elements of the nested
-    models, such as ``<frame>``, are removed.
+    the caller must read them again. Other elements of the nested models are removed.
     """
     for model in robot.models:
         if model.name in included:
@@ -55,20 +53,20 @@ def merge_includes(robot: ModelNode, included: AbstractSet[str]) -> None:
 
 
 def _merge(outer: Element, model: ModelNode, pose: Pose, scope: str) -> None:
-    """Move the parts of a model to ``outer``. ``pose`` is the pose of the model in ``outer``."""
+    """Move the parts of a model at ``pose`` to ``outer``."""
     poses = {link.name: link.pose for link in model.links}
     for joint in model.element.findall("joint"):
         _resolve_joint(model, joint, pose, poses)
     for link in model.links:
-        for placed in list(link.element.iter("pose")):
-            owner = placed.getparent()
-            if not _names_a_frame(placed):
+        for pose_element in list(link.element.iter("pose")):
+            owner = pose_element.getparent()
+            if not _names_a_frame(pose_element):
                 continue
             if owner.tag in ("collision", "visual"):
-                set_pose(owner, link.pose.inverse() * model.frames.of(placed, link.name))
+                set_pose(owner, link.pose.inverse() * model.frames.of(pose_element, link.name))
             elif owner is not link.element:  # Gazebo 11 ignores the frame, for example of a sensor
                 for attribute in _FRAME_ATTRIBUTES:
-                    placed.attrib.pop(attribute, None)
+                    pose_element.attrib.pop(attribute, None)
         set_pose(link.element, pose * link.pose)
     parts = [part for part in model.element if part.tag in _MERGED]
     names = {part.get("name", "") for part in parts if part.tag != "plugin"}
@@ -87,8 +85,8 @@ def _resolve_joint(model: ModelNode, joint: Element, pose: Pose, links: Dict[str
     """Write the pose of a joint relative to its child, and its axes in a frame that is valid in the
     outer model: the joint frame, or the model frame up to SDF 1.4."""
     child = text_of(joint, "child") or ""
-    placed = joint.find("pose")
-    frame = model.frames.of(placed, child)
+    pose_element = joint.find("pose")
+    frame = model.frames.of(pose_element, child)
     for axis in (*joint.findall("axis"), *joint.findall("axis2")):
         direction = axis.find("xyz")
         expressed = axis_frame(model, axis, frame)
@@ -100,7 +98,7 @@ def _resolve_joint(model: ModelNode, joint: Element, pose: Pose, links: Dict[str
         direction.attrib.pop("expressed_in", None)
         for flag in axis.findall("use_parent_model_frame"):
             axis.remove(flag)
-    if placed is not None and _names_a_frame(placed) and child in links:
+    if pose_element is not None and _names_a_frame(pose_element) and child in links:
         set_pose(joint, links[child].inverse() * frame)
 
 

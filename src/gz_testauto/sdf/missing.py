@@ -1,9 +1,8 @@
 """Remove missing files from a world if the user allows these files to be missing.
 
 Missing files are included models, meshes and height maps that do not exist, Git LFS pointers, and
-meshes without triangles. Gazebo ignores them, too. A missing file that is not allowed remains in
-the document, and reading the world raises an error. Plug-ins are not checked, since only a
-simulator can determine where they are installed.
+meshes without triangles. Plug-ins are not checked, since only a simulator can determine where they
+are installed.
 """
 
 import contextlib
@@ -22,17 +21,14 @@ _FILES = ("mesh", "heightmap")
 
 
 def is_allowed(name: str, allowed: Iterable[str]) -> bool:
-    """Return whether a name matches one of the patterns in ``allowed``. The wildcards are ``*`` and
-    ``?``."""
+    """Return whether a name matches a pattern with the wildcards ``*`` and ``?``."""
     return any(fnmatchcase(name, pattern) for pattern in allowed)
 
 
 @contextlib.contextmanager
 def without_missing_hint(remedy: str = "") -> Iterator[None]:
-    """Return a context that replaces the remedy in an error about a missing file by ``remedy``.
-
-    The original remedy refers to an option that not every command supports.
-    """
+    """Return a context that replaces the remedy in an error about a missing file by ``remedy``."""
+    # The original remedy is an option that not every command supports.
     try:
         yield
     except MissingFileError as error:
@@ -44,9 +40,8 @@ def remove_missing(
 ) -> Tuple[str, ...]:
     """Remove allowed missing files from a document in place, and return their URIs.
 
-    An ``<include>`` is removed if its model is missing. A collision or visual is removed if its
-    file is missing. An included model that references a missing file is expanded, and the reference
-    is removed. The returned URIs are unique, and written as in the document.
+    An ``<include>`` without its model, and a collision or visual without its file, are removed. An
+    included model that references a missing file is expanded, and the reference is removed.
     """
     cleaner = _Cleaner(library, allowed)
     cleaner.clean(document, document.root)
@@ -54,8 +49,6 @@ def remove_missing(
 
 
 class _Cleaner:
-    """A traversal of a document that removes allowed missing files and collects their URIs."""
-
     def __init__(self, library: ModelLibrary, allowed: Sequence[str]) -> None:
         self._library, self._allowed = library, allowed
         self.removed: List[str] = []

@@ -1,7 +1,7 @@
-"""Read the sensors of a robot that planners do not use by default, with the topics and frames of
-their plug-ins, and select some of them.
+"""Read and select the sensors of a robot that planners do not use by default, with the topics and
+frames of their plug-ins: further planar lidars, 3-D lidars, depth cameras, sonars, infrared sensors
+and bumpers.
 
-These are further planar lidars, 3-D lidars, depth cameras, sonars, infrared sensors and bumpers.
 :mod:`gz_testauto.sdf.robot_sensors` reads the planners' lidar and the IMU.
 """
 
@@ -40,8 +40,7 @@ MOST_RAYS = 200_000
 
 
 class PluginNames(NamedTuple):
-    """The values of a sensor's plug-in of gazebo_ros: its library, topic, frame, rate (Hz), and
-    standard deviation of the noise (m)."""
+    """The library, topic and frame of a sensor's plug-in of gazebo_ros."""
 
     library: str = ""
     topic: str = ""
@@ -55,28 +54,27 @@ def find_sensors(parts: RobotParts) -> Tuple[Sensor, ...]:
     """Return all sensors of a robot with rays, depth images or contacts, in file order.
 
     If several sensors have the same topic, the topic of each but the first one is ``LINK/SENSOR``.
-    A sensor with a missing or an inconsistent value is omitted, and the error is logged, since
-    most robots are used without it.
+    A sensor with a missing or an inconsistent value is omitted, and the error is logged.
     """
-    found: List[Sensor] = []
+    sensors: List[Sensor] = []
     for placed in parts.links.values():
         for element in placed.link.element.findall("sensor"):
             read = _READERS.get(_type(element, placed.model.document))
             if read is None:
                 continue
             try:
-                found.append(read(placed, element))
-            except SdfError as error:
+                sensors.append(read(placed, element))
+            except SdfError as error:  # most robots are used without this sensor
                 LOGGER.info("%s; this sensor cannot be selected", error)
-    counts = Counter(one.sensor for one in found)
-    topics = [one.topic.lstrip("/") for one in found]
+    counts = Counter(sensor.sensor for sensor in sensors)
+    topics = [sensor.topic.lstrip("/") for sensor in sensors]
     return tuple(
         replace(
-            one,
-            name=one.scoped_name if counts[one.sensor] > 1 else one.name,
-            topic=one.scoped_topic if topics[number] in topics[:number] else one.topic,
+            sensor,
+            name=sensor.scoped_name if counts[sensor.sensor] > 1 else sensor.name,
+            topic=sensor.scoped_topic if topics[number] in topics[:number] else sensor.topic,
         )
-        for number, one in enumerate(found)
+        for number, sensor in enumerate(sensors)
     )
 
 
@@ -85,32 +83,33 @@ def select_sensors(
 ) -> Tuple[Sensor, ...]:
     """Return the sensors with the specified names, in the order of the names.
 
-    Raises ``SdfError`` with all sensors of the robot in the file ``source`` if there is no sensor
-    with a name, and if a bumper has no collision shape. ``owner`` names the key or the planner that
-    specifies the names.
+    Raises ``SdfError`` with all sensors of the robot in the file ``source`` for an unknown name, or
+    for a bumper without a collision shape. ``owner`` names the key or the planner that specifies
+    the names.
     """
-    found = []
+    selected = []
     for name in dict.fromkeys(names):
-        match = [one for one in sensors if name in (one.name, one.scoped_name)]
-        if not match:
-            known = "".join(f"\n  {one}" for one in sensors) or " none"
+        matches = [
+            candidate for candidate in sensors if name in (candidate.name, candidate.scoped_name)
+        ]
+        if not matches:
+            known = "".join(f"\n  {candidate}" for candidate in sensors) or " none"
             raise SdfError(
                 f"{source}: {owner} names the sensor {name!r}, which the robot does not have; "
                 f"correct the name. Its sensors:{known}"
             )
-        sensor = match[0]
+        sensor = matches[0]
         if sensor.kind == "contact" and not sensor.collisions:
             raise SdfError(
                 f"{source}: the contact sensor {name!r} names no collision shape of its link "
                 f"{sensor.link!r}, so it cannot detect a contact; correct <contact><collision>"
             )
-        found.append(sensor)
-    return tuple(found)
+        selected.append(sensor)
+    return tuple(selected)
 
 
 def is_range_sensor(sensor: Element) -> bool:
-    """Return whether a ``ray`` sensor is a sonar or an infrared sensor, which has the plug-in
-    ``libgazebo_ros_range.so``."""
+    """Return whether a ``ray`` sensor is a sonar or an infrared sensor."""
     return any(_library(plugin) == RANGE_PLUGIN for plugin in sensor.findall("plugin"))
 
 
@@ -134,10 +133,12 @@ def _plugin(document: SdfDocument, sensor: Element) -> PluginNames:
             continue
         topic = text_of(plugin, key) or ""
         camera = text_of(plugin, "cameraName") if library in _CAMERA_PLUGINS else None
-        space = text_of(plugin, "robotNamespace") or ""
+        namespace = text_of(plugin, "robotNamespace") or ""
         if topic and not topic.startswith("/"):
-            topic = "/".join(filter(None, (space.rstrip("/"), (camera or "").strip("/"), topic)))
-            topic = f"/{topic}" if space == "/" else topic
+            topic = "/".join(
+                filter(None, (namespace.rstrip("/"), (camera or "").strip("/"), topic))
+            )
+            topic = f"/{topic}" if namespace == "/" else topic
         return PluginNames(
             library=library,
             topic=topic,
@@ -177,20 +178,20 @@ def _rays(placed: PlacedLink, sensor: Element) -> Sensor:
     elif plugin.library in _CLOUD_PLUGINS:
         kind = "cloud"
     low, high = number(document, span, "min"), number(document, span, "max")
-    own = plugin.element
-    if own is not None and plugin.library.startswith("gazebo_ros_velodyne"):
-        low = max(low, number(document, own, "min_range", low))
-        high = min(high, number(document, own, "max_range", high))
+    plugin_element = plugin.element
+    if plugin_element is not None and plugin.library.startswith("gazebo_ros_velodyne"):
+        low = max(low, number(document, plugin_element, "min_range", low))
+        high = min(high, number(document, plugin_element, "max_range", high))
     width = max(columns.last - columns.first, rows.last - rows.first)
-    if own is not None:
-        width = number(document, own, "fov", width)
-    found = _common(placed, sensor, plugin, kind)
-    is_infrared = own is not None and text_of(own, "radiation") == "infrared"
+    if plugin_element is not None:
+        width = number(document, plugin_element, "fov", width)
+    common = _common(placed, sensor, plugin, kind)
+    is_infrared = plugin_element is not None and text_of(plugin_element, "radiation") == "infrared"
     return _checked(
         document,
         sensor,
         replace(
-            found,
+            common,
             columns=columns,
             rows=rows,
             range_min_m=low,
@@ -215,7 +216,7 @@ def _depth_camera(placed: PlacedLink, sensor: Element) -> Sensor:
             "least 1, and a <horizontal_fov> between 0 and pi"
         )
     focal = width / (2 * math.tan(opening / 2))
-    every = max(1, math.ceil(width / MOST_COLUMNS), math.ceil(height / MOST_ROWS))
+    step = max(1, math.ceil(width / MOST_COLUMNS), math.ceil(height / MOST_ROWS))
     low, high = number(document, clip, "near"), number(document, clip, "far")
     if plugin.element is not None:
         low = max(low, number(document, plugin.element, "pointCloudCutoff", low))
@@ -225,8 +226,8 @@ def _depth_camera(placed: PlacedLink, sensor: Element) -> Sensor:
         sensor,
         replace(
             _common(placed, sensor, plugin, "cloud"),
-            columns=_pixels(width, every, focal),
-            rows=_pixels(height, every, focal),
+            columns=_pixels(width, step, focal),
+            rows=_pixels(height, step, focal),
             range_min_m=low,
             range_max_m=high,
             noise_m=(0.0, plugin.noise_m),
@@ -235,24 +236,24 @@ def _depth_camera(placed: PlacedLink, sensor: Element) -> Sensor:
     )
 
 
-def _pixels(count: int, every: int, focal_px: float) -> Angles:
-    """Return the angles of every n-th pixel of a row or a column with ``count`` pixels. They have
-    equal distances between the directions of the first and the last pixel."""
+def _pixels(count: int, step: int, focal_px: float) -> Angles:
+    """Return the angles of every n-th pixel of a row or a column. They have equal distances between
+    the directions of the first and the last pixel."""
     half_rad = math.atan((count - 1) / 2 / focal_px)
-    number_of = max(1, count // every)
-    return Angles(number_of, -half_rad, half_rad) if number_of > 1 else AHEAD
+    samples = max(1, count // step)
+    return Angles(samples, -half_rad, half_rad) if samples > 1 else AHEAD
 
 
 def _bumper(placed: PlacedLink, sensor: Element) -> Sensor:
     document = placed.model.document
-    named = [
+    names = [
         (element.text or "").strip().rsplit("::", 1)[-1]
         for element in sensor.findall("contact/collision")
     ]
-    shapes = {one.get("name") for one in placed.link.element.findall("collision")}
+    shapes = {shape.get("name") for shape in placed.link.element.findall("collision")}
     return replace(
         _common(placed, sensor, _plugin(document, sensor), "contact"),
-        collisions=tuple(f"{placed.name}::{one}" for one in named if one in shapes),
+        collisions=tuple(f"{placed.name}::{name}" for name in names if name in shapes),
     )
 
 

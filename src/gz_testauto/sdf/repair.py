@@ -38,8 +38,7 @@ class Repair(NamedTuple):
 
 
 def repair_xml(content: bytes) -> Tuple[bytes, Tuple[Repair, ...]]:
-    """Return the corrected content as bytes, and the list of corrections. Valid XML is returned
-    unchanged."""
+    """Return the corrected content and the corrections. Valid XML is returned unchanged."""
     repairs: List[Repair] = []
     content = _without_double_hyphens(content, repairs)
     content = _with_quoted_attributes(content, repairs)
@@ -55,8 +54,8 @@ def _line(content: bytes, offset: int) -> int:
 
 
 def _blanked(content: bytes) -> bytes:
-    """Return the content with all comments, CDATA sections and processing instructions replaced by
-    blanks."""
+    """Return the content with blanks in place of comments, CDATA sections and processing
+    instructions."""
     return _SKIPPED.sub(lambda match: re.sub(rb"[^\n]", b" ", match.group()), content)
 
 
@@ -76,18 +75,20 @@ def _with_quoted_attributes(content: bytes, repairs: List[Repair]) -> bytes:
     """Add missing quotes around attribute values. ``<pose frame=>`` gets an empty value."""
     pieces, position = [], 0
     for tag in _TAG.finditer(_blanked(content)):
-        found: List[bytes] = []
+        bare_values: List[bytes] = []
 
-        def quoted(match: "re.Match[bytes]", found: List[bytes] = found) -> bytes:
+        def quoted(match: "re.Match[bytes]", bare_values: List[bytes] = bare_values) -> bytes:
             equals, value = match.groups()
             if value[:1] in (b'"', b"'"):
                 return match.group()
-            found.append(value)
+            bare_values.append(value)
             return equals.rstrip() + b'"' + value + b'"'
 
         corrected = _VALUE.sub(quoted, tag.group())
-        if found:
-            shown = ", ".join(value.decode("utf-8", "replace") or "nothing" for value in found)
+        if bare_values:
+            shown = ", ".join(
+                value.decode("utf-8", "replace") or "nothing" for value in bare_values
+            )
             line = _line(content, tag.start())
             repairs.append(Repair(line, f"put quotes around the attribute value {shown}"))
             pieces += [content[position : tag.start()], corrected]
@@ -98,10 +99,10 @@ def _with_quoted_attributes(content: bytes, repairs: List[Repair]) -> bytes:
 def _without_double_colons(content: bytes, repairs: List[Repair]) -> bytes:
     pieces, position = [], 0
     for tag in _ANY_TAG.finditer(_blanked(content)):
-        found = _TWO_COLONS.match(tag.group())
-        if found is None:
+        match = _TWO_COLONS.match(tag.group())
+        if match is None:
             continue
-        colons = tag.start() + found.end(1)
+        colons = tag.start() + match.end(1)
         if not tag.group().startswith(b"</"):
             name = tag.group()[1:].split(maxsplit=1)[0].strip(b"/>").decode()
             repairs.append(Repair(_line(content, colons), f"removed one of two colons in <{name}>"))
@@ -166,15 +167,15 @@ def _with_prefixes_declared(content: bytes, repairs: List[Repair]) -> bytes:
     root = _ROOT.search(visible)
     if root is None:
         return content
-    found: Dict[bytes, int] = {}
+    first_offsets: Dict[bytes, int] = {}
     for tag in _TAG.finditer(visible):
         bare = _QUOTED.sub(lambda match: b'"' + b"." * (len(match.group()) - 2) + b'"', tag.group())
         for match in _PREFIX.finditer(bare):
-            found.setdefault(match.group(1), tag.start() + match.start(1))
+            first_offsets.setdefault(match.group(1), tag.start() + match.start(1))
     declared = set(re.findall(rb"\sxmlns:(" + _NAME + rb")\s*=", visible))
     missing = {
         prefix: offset
-        for prefix, offset in found.items()
+        for prefix, offset in first_offsets.items()
         if prefix not in declared and prefix not in (b"xml", b"xmlns")
     }
     for prefix, offset in missing.items():

@@ -1,6 +1,6 @@
 """Read the drive plug-ins, the sensors and the outline of a robot from its SDF.
 
-All other elements are interpreted by the simulator, which receives the SDF text itself.
+The simulator interprets all other elements of the SDF text.
 """
 
 import math
@@ -37,7 +37,7 @@ from gz_testauto.sdf.values import set_pose
 
 MOST_ABOVE_GROUND_M = 0.005
 """Largest distance (m) of the lowest collision shape of a URDF from the height of its root link, up
-to which the root link is regarded as a base frame on the ground."""
+to which the root link is a base frame on the ground."""
 
 
 @dataclass(frozen=True)
@@ -53,10 +53,8 @@ class RobotBody:
     height_m: Tuple[float, float]
 
     def span_m(self, pose: Pose) -> Tuple[float, float]:
-        """Return the lowest and highest z (m, world frame) of the robot with its base at ``pose``.
-
-        The robot is approximated by a prism with its footprint and height.
-        """
+        """Return the lowest and highest z (m, world frame) of the robot with its base at ``pose``,
+        as a prism with its footprint and height."""
         x, y, z, w = pose.quaternion
         forward, left, up = 2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)
         rims = [forward * x_m + left * y_m for x_m, y_m in self.footprint_m]
@@ -69,9 +67,8 @@ class RobotBody:
 class RobotModel(RobotBody):
     """A robot that can be spawned with the model name ``name``.
 
-    ``sdf`` is the complete SDF text of the model with absolute URIs. The extent is computed from
-    the collision shapes. ``lidars`` are all planar ray sensors, one of which is ``lidar``.
-    ``sensors`` are all other sensors that a scene can select.
+    ``sdf`` is the complete SDF text of the model with absolute URIs. ``lidars`` are all planar ray
+    sensors, and ``sensors`` are all other sensors that a scene can select.
     """
 
     path: Path
@@ -99,13 +96,14 @@ def read_robot(
 ) -> RobotModel:
     """Read a robot from a model directory, or from an SDF, URDF or xacro file.
 
-    Includes are expanded, and the model gets the name ``name``. The ``<pose>`` of the model is
-    ignored, since the caller specifies the pose when it spawns the model. With ``on_ground``, the
-    root link of a URDF is moved vertically so that the wheels touch the ground. Supported drives
-    are the plug-ins in :mod:`gz_testauto.sdf.drives`, or the joints in ``wheels``. The lidar is the
-    ``ray`` or ``gpu_ray`` sensor with a single row that is named ``lidar``, or the only one with a
-    single row. Several names, separated by commas, select a merged lidar. The drive, the lidar and
-    the IMU are None if the model contains no supported one.
+    Includes are expanded. The ``<pose>`` of the model is ignored, since the caller specifies the
+    pose when it spawns the model. With ``on_ground``, the root link of a URDF is moved vertically
+    so that the wheels touch the ground. Supported drives are the plug-ins in
+    :mod:`gz_testauto.sdf.drives`, or the joints in ``wheels``. The lidar is the ``ray`` or
+    ``gpu_ray`` sensor with a single row that is named ``lidar``, or the only one. Several names,
+    separated by commas, select a merged lidar. Drive, lidar and IMU are None if the model contains
+    no supported one.
+
     Raises ``SdfError`` with the file and line if a value is missing or inconsistent, if the robot
     would not move as commanded, or if ``lidar`` is None and the robot has several planar lidars.
     """
@@ -119,7 +117,7 @@ def read_robot(
         parts = RobotParts.of(scene.node)
         lidars = find_lidars(parts)
         sensors = find_sensors(parts)
-        names = [] if lidar is None else [one.strip() for one in lidar.split(",")]
+        names = [] if lidar is None else [part.strip() for part in lidar.split(",")]
         if len(names) > 1:
             selected: Optional[LidarDescription] = select_merged(str(file), sensors, names)
         else:
@@ -132,9 +130,9 @@ def read_robot(
             lidar=selected,
             lidars=lidars,
             sensors=tuple(
-                one
-                for one in sensors
-                if selected is None or one.scoped_name != selected.scoped_name
+                sensor
+                for sensor in sensors
+                if selected is None or sensor.scoped_name != selected.scoped_name
             ),
             imu=find_imu(parts),
             footprint_m=_footprint(document, scene),
@@ -143,8 +141,8 @@ def read_robot(
 
 
 def read_outline(path: Union[str, Path], name: str = "robot") -> RobotBody:
-    """Return the extent of a robot from a model directory or a model file. Drive and sensors are
-    not read. Raises ``SdfError`` if the file cannot be read or the robot has no collision shape."""
+    """Return the extent of a robot from a model directory or file. Raises ``SdfError`` if the file
+    cannot be read or the robot has no collision shape."""
     file = _model_file(path)
     with without_missing_hint():
         document, scene = _read_scene(file, name, ModelLibrary(), None, True)
@@ -152,8 +150,8 @@ def read_outline(path: Union[str, Path], name: str = "robot") -> RobotBody:
 
 
 def read_sensors(path: Union[str, Path]) -> Tuple[Sensor, ...]:
-    """Return all sensors of a robot from a model directory or a model file, also its planar lidars,
-    as in :func:`read_robot`. Raises ``SdfError`` if the file cannot be read."""
+    """Return all sensors of a robot from a model directory or file, also its planar lidars. Raises
+    ``SdfError`` if the file cannot be read."""
     file = _model_file(path)
     with without_missing_hint():
         _, scene = _read_scene(file, "robot", ModelLibrary(), None, True)

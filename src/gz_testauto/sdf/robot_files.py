@@ -1,8 +1,4 @@
-"""Read the model file of a robot as SDF for Gazebo 11: SDF, URDF, xacro or a Gazebo Sim model.
-
-URDF is converted (:mod:`gz_testauto.sdf.urdf`), and the lidars of Gazebo Sim are renamed to ``ray``
-sensors. The result is one document, which all simulators read.
-"""
+"""Read the model file of a robot as SDF for Gazebo 11: SDF, URDF, xacro or a Gazebo Sim model."""
 
 import logging
 from dataclasses import dataclass, field
@@ -27,15 +23,13 @@ _GAZEBO_SIM_LIDARS = ("gpu_lidar", "lidar")
 
 @dataclass(frozen=True)
 class XacroInput:
-    """The input of xacro in addition to the file: values of ``<xacro:arg>`` elements, and
-    environment variables."""
+    """Values of ``<xacro:arg>`` elements, and environment variables."""
 
     arguments: Mapping[str, str] = field(default_factory=dict)
     environment: Mapping[str, str] = field(default_factory=dict)
 
 
 def is_urdf(path: Path) -> bool:
-    """Return whether a file is URDF or xacro, by its suffix."""
     return path.suffix in (".urdf", ".xacro")
 
 
@@ -49,11 +43,8 @@ def runs_xacro(path: Path) -> bool:
 
 
 def read_robot_file(path: Path, xacro: Optional[XacroInput] = None) -> SdfDocument:
-    """Return the SDF of a model file.
-
-    Raises ``SdfError`` if the file cannot be read or converted, and ``MissingDependencyError`` if
-    it requires xacro, which is not installed. Visuals of a URDF without a mesh file are removed,
-    since they do not affect physics and ``ray`` sensors.
+    """Return the SDF of a model file. Raises ``SdfError`` if it cannot be read or converted, and
+    ``MissingDependencyError`` if xacro is not installed.
     """
     if is_urdf(path):
         document = _converted(path, xacro or XacroInput())
@@ -81,6 +72,7 @@ def _converted(path: Path, xacro: XacroInput) -> SdfDocument:
 
 
 def _remove_visuals_without_mesh(root: Element, path: Path) -> None:
+    # Visuals do not affect physics and ray sensors.
     missing: List[str] = []
     for visual in list(root.iter("visual")):
         uri = visual.findtext("geometry/mesh/uri")

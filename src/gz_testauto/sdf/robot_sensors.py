@@ -22,7 +22,6 @@ from gz_testauto.sdf.plugin_sensors import (
 from gz_testauto.sdf.values import name_of, number, required
 
 MERGED = "merged_lidar"
-"""Name of the merged lidar, and of its frame."""
 
 SELECT_LIDAR = (
     "name its lidar, or several lidars to merge, in the key robot.lidar of the campaign, the "
@@ -53,13 +52,12 @@ class LidarDescription:
         """The names of the link and the sensor, such as ``base::lidar``, or those of the parts,
         separated by commas."""
         if self.parts:
-            return ",".join(one.scoped_name for one in self.parts)
+            return ",".join(part.scoped_name for part in self.parts)
         return f"{self.link}::{self.sensor}"
 
     @property
     def ray_count(self) -> int:
-        """The number of simulated rays, which are those of the parts."""
-        return sum(one.columns.samples for one in self.parts) or self.samples
+        return sum(part.columns.samples for part in self.parts) or self.samples
 
     @property
     def angles_rad(self) -> np.ndarray:
@@ -74,7 +72,6 @@ class LidarDescription:
 
     @property
     def range_m(self) -> Tuple[float, float]:
-        """The smallest and the largest range."""
         return self.range_min_m, self.range_max_m
 
     def scan(self, stamp_s: float, ranges_m: np.ndarray) -> LaserScan:
@@ -84,9 +81,8 @@ class LidarDescription:
         return LaserScan(stamp_s, *limits, ranges_m, self.mount)
 
     def __str__(self) -> str:
-        """Return the name, the number of rays, the angles and the range."""
         low, high = math.degrees(self.angle_min_rad), math.degrees(self.angle_max_rad)
-        merged = " and ".join(repr(one.scoped_name) for one in self.parts)
+        merged = " and ".join(repr(part.scoped_name) for part in self.parts)
         name = f"merged of {merged}" if merged else f"{self.sensor!r} of link {self.link!r}"
         return (
             f"{name}: {self.samples} rays from {low:.4g}° to "
@@ -96,7 +92,7 @@ class LidarDescription:
 
 @dataclass(frozen=True)
 class ImuDescription:
-    """An IMU of a robot. ``mount`` is its pose in the model frame."""
+    """An IMU. ``mount`` is its pose in the model frame."""
 
     link: str
     sensor: str
@@ -107,39 +103,38 @@ class ImuDescription:
 def find_lidars(parts: RobotParts) -> Tuple[LidarDescription, ...]:
     """Return all ``ray`` and ``gpu_ray`` sensors with a single row, in file order. Raises
     ``SdfError`` if a value is missing or inconsistent."""
-    return tuple(_lidar(*found) for found in _sensors(parts, _is_planar_lidar))
+    return tuple(_lidar(*sensor) for sensor in _sensors(parts, _is_planar_lidar))
 
 
 def select_lidar(
     source: str, lidars: Sequence[LidarDescription], name: Optional[str] = None
 ) -> Optional[LidarDescription]:
-    """Return the lidar called ``name``, or the only one that is not a range sensor if the name is
-    None. Return None if the robot has no lidar and the name is None.
+    """Return the lidar called ``name``, or without a name the only one that is not a range sensor,
+    or None without lidars.
 
     ``name`` is the name of the sensor, or its link and its name, such as ``base::lidar``. Raises
-    ``SdfError`` with all lidars in the file ``source`` if the name is None and there are several,
-    if no lidar has this name, or if several lidars have it.
+    ``SdfError`` with all lidars in the file ``source`` if not exactly one lidar has this name, or
+    if the robot has several lidars and the name is None.
     """
-    found = [one for one in lidars if name in (None, one.sensor, one.scoped_name)]
-    if name is None and len(found) > 1:
-        found = [one for one in found if not one.is_range] or found
-    if len(found) == 1:
-        return found[0]
+    matches = [lidar for lidar in lidars if name in (None, lidar.sensor, lidar.scoped_name)]
+    if name is None and len(matches) > 1:
+        matches = [lidar for lidar in matches if not lidar.is_range] or matches
+    if len(matches) == 1:
+        return matches[0]
     if name is None:
-        if not found:
+        if not matches:
             return None
-        problem = f"the robot has {len(found)} planar ray sensors; {SELECT_LIDAR}"
-    elif found:
-        names = " or ".join(repr(one.scoped_name) for one in found)
-        problem = f"{len(found)} planar ray sensors are named {name!r}; write {names}"
+        problem = f"the robot has {len(matches)} planar ray sensors; {SELECT_LIDAR}"
+    elif matches:
+        names = " or ".join(repr(lidar.scoped_name) for lidar in matches)
+        problem = f"{len(matches)} planar ray sensors are named {name!r}; write {names}"
     else:
         problem = f"the robot has no planar ray sensor {name!r}; correct the name of the lidar"
-    known = "".join(f"\n  {one}" for one in lidars) or " none"
+    known = "".join(f"\n  {lidar}" for lidar in lidars) or " none"
     raise SdfError(f"{source}: {problem}. Its planar ray sensors:{known}")
 
 
 def find_imu(parts: RobotParts) -> Optional[ImuDescription]:
-    """Return the first IMU of a robot, or None if the robot has no IMU."""
     for placed, sensor in _sensors(parts, lambda sensor: sensor.get("type") == "imu"):
         document = placed.model.document
         return ImuDescription(
@@ -174,26 +169,26 @@ def _lidar(placed: PlacedLink, sensor: Element) -> LidarDescription:
             f"{document.where(horizontal)}: a lidar has {lidar.samples} samples; it must have from "
             f"1 to {MOST_RAYS}"
         )
-    for what, low, high in (
+    for quantity, low, high in (
         ("angle", lidar.angle_min_rad, lidar.angle_max_rad),
         ("range", lidar.range_min_m, lidar.range_max_m),
     ):
-        if low > high or (what == "range" and low < 0):
+        if low > high or (quantity == "range" and low < 0):
             raise SdfError(
-                f"{document.where(sensor)}: lidar {lidar.sensor!r} has a {what} from {low} "
+                f"{document.where(sensor)}: lidar {lidar.sensor!r} has a {quantity} from {low} "
                 f"to {high}; the first value must be smaller, and a range not negative"
             )
     return lidar
 
 
 def _sensors(
-    parts: RobotParts, wanted: Callable[[Element], bool]
+    parts: RobotParts, is_wanted: Callable[[Element], bool]
 ) -> List[Tuple[PlacedLink, Element]]:
     return [
         (placed, sensor)
         for placed in parts.links.values()
         for sensor in placed.link.element.findall("sensor")
-        if wanted(sensor)
+        if is_wanted(sensor)
     ]
 
 
@@ -222,20 +217,19 @@ def select_merged(source: str, sensors: Sequence[Sensor], names: Sequence[str]) 
 def _bearings_of(part: Sensor) -> Tuple[float, float]:
     """Return the lowest and the highest direction (rad) of the rays of a lidar in the base frame.
     The second value can be above pi."""
-    ahead = matrix_product(part.directions, part.mount.rotation.T)
-    bearings = np.unwrap(np.arctan2(ahead[:, 1], ahead[:, 0]))
+    directions = matrix_product(part.directions, part.mount.rotation.T)
+    bearings = np.unwrap(np.arctan2(directions[:, 1], directions[:, 0]))
     low = float(bearings.min())
     return low, low + min(float(np.ptp(bearings)), 2 * math.pi)
 
 
 def merged_lidar(parts: Sequence[Sensor]) -> LidarDescription:
-    """Return the description of the merged scan of planar lidars. Its rate is that of the first
-    lidar."""
+    """Return the description of the merged scan, with the rate of the first lidar."""
     spacing = min(
-        (one.columns.last - one.columns.first) / max(one.columns.samples - 1, 1) or 2 * math.pi
-        for one in parts
+        (part.columns.last - part.columns.first) / max(part.columns.samples - 1, 1) or 2 * math.pi
+        for part in parts
     )
-    low, high = _union([_bearings_of(one) for one in parts])
+    low, high = _union([_bearings_of(part) for part in parts])
     count = max(2, round((high - low) / spacing) + 1)
     if high - low >= 2 * math.pi - spacing / 2:  # the last ray is next to the first one
         count = round(2 * math.pi / spacing)
@@ -249,15 +243,15 @@ def merged_lidar(parts: Sequence[Sensor]) -> LidarDescription:
         angle_min_rad=low,
         angle_max_rad=high,
         range_min_m=0.0,
-        range_max_m=max(one.range_max_m + math.hypot(*one.mount.position[:2]) for one in parts),
+        range_max_m=max(part.range_max_m + math.hypot(*part.mount.position[:2]) for part in parts),
         update_rate_hz=first.update_rate_hz,
         parts=tuple(parts),
     )
 
 
 def _union(spans: Sequence[Tuple[float, float]]) -> Tuple[float, float]:
-    """Return the smallest interval in [-pi, pi] that contains all spans of angles. If a span
-    crosses the direction backward, it is the full circle."""
+    """Return the smallest interval in [-pi, pi] that contains all spans of angles, or the full
+    circle if a span crosses the direction backward."""
     turn = 2 * math.pi
     ends = [((low + math.pi) % turn - math.pi, high - low) for low, high in spans]
     low, high = min(low for low, _ in ends), max(low + width for low, width in ends)

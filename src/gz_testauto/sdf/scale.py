@@ -1,9 +1,4 @@
-"""Change the size of models: collisions, visuals and inertia are scaled together.
-
-:func:`resize_model` sets the size of a model with one simple shape. :func:`scale_model` multiplies
-all lengths of any model by one factor. :func:`scale_geometry` multiplies the shapes of a link, as
-Gazebo does for ``<scale>`` in a ``<state>``.
-"""
+"""Change the size of models: collisions, visuals and inertia are scaled together."""
 
 import dataclasses
 from typing import Dict, List, Optional, Tuple
@@ -27,13 +22,12 @@ from gz_testauto.sdf.values import (
     set_pose,
 )
 
-_NO_FILES = ModelLibrary(())
-"""A library without search directories, since simple shapes do not reference files."""
+_NO_FILES = ModelLibrary(())  # simple shapes do not reference files
 _SIMPLE = {
-    shape.__name__.lower(): tuple(each.name for each in dataclasses.fields(shape))
+    shape.__name__.lower(): tuple(field.name for field in dataclasses.fields(shape))
     for shape in (Box, Cylinder, Sphere, Capsule, Ellipsoid)
 }
-"""SDF elements of each simple shape. The fields of the shape classes have the same names."""
+"""SDF elements of each simple shape, with the names of the fields of the class."""
 _LENGTHS = {**_SIMPLE, "mesh": ("scale",), "polyline": ("point", "height"), "empty": ()}
 """SDF elements of each shape that are lengths or scale factors of lengths."""
 _DIGITS = 9  # nanometers: further digits of a product with a random number are rounding errors
@@ -41,11 +35,8 @@ _PRODUCTS = ("ixy", "ixz", "iyz")
 
 
 def simple_shape(document: SdfDocument, model: Element) -> Geometry:
-    """Return the shape of a model whose collisions are all the same simple shape.
-
-    Simple shapes are boxes, cylinders, spheres, capsules and ellipsoids. Raises ``SdfError`` for
-    any other model.
-    """
+    """Return the shape of a model whose collisions are all the same box, cylinder, sphere, capsule
+    or ellipsoid. Raises ``SdfError`` for any other model."""
     shapes = {shape for _, shape in _simple_shapes(document, model, "collision")}
     if len(shapes) != 1:
         raise SdfError(
@@ -63,9 +54,8 @@ def resize_model(
 
     Unless ``mass_kg`` is specified, the mass changes in proportion to the volume. The inertia
     becomes that of the homogeneous solid. Offsets from the origin of the link are scaled, too, so
-    that a box on the ground remains on the ground. Raises ``SdfError`` if ``geometry`` is a
-    different type of shape, if a visual and its collision differ in shape, or if the inertia
-    overflows.
+    that a box on the ground remains on the ground. Raises ``SdfError`` for another type of shape,
+    if a visual and its collision differ in shape, or if the inertia overflows.
     """
     old = simple_shape(document, model)
     if type(old) is not type(geometry):
@@ -100,19 +90,16 @@ def resize_model(
 
 
 def scale_model(model: Element, factor: float) -> None:
-    """Multiply all lengths in a model by ``factor`` in place. The pose of the model does not
-    change.
-
-    Raises ``SdfError`` for a shape that cannot be scaled, such as a plane or a terrain.
-    """
+    """Multiply all lengths in a model, except its pose, by ``factor`` in place. Raises ``SdfError``
+    for a shape that cannot be scaled, such as a plane or a terrain."""
     for geometry in model.iter("geometry"):
         for shape in geometry:
             if isinstance(shape.tag, str):
                 _scale_shape(model, shape, factor)
-    own = model.find("pose")
+    model_pose = model.find("pose")
     for pose in model.iter("pose"):
         numbers = _numbers(pose)
-        if pose is not own and numbers:
+        if pose is not model_pose and numbers:
             _write(pose, [*(value * factor for value in numbers[:3]), *numbers[3:]])
     for inertial in model.iter("inertial"):
         for mass in inertial.findall("mass"):
@@ -121,15 +108,14 @@ def scale_model(model: Element, factor: float) -> None:
             set_numbers(moment, *(value * factor**5 for value in _numbers(moment)))
 
 
-def _write_geometry(holder: Element, geometry: Geometry) -> None:
-    shape = holder.find(f"geometry/{type(geometry).__name__.lower()}")
+def _write_geometry(element: Element, geometry: Geometry) -> None:
+    shape = element.find(f"geometry/{type(geometry).__name__.lower()}")
     for tag, values in shape_numbers(geometry).items():
         set_numbers(_child(shape, tag), *values)
 
 
 def shape_numbers(geometry: Geometry) -> Dict[str, Tuple[float, ...]]:
-    """Return the values of a simple shape by the name of the SDF element that contains each
-    value."""
+    """Return the values of a simple shape by the SDF element of each value."""
     return {
         tag: value if isinstance(value, tuple) else (value,)
         for tag, value in vars(geometry).items()
@@ -148,10 +134,11 @@ def _write_inertia(inertial: Element, geometry: Geometry, mass_kg: float) -> Non
 
 
 def scale_geometry(document: SdfDocument, link: Element, scale: Tuple[float, float, float]) -> None:
-    """Multiply the sizes of the collisions and visuals of a link, as Gazebo does.
+    """Multiply the sizes of the collisions and visuals of a link, as Gazebo does for ``<scale>`` in
+    a ``<state>``.
 
-    The radius of a cylinder or capsule is multiplied by the larger factor of x and y. The radius of
-    a sphere is multiplied by the largest factor. Poses, mass, planes, polylines and terrain do not
+    The radius of a cylinder or capsule is multiplied by the larger factor of x and y, and the
+    radius of a sphere by the largest factor. Poses, mass, planes, polylines and terrain do not
     change.
     """
     x, y, z = scale
@@ -164,14 +151,16 @@ def scale_geometry(document: SdfDocument, link: Element, scale: Tuple[float, flo
         "capsule": upright,
         "mesh": {"scale": scale},
     }
-    for holder in (*link.findall("collision"), *link.findall("visual")):
-        for shape in holder.iterfind("geometry/*"):
-            for tag, by in factors.get(shape.tag, {}).items():
+    for parent in (*link.findall("collision"), *link.findall("visual")):
+        for shape in parent.iterfind("geometry/*"):
+            for tag, axis_factors in factors.get(shape.tag, {}).items():
                 element = _child(shape, tag)
                 if shape.tag == "mesh" and not (element.text or "").strip():
                     element.text = "1 1 1"
-                values = numbers(document, element, len(by))
-                set_numbers(element, *(value * factor for value, factor in zip(values, by)))
+                values = numbers(document, element, len(axis_factors))
+                set_numbers(
+                    element, *(value * factor for value, factor in zip(values, axis_factors))
+                )
 
 
 def _child(parent: Element, tag: str) -> Element:
@@ -182,25 +171,22 @@ def _child(parent: Element, tag: str) -> Element:
 def _simple_shapes(
     document: SdfDocument, model: Element, tag: str, strict: bool = False
 ) -> List[Tuple[Element, Geometry]]:
-    """Return the collisions or visuals that have simple shapes.
-
-    Raises ``SdfError`` for a collision with any other shape. For other visuals, ``SdfError`` is
-    raised only if ``strict`` is True; otherwise they are ignored.
-    """
-    found = []
-    for holder in model.iter(tag):
-        geometry = required(document, holder, "geometry")
+    """Return the collisions or visuals that have simple shapes. Raises ``SdfError`` for a collision
+    with any other shape, and with ``strict`` also for a visual."""
+    shapes = []
+    for element in model.iter(tag):
+        geometry = required(document, element, "geometry")
         kinds = [child.tag for child in geometry if isinstance(child.tag, str)]
         if kinds[:1] and kinds[0] in _SIMPLE:
             shape = read_geometry(document, geometry, _NO_FILES)
             if shape is not None:
-                found.append((holder, shape))
+                shapes.append((element, shape))
         elif strict or (tag == "collision" and kinds != ["empty"]):
             raise SdfError(
-                f"{document.where(holder)}: {tag} {holder.get('name')!r} is a "
+                f"{document.where(element)}: {tag} {element.get('name')!r} is a "
                 f"{kinds[0] if kinds else 'shape without a kind'}, which has no size to change"
             )
-    return found
+    return shapes
 
 
 def _extent(geometry: Geometry) -> Tuple[float, float, float]:

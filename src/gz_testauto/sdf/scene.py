@@ -1,9 +1,7 @@
 """Read a world as a set of placed models with collision shapes.
 
-Planners, maps and metrics use the poses, the horizontal outlines and the ground of the models. The
-``<state>`` is applied, includes are resolved, and nested models belong to the model that contains
-them. Visuals, lights, plug-ins and actors are ignored. :mod:`gz_testauto.actors.world_actors` moves
-actors.
+The ``<state>`` is applied, includes are resolved, and nested models belong to the model that
+contains them. Visuals, lights, plug-ins and actors are ignored.
 """
 
 import functools
@@ -45,19 +43,17 @@ class CollisionShape:
 
     @property
     def bounds(self) -> np.ndarray:
-        """Return the axis-aligned bounds (m) of the collision in the world frame, shape (3, 2)."""
+        """Return the axis-aligned bounds (m) in the world frame, shape (3, 2)."""
         return self.geometry.bounds(self.pose)
 
     def footprint(self, z_min: float, z_max: float) -> BaseGeometry:
-        """Return the outline of the collision between two heights, in the world frame."""
+        """Return the outline between two heights (m), in the world frame."""
         return self.geometry.footprint(self.pose, z_min, z_max)
 
     @functools.cached_property
     def is_ground(self) -> bool:
-        """Return whether robots drive on the collision, regardless of its name.
-
-        Planes that face up, terrain, and wide flat slabs with a top near z = 0 count as ground.
-        """
+        """Return whether robots drive on the collision, regardless of its name: planes that face
+        up, terrain, and wide flat slabs with a top near z = 0."""
         if isinstance(self.geometry, Plane):
             return bool(self.geometry.world_normal[2] > 0.7)
         if isinstance(self.geometry, Heightmap):
@@ -71,8 +67,7 @@ class SceneModel:
 
     ``pose`` is in the world frame. ``links`` maps the scoped name of each link to its pose in the
     model frame. ``static_links`` are the links that cannot move; if ``static`` is True, these are
-    all links. ``element`` is the ``<model>`` or ``<include>`` in the world that places the model,
-    and ``node`` is the tree of the model.
+    all links. ``element`` is the ``<model>`` or ``<include>`` that places the model.
     """
 
     name: str
@@ -91,20 +86,19 @@ class SceneModel:
 
     @property
     def bounds(self) -> Optional[np.ndarray]:
-        """Return the bounds (m) of all collisions in the world frame, shape (3, 2). Returns None if
-        the model has no collisions."""
+        """Return the bounds (m) of all collisions in the world frame, shape (3, 2), or None without
+        collisions."""
         if not self.collisions:
             return None
         all_bounds = np.stack([shape.bounds for shape in self.collisions])
         return np.column_stack([all_bounds[..., 0].min(axis=0), all_bounds[..., 1].max(axis=0)])
 
     def footprint(self, z_min: float, z_max: float) -> BaseGeometry:
-        """Return the outline of the model between two heights, in the world frame."""
+        """Return the outline between two heights (m), in the world frame."""
         return union(shape.footprint(z_min, z_max) for shape in self.collisions)
 
     def footprint_at(self, pose: Pose, z_min: float, z_max: float) -> BaseGeometry:
-        """Return the outline that the model would have at ``pose``, between two heights (m, world
-        frame)."""
+        """Return the outline of the model at ``pose``, between two heights (m, world frame)."""
         return union(
             shape.geometry.footprint(pose * shape.local_pose, z_min, z_max)
             for shape in self.collisions
@@ -113,7 +107,7 @@ class SceneModel:
     @property
     def body_shapes(self) -> Tuple[CollisionShape, ...]:
         """Return the collisions of a robot that do not touch the ground."""
-        lowest_m = [s.geometry.bounds(s.local_pose)[2, 0] for s in self.collisions]
+        lowest_m = [shape.geometry.bounds(shape.local_pose)[2, 0] for shape in self.collisions]
         ground_m = min(lowest_m, default=0.0)
         return tuple(
             shape
@@ -132,9 +126,8 @@ class SceneModel:
 class WorldScene:
     """All models of a world by name, in file order.
 
-    ``document`` is the SDF document of the world with ``<state>`` applied. ``unmeasured`` contains
-    the names of ignored elements that might be obstacles. ``missing`` contains the URIs of files
-    that do not exist and were allowed to be missing.
+    ``document`` has its ``<state>`` applied. ``unmeasured`` contains the names of ignored elements
+    that might be obstacles. ``missing`` contains the URIs of files that were allowed to be missing.
     """
 
     name: str
@@ -152,11 +145,10 @@ def read_scene(
 ) -> WorldScene:
     """Read a world file, or a model file as a world that contains only this model.
 
-    ``model_path`` lists the directories that are searched for ``model://`` URIs (default:
-    :func:`gz_testauto.base.resources.model_path`). ``allow_missing`` contains patterns of models
-    and files that are ignored if they do not exist (:mod:`gz_testauto.sdf.missing`). ``source`` is
-    not modified. Raises ``SdfError`` if an element with a collision cannot be found or is not
-    supported.
+    ``model_path`` lists the directories that are searched for ``model://`` URIs, by default those
+    of :func:`gz_testauto.base.resources.model_path`. ``allow_missing`` contains patterns of files
+    that are ignored if they do not exist (:mod:`gz_testauto.sdf.missing`). ``source`` is not
+    modified. Raises ``SdfError`` if an element with a collision is missing or not supported.
     """
     document = source if isinstance(source, SdfDocument) else SdfDocument.read(source, repair)
     library = ModelLibrary(model_path, repair)
@@ -165,9 +157,9 @@ def read_scene(
         document = document.copy()
         missing = remove_missing(document, library, allow_missing)
     world = document.world
-    before: Dict[str, List[float]] = {}
+    heights_before: Dict[str, List[float]] = {}
     if world is not None and world.find("state") is not None:
-        before = _plane_heights(read_models(document, library), library)
+        heights_before = _plane_heights(read_models(document, library), library)
         document = document.copy()
         apply_state(document, library)
         world = document.world
@@ -178,12 +170,16 @@ def read_scene(
             unmeasured.append(f"a second model named {node.name!r}")
         else:
             models[node.name] = scene_model(node, library)
-    for moved, heights in before.items():
-        after = _plane_heights([models[moved].node], library) if moved in models else {}
-        if not np.allclose(after.get(moved, heights), heights, rtol=0.0, atol=GROUND_TOLERANCE_M):
+    for moved_name, heights in heights_before.items():
+        heights_after = (
+            _plane_heights([models[moved_name].node], library) if moved_name in models else {}
+        )
+        if not np.allclose(
+            heights_after.get(moved_name, heights), heights, rtol=0.0, atol=GROUND_TOLERANCE_M
+        ):
             raise SdfError(
-                f"{document.source}: <state> moves the model {moved!r}, which has a <plane>, and "
-                "Gazebo does not move the plane; write the pose in <model> or <include>, and "
+                f"{document.source}: <state> moves the model {moved_name!r}, which has a <plane>, "
+                "and Gazebo does not move the plane; write the pose in <model> or <include>, and "
                 "remove the model from <state>"
             )
     name = ""
@@ -195,14 +191,14 @@ def read_scene(
 
 def _plane_heights(nodes: Sequence[ModelNode], library: ModelLibrary) -> Dict[str, List[float]]:
     """Return z (m, world frame) of all planes of each model that has planes."""
-    found: Dict[str, List[float]] = {}
+    plane_heights: Dict[str, List[float]] = {}
     for node in nodes:
         for _, model, _ in node.walk():
             if any(next(link.element.iter("plane"), None) is not None for link in model.links):
                 shapes = scene_model(node, library).collisions
                 planes = [s.pose.position[2] for s in shapes if isinstance(s.geometry, Plane)]
-                found.setdefault(node.name, planes)
-    return found
+                plane_heights.setdefault(node.name, planes)
+    return plane_heights
 
 
 def scene_model(node: ModelNode, library: ModelLibrary) -> SceneModel:
@@ -229,25 +225,22 @@ def scene_model(node: ModelNode, library: ModelLibrary) -> SceneModel:
                         geometry=geometry,
                     )
                 )
-    fixed = frozenset(node.static_links())
+    static_links = frozenset(node.static_links())
     return SceneModel(
         name=node.name,
         pose=node.pose,
-        static=fixed == links.keys() if links else node.static,
+        static=static_links == links.keys() if links else node.static,
         collisions=tuple(shapes),
         links=links,
-        static_links=fixed,
+        static_links=static_links,
         element=node.placed_by,
         node=node,
     )
 
 
 def placed_model(sdf: str, name: str, pose: Pose) -> SceneModel:
-    """Return a model from SDF text, with or without an enclosing ``<sdf>``.
-
-    ``name`` and ``pose`` (world frame) replace the name and the pose in the text. Raises
-    ``SdfError`` for invalid SDF.
-    """
+    """Return a model from SDF text, with or without an enclosing ``<sdf>``. ``name`` and ``pose``
+    (world frame) replace those in the text. Raises ``SdfError`` for invalid SDF."""
     text = sdf.strip()
     if not text.startswith("<?xml") and "<sdf" not in text:
         text = f'<sdf version="1.6">{text}</sdf>'

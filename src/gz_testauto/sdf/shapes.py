@@ -1,18 +1,9 @@
 """The shapes of SDF's ``<geometry>``, with their bounds, outlines, volume and inertia.
 
-:mod:`gz_testauto.sdf.geometry_reader` reads the shapes from XML, and
-:mod:`gz_testauto.sdf.meshes.surfaces` defines meshes and height maps. The volume and inertia of
-simple shapes are those of homogeneous solids.
-
-Each shape has two methods for a pose in the world. ``bounds(pose)`` returns the exact axis-aligned
-bounds (m), shape (3, 2): the rows are x, y and z, and the columns are the lowest and the highest
-coordinate. ``footprint(pose, z_min, z_max)`` returns the horizontal outline of the part between two
-heights, as a shapely geometry in world x and y (m). The outline is empty if no part is between
-these heights.
-
 Outlines of shapes with straight sides are exact. Curves are represented by polygons within
 ``slices.TOLERANCE_M`` (0.2 mm) of the curve. The vertices of a circle are as far outside as the
-midpoints of its edges are inside, so that distances to it have no bias.
+midpoints of its edges are inside, so that distances to it have no bias. Volume and inertia are
+those of homogeneous solids.
 """
 
 import functools
@@ -43,27 +34,25 @@ Moments = Tuple[float, float, float]
 
 
 class Geometry(ABC):
-    """A shape in its own frame. The docstring of the module specifies its methods."""
+    """A shape in its own frame."""
 
     @abstractmethod
     def bounds(self, pose: Pose) -> np.ndarray:
-        """Return the axis-aligned bounds (3, 2) in the parent frame of ``pose``."""
+        """Return the exact axis-aligned bounds (m) of the shape at ``pose``, shape (3, 2): lowest
+        and highest x, y and z."""
 
     @abstractmethod
     def footprint(self, pose: Pose, z_min: float, z_max: float) -> BaseGeometry:
-        """Return the horizontal outline of the part at ``z_min <= z <= z_max``, for a shape at
-        ``pose``."""
+        """Return the horizontal outline (m) of the part at ``z_min <= z <= z_max``, for a shape at
+        ``pose``. The outline is empty if no part is between these heights."""
 
     def volume_m3(self) -> float:
         """Return the volume (m³). Raises ``ValueError`` for a shape without a volume formula."""
         raise ValueError(f"the volume of a {type(self).__name__.lower()} is unknown")
 
     def inertia_kgm2(self, mass_kg: float) -> Moments:
-        """Return the moments of inertia (kg m²) of the homogeneous solid about x, y and z. The
-        products of inertia are zero.
-
-        Raises ``ValueError`` for a shape without a formula.
-        """
+        """Return the moments of inertia (kg m²) of the homogeneous solid about x, y and z. Raises
+        ``ValueError`` for a shape without a formula."""
         raise ValueError(f"the inertia of a {type(self).__name__.lower()} is unknown")
 
 
@@ -72,13 +61,11 @@ def _around(center: np.ndarray, half: np.ndarray) -> np.ndarray:
 
 
 def is_upright(rotation: np.ndarray, extent_m: float) -> bool:
-    """Return whether the shape counts as upright: its tilt moves no point by more than 10 µm, given
-    its extent."""
+    """Return whether the tilt of a shape moves no point by more than 10 µm, given its extent."""
     return math.hypot(rotation[2, 0], rotation[2, 1]) * extent_m <= TOLERANCE_M / 20
 
 
 def ranges_overlap(low: float, high: float, z_min: float, z_max: float) -> bool:
-    """Return whether two closed ranges of heights overlap."""
     return high >= z_min and low <= z_max
 
 
@@ -89,21 +76,17 @@ class Box(Geometry):
     size: Tuple[float, float, float]
 
     def volume_m3(self) -> float:
-        """Return the volume (m³)."""
         return math.prod(self.size)
 
     def inertia_kgm2(self, mass_kg: float) -> Moments:
-        """Return the moments of inertia (kg m²) about x, y and z for a mass."""
         x, y, z = (side**2 for side in self.size)
         return (mass_kg / 12 * (y + z), mass_kg / 12 * (x + z), mass_kg / 12 * (x + y))
 
     def bounds(self, pose: Pose) -> np.ndarray:
-        """Return the axis-aligned bounds (m) of the shape at ``pose``, shape (3, 2)."""
         half = matrix_product(np.abs(pose.rotation), np.asarray(self.size) / 2)
         return _around(np.asarray(pose.position), half)
 
     def footprint(self, pose: Pose, z_min: float, z_max: float) -> BaseGeometry:
-        """Return the outline of the part between two heights, for a shape at ``pose``."""
         rotation = pose.rotation
         if is_upright(rotation, max(self.size)):
             z, half = pose.position[2], self.size[2] / 2
@@ -138,24 +121,19 @@ class Cylinder(Geometry):
     length: float
 
     def volume_m3(self) -> float:
-        """Return the volume (m³)."""
         return math.pi * self.radius**2 * self.length
 
     def inertia_kgm2(self, mass_kg: float) -> Moments:
-        """Return the moments of inertia (kg m²) about x, y and z for a mass."""
         across = mass_kg / 12 * (3 * self.radius**2 + self.length**2)
         return (across, across, mass_kg / 2 * self.radius**2)
 
     def bounds(self, pose: Pose) -> np.ndarray:
-        """Return the axis-aligned bounds (m) of the shape at ``pose``, shape (3, 2)."""
         axis = pose.rotation[:, 2]
         sideways = np.sqrt(np.clip(1 - axis**2, 0, None))
         half = np.abs(axis) * self.length / 2 + self.radius * sideways
         return _around(np.asarray(pose.position), half)
 
     def footprint(self, pose: Pose, z_min: float, z_max: float) -> BaseGeometry:
-        """Return the outline of the part between two heights, within 0.2 mm for a
-        tilted cylinder."""
         x, y, z = pose.position
         if is_upright(pose.rotation, max(self.length, self.radius)):
             overlaps = ranges_overlap(z - self.length / 2, z + self.length / 2, z_min, z_max)
@@ -177,20 +155,16 @@ class Sphere(Geometry):
     radius: float
 
     def volume_m3(self) -> float:
-        """Return the volume (m³)."""
         return 4 / 3 * math.pi * self.radius**3
 
     def inertia_kgm2(self, mass_kg: float) -> Moments:
-        """Return the moments of inertia (kg m²) about x, y and z for a mass."""
         moment = 2 / 5 * mass_kg * self.radius**2
         return (moment, moment, moment)
 
     def bounds(self, pose: Pose) -> np.ndarray:
-        """Return the axis-aligned bounds (m) of the shape at ``pose``, shape (3, 2)."""
         return _around(np.asarray(pose.position), np.full(3, self.radius))
 
     def footprint(self, pose: Pose, z_min: float, z_max: float) -> BaseGeometry:
-        """Return the outline of the part between two heights, for a shape at ``pose``."""
         x, y, z = pose.position
         distance = max(z_min - z, z - z_max, 0.0)
         if distance >= self.radius:
@@ -199,10 +173,8 @@ class Sphere(Geometry):
 
 
 def _directions(curvature_radius_m: float) -> np.ndarray:
-    """Return unit vectors (n, 2) along which the support points of a curve are computed.
-
-    The polygon of these support points is inside the curve, within the tolerance.
-    """
+    """Return unit vectors (n, 2), along which the support points of a curve form a polygon inside
+    the curve, within the tolerance."""
     needed = math.pi * math.sqrt(2 * curvature_radius_m / TOLERANCE_M)
     count = int(min(4096, max(64, math.ceil(needed))))
     angles = np.arange(count) * (2 * math.pi / count)
@@ -211,20 +183,15 @@ def _directions(curvature_radius_m: float) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Ellipsoid(Geometry):
-    """An ellipsoid around its origin, with ``radii`` (m) along x, y and z.
-
-    Ellipsoids require SDF 1.8. Gazebo 11 does not load a world with an ellipsoid; other simulators
-    do.
-    """
+    """An ellipsoid around its origin, with ``radii`` (m) along x, y and z. Ellipsoids require SDF
+    1.8, which Gazebo 11 does not load."""
 
     radii: Tuple[float, float, float]
 
     def volume_m3(self) -> float:
-        """Return the volume (m³)."""
         return 4 / 3 * math.pi * math.prod(self.radii)
 
     def inertia_kgm2(self, mass_kg: float) -> Moments:
-        """Return the moments of inertia (kg m²) about x, y and z for a mass."""
         a, b, c = (radius**2 for radius in self.radii)
         return (mass_kg / 5 * (b + c), mass_kg / 5 * (a + c), mass_kg / 5 * (a + b))
 
@@ -234,16 +201,12 @@ class Ellipsoid(Geometry):
         return matrix_product(axes, axes.T)
 
     def bounds(self, pose: Pose) -> np.ndarray:
-        """Return the axis-aligned bounds (m) of the shape at ``pose``, shape (3, 2)."""
         return _around(np.asarray(pose.position), np.sqrt(np.diag(self._spread(pose))))
 
     def footprint(self, pose: Pose, z_min: float, z_max: float) -> BaseGeometry:
-        """Return the outline of the part between two heights, for an ellipsoid at ``pose``.
-
-        The points of the outline are the contact points of vertical tangent planes. If a contact
-        point is not between the heights, a point of the ellipse in which the plane at the nearer
-        height intersects the ellipsoid replaces it.
-        """
+        # The points of the outline are the contact points of vertical tangent planes. If a contact
+        # point is not between the heights, a point of the ellipse in which the plane at the nearer
+        # height intersects the ellipsoid replaces it.
         spread = self._spread(pose)
         center = np.asarray(pose.position)
         height = math.sqrt(spread[2, 2])
@@ -266,21 +229,16 @@ class Ellipsoid(Geometry):
 
 @dataclass(frozen=True)
 class Capsule(Geometry):
-    """A cylinder along z between two half spheres.
-
-    ``length`` (m) is that of the cylinder. Capsules require SDF 1.8. Gazebo 11 does not load a
-    world with a capsule; other simulators do.
-    """
+    """A cylinder along z with ``length`` (m) between two half spheres. Capsules require SDF 1.8,
+    which Gazebo 11 does not load."""
 
     radius: float
     length: float
 
     def volume_m3(self) -> float:
-        """Return the volume (m³)."""
         return math.pi * self.radius**2 * (self.length + 4 / 3 * self.radius)
 
     def inertia_kgm2(self, mass_kg: float) -> Moments:
-        """Return the moments of inertia (kg m²) about x, y and z for a mass."""
         radius, length = self.radius, self.length
         density = mass_kg / self.volume_m3()
         barrel = density * math.pi * radius**2 * length
@@ -292,16 +250,12 @@ class Capsule(Geometry):
         return (across, across, along)
 
     def bounds(self, pose: Pose) -> np.ndarray:
-        """Return the axis-aligned bounds (m) of the shape at ``pose``, shape (3, 2)."""
         half = np.abs(pose.rotation[:, 2]) * self.length / 2 + self.radius
         return _around(np.asarray(pose.position), half)
 
     def footprint(self, pose: Pose, z_min: float, z_max: float) -> BaseGeometry:
-        """Return the outline of the part between two heights, for a capsule at ``pose``.
-
-        The capsule is a sphere swept along its axis, so the outline is the convex hull of the
-        outlines of these spheres.
-        """
+        # The capsule is a sphere swept along its axis, so the outline is the convex hull of the
+        # outlines of these spheres.
         axis, center = pose.rotation[:, 2], np.asarray(pose.position)
         first, last = -self.length / 2, self.length / 2
         if abs(axis[2]) > 1e-12:
@@ -328,9 +282,7 @@ class Capsule(Geometry):
 
 def _concave_maximum(function, first: float, last: float, count: int) -> np.ndarray:  # type: ignore[no-untyped-def]
     """Return the arguments that maximize ``count`` concave functions, found by ternary search.
-
-    ``function`` evaluates all functions in one call.
-    """
+    ``function`` evaluates all functions in one call."""
     low, high = np.full(count, first), np.full(count, last)
     for _ in range(80):
         third = (high - low) / 3
@@ -347,8 +299,8 @@ class Plane(Geometry):
     """The half space below an infinite plane, as Gazebo's default engine ODE places it.
 
     ``normal`` points out of the solid, in the world frame, and can have any length. Of the pose in
-    the world, ODE uses only z: the plane contains the points p with ``normal`` · p = z. Neither x
-    and y nor the rotation have an effect. ``size`` (m) is used for the visual only.
+    the world, ODE uses only z: the plane contains the points p with ``normal`` · p = z. ``size``
+    (m) is used for the visual only.
     """
 
     normal: Tuple[float, float, float] = (0.0, 0.0, 1.0)
@@ -361,8 +313,8 @@ class Plane(Geometry):
         return normal / np.sqrt(np.square(normal).sum())
 
     def surface_point(self, pose: Pose) -> np.ndarray:
-        """Return the point (3,) of the surface, in meters in the world frame, that is nearest to
-        the position of ``pose``, which must also be in the world frame."""
+        """Return the point (3,) of the surface (m, world frame) that is nearest to the position of
+        ``pose`` (world frame)."""
         position, normal = np.asarray(pose.position), np.asarray(self.normal)
         if self.normal == (0.0, 0.0, 1.0):
             return position  # exact, without rounding of a sum
@@ -370,8 +322,7 @@ class Plane(Geometry):
         return np.asarray(position + above / np.square(normal).sum() * normal)
 
     def bounds(self, pose: Pose) -> np.ndarray:
-        """Return the axis-aligned bounds (m), shape (3, 2). All bounds are infinite except the
-        surface of a plane that is parallel to two axes."""
+        """Return infinite bounds, except the surface of a plane that is parallel to two axes."""
         bounds = np.array([[-math.inf, math.inf]] * 3)
         normal = self.world_normal
         for axis in range(3):
@@ -400,10 +351,8 @@ class Plane(Geometry):
 
 @dataclass(frozen=True)
 class Polyline(Geometry):
-    """Closed paths in x and y (m), extruded along z from the origin to ``height``.
-
-    As in Gazebo, a region that is enclosed by an even number of paths is a hole.
-    """
+    """Closed paths in x and y (m), extruded along z from the origin to ``height``. As in Gazebo, a
+    region that is enclosed by an even number of paths is a hole."""
 
     paths: Tuple[Tuple[Tuple[float, float], ...], ...]
     height: float
@@ -418,14 +367,12 @@ class Polyline(Geometry):
         return outline
 
     def bounds(self, pose: Pose) -> np.ndarray:
-        """Return the axis-aligned bounds (m) of the shape at ``pose``, shape (3, 2)."""
         flat = np.vstack([np.asarray(path) for path in self.paths])
         levels = [np.column_stack([flat, np.full(len(flat), z)]) for z in (0.0, self.height)]
         points = pose.apply(np.vstack(levels))
         return np.column_stack([points.min(axis=0), points.max(axis=0)])
 
     def footprint(self, pose: Pose, z_min: float, z_max: float) -> BaseGeometry:
-        """Return the outline of the part between two heights, for a shape at ``pose``."""
         rotation = pose.rotation
         extent = float(np.abs(self.outline.bounds).max()) + self.height
         if is_upright(rotation, extent):

@@ -2,9 +2,7 @@
 
 A ``<state>`` overrides the poses in the models. Gazebo loads only the first ``<state>`` and ignores
 its ``world_name``. All poses in a ``<state>``, including those of links and nested models, are in
-the world frame, and a pose of the canonical link moves the model. :func:`apply_state` writes these
-poses into the models. It then removes the ``<state>`` with its velocities and times, so that no
-pose is specified twice.
+the world frame, and a pose of the canonical link moves the model.
 """
 
 import copy
@@ -47,11 +45,10 @@ class SavedModelState:
 
 def apply_state(document: SdfDocument, library: Optional[ModelLibrary] = None) -> None:
     """Write the poses in ``<state>`` into the models and lights of a document, and remove
-    ``<state>``.
+    ``<state>``, so that no pose is specified twice.
 
-    Insertions and deletions in the state are applied. An include is expanded into a ``<model>`` if
-    poses of its links differ from those in the included file. A document without ``<state>`` is not
-    changed. Raises ``SdfError`` if a model cannot be found.
+    Insertions and deletions in the state are applied. An include is expanded if poses of its links
+    differ from those in the included file. Raises ``SdfError`` if a model cannot be found.
     """
     world = document.world
     if world is None:
@@ -155,7 +152,11 @@ def _place(
         else:
             element = node.element
             library.expand_all(document, element)
-        node = next(fresh for fresh in read_models(document, library) if fresh.placed_by is element)
+        node = next(
+            candidate
+            for candidate in read_models(document, library)
+            if candidate.placed_by is element
+        )
         placement = _apply_poses(node, state, node.pose)
     _write(placement)
     if state.scale is not None:
@@ -166,12 +167,10 @@ def _place(
 def _apply_poses(
     node: ModelNode, state: SavedModelState, present: Pose, parent: Optional[Pose] = None
 ) -> _Placement:
-    """Return the new poses of a model and its links by Gazebo's rules.
-
-    The pose of the model is applied before the poses of links and nested models. ``present`` is the
-    current pose of the model in the world frame. ``parent`` is the pose of the model that contains
-    it, or None if the model is not nested.
-    """
+    """Return the new poses of a model and its links by Gazebo's rules. ``present`` is the current
+    pose of the model in the world frame. ``parent`` is the pose of the model that contains it, or
+    None."""
+    # The pose of the model is applied before the poses of links and nested models.
     base = present if state.pose is None else state.pose
     moved = base
     canonical = _canonical_link(node, base) if parent is None else None
@@ -191,16 +190,14 @@ def _apply_poses(
         _apply_poses(model, _nested_state(state, model.name), base * model.pose, moved)
         for model in node.models
     ]
-    own = moved if parent is None else parent.inverse() * moved
-    return _Placement(node, own, changed, inner)
+    new_pose = moved if parent is None else parent.inverse() * moved
+    return _Placement(node, new_pose, changed, inner)
 
 
 def _canonical_link(node: ModelNode, pose: Pose) -> Optional[Tuple[str, Pose]]:
-    """Return the scoped name and the world pose of the canonical link, for a model at ``pose``.
-
-    As in Gazebo 11, the canonical link is the first link, even if it belongs to a nested model. The
-    attribute ``canonical_link`` is ignored.
-    """
+    """Return the scoped name and the world pose of the canonical link, for a model at ``pose``."""
+    # As in Gazebo 11, this is the first link, even of a nested model. The attribute canonical_link
+    # is ignored.
     for scope, model, inner in node.walk():
         for link in model.links:
             return scope + link.name, pose * inner * link.pose
@@ -210,16 +207,12 @@ def _canonical_link(node: ModelNode, pose: Pose) -> Optional[Tuple[str, Pose]]:
 def _link_pose(state: SavedModelState, name: str) -> Optional[Pose]:
     if name in state.links:
         return state.links[name]
-    outer, separator, rest = name.partition("::")
-    return _link_pose(state.models[outer], rest) if separator and outer in state.models else None
+    outer, separator, inner = name.partition("::")
+    return _link_pose(state.models[outer], inner) if separator and outer in state.models else None
 
 
 def _nested_state(state: SavedModelState, name: str) -> SavedModelState:
-    """Return the state of a nested model.
-
-    Gazebo saves the links of a model that is included in another model as ``inner::link``. These
-    links are added to the state of the nested model.
-    """
+    # Gazebo saves the links of a model that is included in another model as inner::link.
     nested = state.models.get(name, SavedModelState())
     scope = f"{name}::"
     scoped = {
@@ -243,9 +236,9 @@ def _write(placement: _Placement) -> None:
             _write(inner)
 
 
-def same_pose(one: Pose, other: Pose) -> bool:
+def same_pose(first: Pose, second: Pose) -> bool:
     """Return whether two poses are equal within :data:`ROUNDING`."""
     return bool(
-        np.abs(np.subtract(one.position, other.position)).max() <= ROUNDING
-        and np.abs(one.rotation - other.rotation).max() <= ROUNDING
+        np.abs(np.subtract(first.position, second.position)).max() <= ROUNDING
+        and np.abs(first.rotation - second.rotation).max() <= ROUNDING
     )

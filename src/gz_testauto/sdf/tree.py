@@ -1,7 +1,7 @@
 """Read models as trees of links and nested models, with resolved includes and poses.
 
-Each node refers to the element and the document from which it was read, so that other modules can
-read further data or edit it. Lights and actors are ignored.
+Each node refers to its element and document, so that other modules can read further data or edit
+it.
 """
 
 from dataclasses import dataclass, field
@@ -28,10 +28,9 @@ class LinkNode:
 class ModelNode:
     """A node in a tree of models.
 
-    ``pose`` is in the frame of the model or world that contains the model. ``element`` is the
-    ``<model>`` element in ``document``. ``placed_by`` is the element that places the model:
-    ``element`` itself, or an ``<include>`` in another document. ``static`` is the value of
-    ``<static>``, which a model and the models that it includes share; see :meth:`static_links`.
+    ``pose`` is in the frame of the model or world that contains the model. ``placed_by`` is the
+    element that places the model: ``element`` itself, or an ``<include>`` in another document.
+    ``static`` is the value of ``<static>``, which a model and the models that it includes share.
     """
 
     name: str
@@ -46,14 +45,13 @@ class ModelNode:
 
     @property
     def is_included(self) -> bool:
-        """Return whether the model is placed by an ``<include>``."""
         return self.placed_by is not self.element
 
     def walk(self, pose: Pose = Pose(), scope: str = "") -> Iterator[Tuple[str, "ModelNode", Pose]]:
         """Yield the scope, the node and the pose of this model and of all nested models.
 
-        A scope is the prefix of names within this model; it is empty or ends with ``::``. ``pose``
-        is the pose of this model in the frame in which poses are yielded.
+        A scope is the prefix of names within this model: empty, or with ``::`` at its end. ``pose``
+        is the pose of this model in the frame of the yielded poses.
         """
         yield scope, self, pose
         for model in self.models:
@@ -66,20 +64,14 @@ class ModelNode:
                 yield scope + link.name, model, link, pose * link.pose
 
     def static_links(self) -> Iterator[str]:
-        """Return the scoped names of the links that cannot move, which are the links of static
-        models.
-
-        As in Gazebo, a static model fixes neither its parent model nor its nested models, except
-        between a model and the models that it includes.
-        """
+        """Return the scoped names of the links that cannot move. As in Gazebo, a static model fixes
+        neither its parent model nor its nested models, except models that it includes."""
         return (name for name, model, _, _ in self.walk_links() if model.static)
 
 
 def read_models(document: SdfDocument, library: ModelLibrary) -> List[ModelNode]:
-    """Return the models of a world, or the model of a model file, in file order.
-
-    Raises ``SdfError`` if a file cannot be found or read, or if a pose cannot be resolved.
-    """
+    """Return the models of a world, or the model of a model file, in file order. Raises
+    ``SdfError`` if a file cannot be found or read, or if a pose cannot be resolved."""
     world = document.world
     if world is None:
         if document.model is None:
@@ -97,8 +89,8 @@ def read_model(
     library: ModelLibrary,
     static: Optional[bool] = None,
 ) -> ModelNode:
-    """Return the tree of a ``<model>`` element. The ``<pose>`` of this element is not applied.
-    ``static`` replaces the ``<static>`` of the element."""
+    """Return the tree of a ``<model>`` element without applying its ``<pose>``. ``static`` replaces
+    its ``<static>``."""
     if element.get("placement_frame"):
         raise SdfError(
             f"{document.where(element)}: placement_frame is SDF 1.8, which Gazebo 11 does not "
@@ -135,11 +127,7 @@ def _children(
     library: ModelLibrary,
     static: Optional[bool] = None,
 ) -> List[ModelNode]:
-    """Return the models directly in a world or model. ``static`` is the ``<static>`` of the model.
-
-    All models are added to ``frames`` before any pose is resolved, since the poses of these models
-    can refer to each other.
-    """
+    """Return the models directly in a world or model, whose ``<static>`` is ``static``."""
     nodes: List[ModelNode] = []
     for child in parent:
         if child.tag == "model":
@@ -152,15 +140,15 @@ def _children(
         else:
             continue
         nodes.append(node)
-        own = node.placed_by.find("pose")
+        pose = node.placed_by.find("pose")
         if parent.tag == "model" and node.is_included:
             frames.forbid(node.name)
             _require_mergeable(document, node)
-        if own is not None or not node.is_included:
-            frames.add(node.name, own, nested=node.frames)
+        if pose is not None or not node.is_included:
+            frames.add(node.name, pose, nested=node.frames)
         else:
             frames.add_fixed(node.name, node.pose, node.frames)
-    for node in nodes:
+    for node in nodes:  # all frames are known, to which poses of these models can refer
         node.pose = frames.pose(node.name, document.where(node.placed_by))
         if parent.tag == "model":
             _require_own_frame(document, node)
@@ -187,8 +175,8 @@ def _require_mergeable(document: SdfDocument, node: ModelNode) -> None:
 
 
 def _require_own_frame(document: SdfDocument, node: ModelNode) -> None:
-    """Raise ``SdfError`` if the pose of a model in a model is relative to a frame that is not the
-    frame of its parent. Gazebo 11 ignores the name of this frame, except in an ``<include>``."""
+    """Raise ``SdfError`` if the pose of a model in a model is relative to another frame than that
+    of its parent. Gazebo 11 ignores its name, except in an ``<include>``."""
     pose = node.placed_by.find("pose")
     name = "" if pose is None else relative_to(document, pose)
     if name not in ("", "__model__") and node.pose != pose_value(document, pose):
@@ -202,15 +190,17 @@ def _require_own_frame(document: SdfDocument, node: ModelNode) -> None:
 def _included(
     document: SdfDocument, include: Element, library: ModelLibrary, static: Optional[bool]
 ) -> Optional[ModelNode]:
-    found = library.included(document, include)
-    if found is None:
+    included = library.included(document, include)
+    if included is None:
         return None
     if static is None:
         static = library.static_of_include(document, include)
     with library.entered(document, include):
-        node = read_model(found.document, found.element, library, static)
+        node = read_model(included.document, included.element, library, static)
     node.placed_by = include
     node.name = text_of(include, "name") or node.name
     # The pose in the included file is used only if the include has none.
-    node.pose = FrameGraph(found.document, found.document.root).of(found.element.find("pose"))
+    node.pose = FrameGraph(included.document, included.document.root).of(
+        included.element.find("pose")
+    )
     return node

@@ -22,14 +22,13 @@ _NUMBER = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)")
 
 
 def text_of(parent: Element, tag: str) -> Optional[str]:
-    """Return the stripped text of the first child with the tag ``tag``, or None if no child has
-    this tag."""
+    """Return the stripped text of the first child with a tag, or None."""
     child = parent.find(tag)
     return None if child is None else "".join(child.itertext(child.tag, with_tail=False)).strip()
 
 
 def required(document: SdfDocument, parent: Element, tag: str) -> Element:
-    """Return the first child with the tag ``tag``. Raises ``SdfError`` if no child has this tag."""
+    """Return the first child with a tag. Raises ``SdfError`` if there is none."""
     child = parent.find(tag)
     if child is None:
         raise SdfError(f"{document.where(parent)}: <{parent.tag}> has no <{tag}>")
@@ -37,7 +36,7 @@ def required(document: SdfDocument, parent: Element, tag: str) -> Element:
 
 
 def name_of(document: SdfDocument, element: Element) -> str:
-    """Return the name attribute of an element. Raises ``SdfError`` if it is missing or empty."""
+    """Return the name of an element. Raises ``SdfError`` if it is missing or empty."""
     name = (element.get("name") or "").strip()
     if not name:
         raise SdfError(f"{document.where(element)}: <{element.tag}> has no name")
@@ -47,28 +46,28 @@ def name_of(document: SdfDocument, element: Element) -> str:
 def numbers(
     document: SdfDocument, element: Element, count: int, least: Optional[int] = None
 ) -> Tuple[float, ...]:
-    """Return ``count`` finite numbers from the text of an element.
+    """Return ``count`` finite numbers from the text of an element, or fewer, but at least ``least``.
 
-    If ``least`` is specified, any number of values from ``least`` to ``count`` is accepted. As in
-    Gazebo, numbers need no space between them: ``41.6-0.2`` contains two numbers. Text after the
-    last requested number is ignored with a warning. Raises ``SdfError`` if the text contains too
-    few numbers.
+    As in Gazebo, numbers need no space between them: ``41.6-0.2`` contains two numbers. Text after
+    the last requested number is ignored with a warning. Raises ``SdfError`` for too few numbers.
     """
     text = "".join(element.itertext(element.tag, with_tail=False))
-    values, rest = leading_numbers(text)
-    if len(values) < count and (rest or len(values) < (count if least is None else least)):
+    values, remaining_text = leading_numbers(text)
+    if len(values) < count and (
+        remaining_text or len(values) < (count if least is None else least)
+    ):
         values = []
     if not values or not all(map(math.isfinite, values[:count])):
         expected = "one number" if count == 1 else f"{count} numbers"
         raise SdfError(
             f"{document.where(element)}: <{element.tag}> is {text.strip()!r}; it must be {expected}"
         )
-    if re.match(r",\s*\d", rest):
+    if re.match(r",\s*\d", remaining_text):
         raise SdfError(
             f"{document.where(element)}: <{element.tag}> is {text.strip()!r}; write a point in "
             "decimal numbers, and spaces between numbers"
         )
-    if rest or len(values) > count:
+    if remaining_text or len(values) > count:
         _warn(
             f"{document.where(element)}: <{element.tag}> is {text.strip()!r}; the text after the "
             f"first {count} is ignored, as in Gazebo"
@@ -79,8 +78,8 @@ def numbers(
 def vector(
     document: SdfDocument, parent: Element, tag: str, default: Tuple[float, float, float]
 ) -> Tuple[float, float, float]:
-    """Return the three numbers of a child element, or ``default`` if it does not exist. Raises
-    ``SdfError`` if it does not contain three finite numbers."""
+    """Return the three numbers of a child, or ``default`` without the child. Raises ``SdfError`` if
+    it does not contain three finite numbers."""
     child = parent.find(tag)
     if child is None:
         return default
@@ -89,7 +88,7 @@ def vector(
 
 
 def leading_numbers(text: str) -> Tuple[List[float], str]:
-    """Return the numbers at the start of a text, and the stripped rest of the text."""
+    """Return the numbers at the start of a text, and the stripped remaining text."""
     values: List[float] = []
     position = 0
     while True:
@@ -101,8 +100,7 @@ def leading_numbers(text: str) -> Tuple[List[float], str]:
 
 
 @functools.lru_cache(maxsize=10_000)
-def _warn(message: str) -> None:
-    """Log each warning message only once, since files are read again for each trial."""
+def _warn(message: str) -> None:  # only once, since files are read again for each trial
     LOGGER.warning("%s", message)
 
 
@@ -121,11 +119,8 @@ def non_negative(document: SdfDocument, element: Element, count: int) -> Tuple[f
 def number(
     document: SdfDocument, parent: Element, tag: str, default: Optional[float] = None
 ) -> float:
-    """Return the number in the first child with the tag ``tag``, or the default if no child has
-    this tag.
-
-    Raises ``SdfError`` if neither a child nor a default exists, or if the text is not a number.
-    """
+    """Return the number in a child, or the default without the child. Raises ``SdfError`` if
+    neither exists, or if the text is not a number."""
     child = parent.find(tag)
     if child is None and default is not None:
         return default
@@ -133,11 +128,8 @@ def number(
 
 
 def flag(document: SdfDocument, parent: Element, tag: str, default: bool = False) -> bool:
-    """Return the Boolean in the first child with the tag ``tag``.
-
-    Returns the default if the child is missing or empty. Raises ``SdfError`` if the text is not a
-    Boolean.
-    """
+    """Return the Boolean in a child, or the default if the child is missing or empty. Raises
+    ``SdfError`` if the text is not a Boolean."""
     text = (text_of(parent, tag) or "").lower()
     if text not in _TRUE + _FALSE:
         child = required(document, parent, tag)
@@ -148,9 +140,9 @@ def flag(document: SdfDocument, parent: Element, tag: str, default: bool = False
 def pose_value(document: SdfDocument, element: Optional[Element]) -> Pose:
     """Return the pose in a ``<pose>`` element, in the frame to which the element is relative.
 
-    As in Gazebo, a missing or empty element is the identity, and missing angles are 0. Gazebo 11
-    does not support the newer attributes ``degrees`` and ``rotation_format``, and reads all angles
-    as radians. Raises ``SdfError`` if one of these attributes would change the result.
+    As in Gazebo, a missing or empty element is the identity, and missing angles are 0. Raises
+    ``SdfError`` for the newer attributes ``degrees`` and ``rotation_format`` if they change the
+    result, since Gazebo 11 reads all angles as radians.
     """
     if element is None or (not (element.text or "").strip() and len(element) == 0):
         return Pose()
@@ -184,8 +176,6 @@ def set_pose(parent: Element, pose: Pose) -> None:
 
 
 def set_numbers(element: Element, *values: float) -> None:
-    """Write numbers as the text of an element, with as few digits as possible without a loss of
-    precision."""
     element.text = " ".join(format_number(value) for value in values)
 
 
@@ -207,7 +197,7 @@ def insert_child(parent: Element, child: Element, position: int) -> None:
 
 
 def ensure_child(parent: Element, tag: str) -> Element:
-    """Return the first child with the tag ``tag``, or append a new one if no child has this tag."""
+    """Return the first child with a tag, or append a new one."""
     child = parent.find(tag)
     if child is None:
         child = etree.Element(tag)

@@ -1,8 +1,7 @@
 """Compute the changes that turn one running world into another.
 
-The models of both worlds are compared, and each model is kept, moved, deleted or spawned. Other
-differences are reported, since no simulator can apply them to a running world. Simulators apply the
-changes.
+Each model is kept, moved, deleted or spawned. Other differences are reported, since no simulator
+can apply them to a running world.
 """
 
 import copy
@@ -21,12 +20,8 @@ from gz_testauto.sdf.state import same_pose
 
 @dataclass(frozen=True)
 class ModelChanges:
-    """The names of the models to delete, of the models to spawn afterwards, and of the models to
-    keep.
-
-    A kept model can still have a new pose. A replaced model is both in ``to_delete`` and in
-    ``to_spawn``.
-    """
+    """The names of the models to delete, to spawn afterwards, and to keep. A kept model can have a
+    new pose. A replaced model is both in ``to_delete`` and in ``to_spawn``."""
 
     to_delete: Tuple[str, ...]
     to_spawn: Tuple[str, ...]
@@ -36,8 +31,8 @@ class ModelChanges:
 def model_changes(present: Mapping[str, Optional[str]], wanted: Mapping[str, str]) -> ModelChanges:
     """Return the changes that turn the ``present`` models into the ``wanted`` models.
 
-    Both arguments map the name of each model to its SDF text. A model is kept if its two texts are
-    equivalent (:func:`same_model`). A present model whose text is unknown (None) is deleted.
+    Both arguments map names to SDF texts. A model is kept if its two texts are equivalent
+    (:func:`same_model`). A present model with an unknown text (None) is deleted.
     """
     kept = tuple(
         name
@@ -51,22 +46,18 @@ def model_changes(present: Mapping[str, Optional[str]], wanted: Mapping[str, str
     )
 
 
-def same_model(one: str, other: str) -> bool:
+def same_model(first: str, second: str) -> bool:
     """Return whether two SDF texts are equal except for the name, the pose, comments and white
-    space.
-
-    Raises ``SdfError`` if one of the texts is not a model.
-    """
-    return one == other or _nameless(one) == _nameless(other)
+    space. Raises ``SdfError`` if a text is not a model."""
+    return first == second or _nameless(first) == _nameless(second)
 
 
 @dataclass(frozen=True)
 class WorldChanges:
     """The changes from one world to another.
 
-    ``to_spawn`` maps the names of models to SDF texts without poses, and ``moved`` maps names to
-    new poses in the world frame. ``other`` describes all other differences. It is empty if there
-    are none.
+    ``to_spawn`` maps names to SDF texts without poses, and ``moved`` maps names to new poses in the
+    world frame. ``other`` describes all other differences, or is empty.
     """
 
     to_delete: Tuple[str, ...]
@@ -93,10 +84,9 @@ class WorldModels:
                 _remove_pose(root[0])
                 self.texts[name] = _canonical(root)
                 element.getparent().remove(element)
-        self.rest = _canonical(document.world)
+        self.remaining_world = _canonical(document.world)
 
     def changes_to(self, other: "WorldModels") -> WorldChanges:
-        """Return the changes that turn this world into another world."""
         changes = model_changes(self.texts, other.texts)
         return WorldChanges(
             to_delete=changes.to_delete,
@@ -106,7 +96,9 @@ class WorldModels:
                 for name in changes.kept
                 if not same_pose(self.poses[name], other.poses[name])
             },
-            other="" if self.rest == other.rest else "more than the models in the world",
+            other=""
+            if self.remaining_world == other.remaining_world
+            else "more than the models in the world",
         )
 
 

@@ -1,7 +1,6 @@
 """Read models as trees of bodies, shapes and joints, for physics engines with kinematic trees.
 
-A model whose joints do not form a tree is rejected. Names are scoped as in the contacts of Gazebo:
-``model::link::collision``.
+Names are scoped as in the contacts of Gazebo: ``model::link::collision``.
 """
 
 from dataclasses import dataclass, replace
@@ -24,8 +23,8 @@ from gz_testauto.sdf.scene import SceneModel
 from gz_testauto.sdf.shapes import Geometry, Plane
 from gz_testauto.sdf.values import flag
 
-MIN_INERTIA_KGM2 = 1e-12
-"""Smallest moment of inertia (kg m²) of a moving body. MuJoCo treats a thousandth of it as zero."""
+MIN_INERTIA_KGM2 = 1e-12  # MuJoCo treats a thousandth of it as zero
+"""Smallest moment of inertia (kg m²) of a moving body."""
 
 
 @dataclass(frozen=True)
@@ -57,11 +56,8 @@ class Body:
 
 @dataclass(frozen=True)
 class EngineModel:
-    """A model of the world as trees of bodies.
-
-    ``roots`` are the bodies that have no parent body. The first of them determines the pose of the
-    model. ``links`` maps the scoped name of each link to its pose in the model frame.
-    """
+    """A model of the world as trees of bodies. The first of ``roots`` determines the pose of the
+    model. ``links`` maps the scoped name of each link to its pose in the model frame."""
 
     name: str
     static: bool
@@ -83,7 +79,7 @@ def read_engine_model(
     implements itself.
 
     Logs a warning for each ignored element. Raises ``SdfError`` for an unsupported element that
-    must not be ignored.
+    must not be ignored, or if the joints do not form a tree.
     """
     node = scene.node
     coverage.check_model(node, understood)
@@ -114,7 +110,7 @@ def _shapes(scene: SceneModel, coverage: SdfCoverage) -> Dict[str, List[BodyShap
         for collision in link.element.findall("collision"):
             name = f"{scene.name}::{scoped}::{(collision.get('name') or '').strip()}"
             elements.setdefault(name, (model.document, collision))
-    found: Dict[str, List[BodyShape]] = {}
+    shapes: Dict[str, List[BodyShape]] = {}
     for shape in scene.collisions:
         document, element = elements[shape.scoped_name]
         if not scene.static and isinstance(shape.geometry, (Plane, Heightmap)):
@@ -132,10 +128,10 @@ def _shapes(scene: SceneModel, coverage: SdfCoverage) -> Dict[str, List[BodyShap
                 "Further cases are not reported",
             )
         pose = scene.links[shape.link].inverse() * shape.local_pose
-        found.setdefault(shape.link, []).append(
+        shapes.setdefault(shape.link, []).append(
             BodyShape(shape.scoped_name, pose, shape.geometry, surface)
         )
-    return found
+    return shapes
 
 
 class _BodyTree:
@@ -145,16 +141,17 @@ class _BodyTree:
         self._elements = {
             name: (model.document, link.element) for name, model, link, _ in scene.node.walk_links()
         }
-        self._held: Dict[str, Joint] = {}
+        self._joints: Dict[str, Joint] = {}
         self._children: Dict[str, List[str]] = {}
         for joint in () if scene.static else _joints(scene):
-            if joint.child in self._held:
+            if joint.child in self._joints:
                 raise SdfError(
                     f"model {scene.name!r}: link {joint.child!r} is the child of two joints, "
-                    f"{self._held[joint.child].name!r} and {joint.name!r}; {coverage.simulator!r} "
-                    "supports trees only; remove one of the joints, or use the simulator gazebo"
+                    f"{self._joints[joint.child].name!r} and {joint.name!r}; "
+                    f"{coverage.simulator!r} supports trees only; remove one of the joints, or use "
+                    "the simulator gazebo"
                 )
-            self._held[joint.child] = joint
+            self._joints[joint.child] = joint
             if joint.parent is not None:
                 self._children.setdefault(joint.parent, []).append(joint.child)
 
@@ -162,12 +159,12 @@ class _BodyTree:
         names = [
             name
             for name in self._scene.links
-            if name not in self._held or self._held[name].parent is None
+            if name not in self._joints or self._joints[name].parent is None
         ]
         roots = tuple(self._body(name) for name in names)
-        placed = {body.name for root in roots for body in walk(root)}
+        reached = {body.name for root in roots for body in walk(root)}
         model = f"{self._scene.name}::"  # the name of a model can contain "::", too
-        cyclic = sorted(set(self._scene.links) - {name[len(model) :] for name in placed})
+        cyclic = sorted(set(self._scene.links) - {name[len(model) :] for name in reached})
         if cyclic:
             raise SdfError(
                 f"model {self._scene.name!r}: the joints of {', '.join(map(repr, cyclic))} form a "
@@ -207,23 +204,20 @@ class _BodyTree:
             shapes=tuple(self._shapes.get(name, ())),
             inertial=inertial,
             gravity=flag(document, element, "gravity", True),
-            joint=self._held.get(name),
+            joint=self._joints.get(name),
             children=tuple(self._body(child) for child in self._children.get(name, ())),
         )
 
 
 def walk(body: Body) -> "List[Body]":
-    """Return a body and all its descendants. Each parent precedes its children."""
-    return [body, *(below for child in body.children for below in walk(child))]
+    return [body, *(descendant for child in body.children for descendant in walk(child))]
 
 
 def ground_pose(ground: Union[Heightmap, Plane], placed: Pose) -> Pose:
-    """Return the pose at which Gazebo computes collisions with a plane or a height map.
-
-    ``placed`` is the specified pose of the collision in the world frame. Gazebo centers a height
-    map at the origin of the world and rotates it by the yaw only. It does not rotate a plane, and
-    moves it along its normal only.
-    """
+    """Return the pose at which Gazebo computes collisions with a plane or a height map, for the
+    specified pose ``placed`` in the world frame."""
+    # Gazebo centers a height map at the origin of the world and rotates it by the yaw only. It does
+    # not rotate a plane, and moves it along its normal only.
     if isinstance(ground, Plane):
         return Pose(tuple(ground.surface_point(placed).tolist()))
     return Pose.from_rpy(0.0, 0.0, ground.position[2], 0.0, 0.0, placed.yaw_rad)

@@ -62,8 +62,7 @@ _WITHOUT_EFFECT: Dict[str, Callable[[Element], bool]] = {
     "limit/velocity": lambda element: not any(value > 0 for value in _values(element)),
     "visual": lambda element: True,
 }
-"""Functions that return whether an element has no effect. The keys are the tag of the element, or
-the tags of its parent and the element, separated by ``/``."""
+"""Functions that return whether an element has no effect, by its tag or ``parent/tag``."""
 
 _REFUSED = {
     "population": "its models would be missing; use the world as saved by Gazebo, which contains "
@@ -75,35 +74,26 @@ _REFUSED = {
 
 
 class SdfCoverage:
-    """A check of worlds and models for elements that ``simulator`` does not support.
-
-    Each instance logs only one warning for each type of unsupported element.
-    """
+    """A check of worlds and models for elements that ``simulator`` does not support. Each instance
+    logs one warning for each type of unsupported element."""
 
     def __init__(self, simulator: str) -> None:
         self.simulator = simulator
         self._warned: Set[str] = set()
 
     def check_world(self, document: SdfDocument) -> None:
-        """Check the elements of a world, except its models.
-
-        Logs a warning for each unsupported element. Raises ``SdfError`` for an unsupported element
-        that must not be ignored.
-        """
+        """Check the elements of a world, except its models. Logs a warning for each unsupported
+        element. Raises ``SdfError`` for one that must not be ignored."""
         if document.world is not None:
             self._check_children(document, document.world)
 
     def check_model(self, model: ModelNode, understood: FrozenSet[Element] = frozenset()) -> None:
-        """Check a model and its nested models; see :meth:`check_world` for the warnings and errors.
-
-        ``understood`` contains the elements that the simulator implements itself, such as the drive
-        plug-in and the sensors of the robot.
-        """
+        """Check a model and its nested models as :meth:`check_world` does. ``understood`` contains
+        the elements that the simulator implements itself, such as the sensors of the robot."""
         for _, nested, _ in model.walk():
             self._check(nested.document, nested.element, understood)
 
     def warn_once(self, kind: str, message: str) -> None:
-        """Log a warning, unless this instance already logged a warning of the same ``kind``."""
         if kind not in self._warned:
             self._warned.add(kind)
             LOGGER.warning("%s", message)
@@ -125,8 +115,10 @@ class SdfCoverage:
                 continue
             if child in understood:
                 continue
-            harmless = _WITHOUT_EFFECT.get(f"{kind}/{child.tag}", _WITHOUT_EFFECT.get(child.tag))
-            if harmless is not None and harmless(child):
+            has_no_effect = _WITHOUT_EFFECT.get(
+                f"{kind}/{child.tag}", _WITHOUT_EFFECT.get(child.tag)
+            )
+            if has_no_effect is not None and has_no_effect(child):
                 continue
             where = f"{document.where(child)}: <{child.tag}> of {_description(parent)}"
             if child.get("name"):
@@ -147,9 +139,11 @@ class SdfCoverage:
 def _description(element: Element) -> str:
     if element.get("name"):
         return f"{element.tag} {element.get('name')!r}"
-    owners = [one for one in element.iterancestors() if one.get("name")]
-    named = owners[:1] + [one for one in owners[1:] if one.tag == "model"][:1]
-    return " of ".join([element.tag, *(f"{one.tag} {one.get('name')!r}" for one in named)])
+    owners = [ancestor for ancestor in element.iterancestors() if ancestor.get("name")]
+    named_owners = owners[:1] + [ancestor for ancestor in owners[1:] if ancestor.tag == "model"][:1]
+    return " of ".join(
+        [element.tag, *(f"{ancestor.tag} {ancestor.get('name')!r}" for ancestor in named_owners)]
+    )
 
 
 def _is_off(element: Element) -> bool:

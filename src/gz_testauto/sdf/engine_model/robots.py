@@ -1,7 +1,6 @@
 """Read a robot for a physics engine: bodies, wheels, poses of sensors, and collisions.
 
-These values do not depend on the world, so they are read once per robot. The drive of the robot
-specifies the driven wheels and their sides.
+These values do not depend on the world, so they are read once per robot.
 """
 
 from dataclasses import dataclass, replace
@@ -22,7 +21,7 @@ from gz_testauto.sdf.values import pose_value
 
 @dataclass(frozen=True)
 class Mount:
-    """The mounting of a sensor: the scoped name of its link, and its pose in the link frame."""
+    """The scoped name of a sensor's link, and the pose of the sensor in the link frame."""
 
     link: str
     pose: Pose
@@ -32,9 +31,9 @@ class Mount:
 class DrivenWheel:
     """A wheel with a motor.
 
-    ``link`` and ``joint`` are scoped names. For a linear velocity v (m/s) and an angular velocity w
-    (rad/s) of the robot, the wheel rotates at ``per_speed`` · v + ``per_turn`` · w (rad/s).
-    ``torque_nm`` is the torque limit (N m) of the motor, or None if the torque is unlimited.
+    For a linear velocity v (m/s) and an angular velocity w (rad/s) of the robot, the wheel rotates
+    at ``per_speed`` · v + ``per_turn`` · w (rad/s). ``torque_nm`` is the torque limit (N m) of the
+    motor, or None.
     """
 
     link: str
@@ -61,12 +60,11 @@ class EngineRobot:
     lidar_noise_m: Tuple[float, float]
 
     def at(self, start: Pose2D) -> EngineModel:
-        """Return the model of the robot at a start pose. The height, roll and pitch of the pose are
-        those in the SDF of the robot."""
+        """Return the model at a start pose, with height, roll and pitch as in the SDF."""
         return replace(self.model, pose=self.model.pose.moved_to(start))
 
     def mount_of(self, link: str, pose: Pose) -> Mount:
-        """Return the mounting of a sensor on a link. ``pose`` is its pose in the model frame."""
+        """Return the mount of a sensor on a link. ``pose`` is its pose in the model frame."""
         scoped = f"{self.model.name}::{link}"
         return Mount(scoped, self.model.links[scoped].inverse() * pose)
 
@@ -85,9 +83,11 @@ def read_engine_robot(robot: RobotModel, coverage: SdfCoverage) -> EngineRobot:
     single = robot.single_lidar
     lidar = _sensor(scene, single.link, single.sensor) if single else None
     imu = _sensor(scene, robot.imu.link, robot.imu.sensor) if robot.imu else None
-    others = [_sensor(scene, one.link, one.sensor) for one in robot.sensors]
-    found = frozenset(one for one in (*plugins, lidar, imu, *others) if one is not None)
-    engine_model = read_engine_model(scene, coverage, found)
+    other_sensors = [_sensor(scene, sensor.link, sensor.sensor) for sensor in robot.sensors]
+    understood = frozenset(
+        element for element in (*plugins, lidar, imu, *other_sensors) if element is not None
+    )
+    engine_model = read_engine_model(scene, coverage, understood)
     if imu is not None and next(imu.iter("noise"), None) is not None:
         coverage.warn_once("imu noise", f"{robot.path}: the noise of the IMU is not simulated")
     return EngineRobot(
@@ -128,15 +128,17 @@ def _noise(
 
 
 def _driven_wheels(robot: RobotModel, model: EngineModel) -> Tuple[DrivenWheel, ...]:
-    """Return the driven wheels of a robot, the left wheels first. The result is empty if the robot
-    has no supported drive. Raises ``SdfError`` for a joint that does not rotate."""
+    """Return the driven wheels, the left wheels first, or () without a supported drive. Raises
+    ``SdfError`` for a joint that does not rotate."""
     drive = robot.drive
     if drive is None:
         return ()
-    held = {body.joint.name: (body, body.joint) for body in model.bodies if body.joint is not None}
+    parent_joints = {
+        body.joint.name: (body, body.joint) for body in model.bodies if body.joint is not None
+    }
     wheels = []
     for name in (*drive.left_joints, *drive.right_joints):
-        body, joint = held[name]
+        body, joint = parent_joints[name]
         if joint.kind != "revolute":
             raise SdfError(f"{robot.path}: the drive's joint {name!r} must be revolute")
         forward = 2.0 / drive.wheel_diameter_m

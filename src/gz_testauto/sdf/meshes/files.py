@@ -39,11 +39,9 @@ header contain the number of triangles."""
 
 @functools.lru_cache(maxsize=128)
 def mesh_parts(path: Path, modified_ns: int) -> List[Tuple[str, np.ndarray]]:
-    """Return the named parts of a mesh file, each as triangles (n, 3, 3) in meters.
-
-    Raises ``SdfError`` if the file cannot be read, and ``MissingDependencyError`` if the library
-    that reads the format is not installed.
-    """
+    """Return the named parts of a mesh file, each as triangles (n, 3, 3) in meters. Raises
+    ``SdfError`` if the file cannot be read, and ``MissingDependencyError`` if the library for the
+    format is not installed."""
     suffix = path.suffix.lower()
     if suffix not in MESH_SUFFIXES:
         raise SdfError(
@@ -102,8 +100,7 @@ def _obj_parts(path: Path, content: bytes) -> Iterator[Tuple[str, np.ndarray]]:
 
 
 def _utf8(content: bytes) -> bytes:
-    """Return text that is encoded in UTF-8. Comments and names in mesh files can have any
-    encoding."""
+    # Comments and names in mesh files can have any encoding.
     try:
         content.decode("utf-8")
     except UnicodeDecodeError:
@@ -146,8 +143,7 @@ def _collada_parts(path: Path, content: bytes) -> Iterator[Tuple[str, np.ndarray
 
 
 def _without_appearance(content: bytes) -> bytes:
-    """Return a COLLADA file without its materials and textures. Unlike Gazebo, pycollada omits a
-    shape whose material or texture is missing."""
+    # Unlike Gazebo, pycollada omits a shape whose material or texture is missing.
     root = parse_xml(content)
     for element in list(root.iter("{*}bind_material", *_COLORS)):
         element.getparent().remove(element)

@@ -1,9 +1,7 @@
 """Decompose surfaces into convex parts, for which physics engines compute contacts.
 
 A connected part of a mesh that is solid and convex is used unchanged. All other parts are
-represented by thin plates on their surface, so that cavities are not filled. The module also
-provides the prisms of an extruded outline and the triangles of a terrain. It does not depend on a
-physics engine.
+represented by thin plates on their surface, so that cavities are not filled.
 """
 
 import functools
@@ -28,20 +26,16 @@ TOLERANCE_M = 0.002
 """Largest distance (m) between convex parts and the surface, unless the number of parts is
 limited."""
 
-MAX_TRIANGLES = 50_000
-"""Largest number of triangles in one decomposition, which then takes seconds. A surface with more
-triangles is simplified."""
+MAX_TRIANGLES = 50_000  # a decomposition then takes seconds
+"""Largest number of triangles in one decomposition. A surface with more triangles is simplified."""
 
 SLIVER_M = 1e-4
 """Smallest width (m) of a convex part. Narrower parts are ignored."""
 
 
 class OrientedBox(NamedTuple):
-    """A box with any orientation.
-
-    ``center`` is its position (m), ``half`` contains half the lengths of its sides (m), and the
-    columns of ``axes`` (3, 3) are the directions of its sides.
-    """
+    """A box with any orientation. ``half`` contains half the lengths of its sides (m), and the
+    columns of ``axes`` (3, 3) are the directions of its sides."""
 
     half: np.ndarray
     center: np.ndarray
@@ -50,11 +44,8 @@ class OrientedBox(NamedTuple):
 
 @dataclass(frozen=True)
 class ConvexParts:
-    """The convex parts that represent a surface.
-
-    A part is a box, or a convex hull as triangles (n, 3, 3). ``error_m`` is the largest distance
-    (m) between the parts and the surface.
-    """
+    """The convex parts that represent a surface: boxes, and convex hulls as triangles (n, 3, 3).
+    ``error_m`` is the largest distance (m) between the parts and the surface."""
 
     boxes: Tuple[OrientedBox, ...]
     hulls: Tuple[np.ndarray, ...]
@@ -62,20 +53,17 @@ class ConvexParts:
 
 
 def convex_parts(surface: TriangleMesh, limit: int) -> ConvexParts:
-    """Return the convex parts that represent a surface in contacts.
-
-    The number of parts is the smallest one with an error of at most ``TOLERANCE_M``. If it exceeds
-    ``limit``, at most ``limit`` parts with a larger error are returned.
-    """
+    """Return the convex parts that represent a surface in contacts: as few as possible with an
+    error of at most ``TOLERANCE_M``, or at most ``limit`` parts with a larger error."""
     parts = _connected(surface.triangles)
-    found = [_solid(surface.triangles[part], surface.closed[part]) for part in parts]
-    hollow = _hollow(found, parts, surface.triangles)
-    solids = [None if is_hollow else solid for solid, is_hollow in zip(found, hollow)]
+    part_solids = [_solid(surface.triangles[part], surface.closed[part]) for part in parts]
+    hollow = _hollow(part_solids, parts, surface.triangles)
+    solids = [None if is_hollow else solid for solid, is_hollow in zip(part_solids, hollow)]
     hulls = [solid for solid in solids if solid is not None]
-    rest = [part for part, solid in zip(parts, solids) if solid is None]
+    open_parts = [part for part, solid in zip(parts, solids) if solid is None]
     error = 0.0
-    if rest:
-        sheets = surface.triangles[np.sort(np.concatenate(rest))]
+    if open_parts:
+        sheets = surface.triangles[np.sort(np.concatenate(open_parts))]
         plates, error = _plates(sheets, max(limit - len(hulls), 1))
         hulls += plates
     boxes = [_box(hull) for hull in hulls]
@@ -87,8 +75,8 @@ def convex_parts(surface: TriangleMesh, limit: int) -> ConvexParts:
 
 
 def convex_parts_of(mesh: Mesh, limit: int) -> ConvexParts:
-    """Return the convex parts of a mesh file. The result is cached, since many worlds contain the
-    same mesh."""
+    """Return the convex parts of a mesh file."""
+    # The result is cached, since many worlds contain the same mesh.
     return _cached_parts(mesh, limit, mesh.path.stat().st_mtime_ns)
 
 
@@ -98,7 +86,7 @@ def _cached_parts(mesh: Mesh, limit: int, modified_ns: int) -> ConvexParts:
 
 
 def _solid(triangles: np.ndarray, closed: np.ndarray) -> Optional["ConvexHull"]:
-    """Return the convex hull of a part of a mesh. Returns None unless the part is solid, convex and
+    """Return the convex hull of a part of a mesh, or None unless the part is solid, convex and
     oriented outward."""
     if not closed.all() or _volume(triangles) <= 0:
         return None
@@ -119,22 +107,22 @@ def _hollow(
     its furniture."""
     lows = np.array([triangles[part].min(axis=(0, 1)) for part in parts])
     highs = np.array([triangles[part].max(axis=(0, 1)) for part in parts])
-    found = []
+    hollow = []
     for number, solid in enumerate(solids):
         within = (lows > lows[number]).all(axis=1) & (highs < highs[number]).all(axis=1)
-        found.append(
+        hollow.append(
             solid is not None
             and any(
                 _depths(solid, triangles[parts[other]].reshape(-1, 3)).min() > THICKNESS_M
                 for other in np.flatnonzero(within)
             )
         )
-    return found
+    return hollow
 
 
 def _depths(hull: "ConvexHull", points: np.ndarray) -> np.ndarray:
-    """Return the depth (m) of points (n, 3) below the surface of a convex hull. The depth of points
-    outside is negative."""
+    """Return the depth (m) of points (n, 3) below the surface of a convex hull, which is negative
+    outside."""
     planes = np.unique(np.round(hull.equations, 9), axis=0)
     deepest = np.full(len(points), np.inf)
     for plane in planes:
@@ -176,10 +164,7 @@ def _plate(triangles: np.ndarray) -> Optional["ConvexHull"]:
 
 def _coarser(triangles: np.ndarray) -> Tuple[np.ndarray, float]:
     """Return a simplified surface with at most :data:`MAX_TRIANGLES`, and its distance (m) from the
-    original.
-
-    Corners within the same cell of a regular grid are merged.
-    """
+    original. Corners within the same cell of a regular grid are merged."""
     if len(triangles) <= MAX_TRIANGLES:
         return triangles, 0.0
     corners = triangles.reshape(-1, 3)
@@ -189,15 +174,15 @@ def _coarser(triangles: np.ndarray) -> Tuple[np.ndarray, float]:
         _, index, uses = np.unique(cells, axis=0, return_inverse=True, return_counts=True)
         index = index.ravel()
         sums = np.stack([np.bincount(index, values) for values in corners.T], axis=1)
-        moved = (sums / uses[:, None])[index].reshape(-1, 3, 3)
+        merged = (sums / uses[:, None])[index].reshape(-1, 3, 3)
         faces = index.reshape(-1, 3)
-        whole = np.flatnonzero((faces != np.roll(faces, 1, axis=1)).all(axis=1))
-        _, first = np.unique(np.sort(faces[whole], axis=1), axis=0, return_index=True)
+        complete = np.flatnonzero((faces != np.roll(faces, 1, axis=1)).all(axis=1))
+        _, first = np.unique(np.sort(faces[complete], axis=1), axis=0, return_index=True)
         if len(first) <= MAX_TRIANGLES:
             break
         cell_m *= 1.5
-    shifts = np.linalg.norm(moved - triangles, axis=2)
-    return moved[whole[np.sort(first)]], float(shifts.max())
+    shifts = np.linalg.norm(merged - triangles, axis=2)
+    return merged[complete[np.sort(first)]], float(shifts.max())
 
 
 def extruded_prisms(outline: BaseGeometry, height: float) -> List[np.ndarray]:
@@ -251,10 +236,8 @@ def _connected(triangles: np.ndarray) -> List[np.ndarray]:
 
 
 def with_volume(triangles: np.ndarray) -> np.ndarray:
-    """Return a surface that encloses a volume, since MuJoCo rejects flat meshes.
-
-    A flat surface is duplicated at a small distance. Other surfaces are returned unchanged.
-    """
+    """Return a surface that encloses a volume: a flat surface is duplicated at a small distance."""
+    # MuJoCo rejects flat meshes.
     corners = triangles.reshape(-1, 3)
     center = corners.mean(axis=0)
     axis = np.linalg.svd(corners - center, full_matrices=False)[2][2]
@@ -313,6 +296,5 @@ def _volume(triangles: np.ndarray) -> float:
 
 
 def area_m2(triangles: np.ndarray) -> float:
-    """Return the total area of triangles (n, 3, 3)."""
     sides = triangles[:, 1:] - triangles[:, :1]
     return float(np.linalg.norm(np.cross(sides[:, 0], sides[:, 1]), axis=1).sum() / 2)

@@ -27,11 +27,12 @@ _NONE = -1
 def convex_patches(
     triangles: np.ndarray, tolerance_m: float, limit: int
 ) -> Tuple[np.ndarray, np.ndarray]:
-    """Return the index (n,) of the patch of each triangle, and the error (p,) of each patch.
+    """Return the index (n,) of the patch of each triangle (n, 3, 3), and the error (p,) of each
+    patch.
 
-    ``triangles`` has shape (n, 3, 3). The error (m) of a patch is the largest distance between the
-    patch and its convex hull. Patches are merged up to an error of ``tolerance_m``. If more than
-    ``limit`` patches remain, merging continues in the order of ``LEVELS_M``.
+    The error (m) of a patch is its largest distance from its convex hull. Patches are merged up to
+    an error of ``tolerance_m``. If more than ``limit`` patches remain, merging continues in the
+    order of ``LEVELS_M``.
     """
     faces = numbered_corners(triangles)
     corners = np.empty((int(faces.max()) + 1, 3))
@@ -56,15 +57,15 @@ def convex_patches(
 @compiled
 def _neighbors(faces_of_edges, starts):  # type: ignore[no-untyped-def]
     """Return the pairs (k, 2) of triangles that have a common edge."""
-    found = np.empty((len(faces_of_edges), 2), np.int64)
+    pairs = np.empty((len(faces_of_edges), 2), np.int64)
     size = 0
     for edge in range(len(starts) - 1):
         for place in range(starts[edge] + 1, starts[edge + 1]):
             first, second = faces_of_edges[place - 1], faces_of_edges[place]
             if first != second:
-                found[size, 0], found[size, 1] = first, second
+                pairs[size, 0], pairs[size, 1] = first, second
                 size += 1
-    return found[:size]
+    return pairs[:size]
 
 
 @compiled
@@ -272,11 +273,18 @@ def _merge(corners, faces, neighbors, levels, free, limit):  # type: ignore[no-u
             else:
                 last = link
                 seen[other] = merges
-                one, two = min(a, other), max(a, other)
-                worst = _merged(one, two, corners, pool, start, size, turn, area, slack)[0]
+                lower, upper = min(a, other), max(a, other)
+                worst = _merged(lower, upper, corners, pool, start, size, turn, area, slack)[0]
                 level = np.searchsorted(levels, worst)
                 if level < len(levels):
-                    entry = (level, weight[a] + weight[other], one, two, stamp[one], stamp[two])
+                    entry = (
+                        level,
+                        weight[a] + weight[other],
+                        lower,
+                        upper,
+                        stamp[lower],
+                        stamp[upper],
+                    )
                     heapq.heappush(heap, entry)
             link = after[link]
         tail[a] = last

@@ -18,13 +18,11 @@ TOLERANCE_M = 2e-4
 EMPTY = shapely.Polygon()
 
 
-GRID_M = 1e-9
-"""Grid size (m) of unions of polygons. Without a grid, GEOS loses polygons whose edges nearly
-coincide."""
+GRID_M = 1e-9  # without a grid, GEOS loses polygons whose edges nearly coincide
+"""Grid size (m) of unions of polygons."""
 
 
 def union(geometries: Iterable[BaseGeometry]) -> BaseGeometry:
-    """Return the union of outlines. A single outline is returned unchanged."""
     parts = [geometry for geometry in geometries if not geometry.is_empty]
     if len(parts) < 2:
         return parts[0] if parts else EMPTY
@@ -32,21 +30,16 @@ def union(geometries: Iterable[BaseGeometry]) -> BaseGeometry:
 
 
 def circle_segments(radius_m: float) -> int:
-    """Return the number of segments of the polygon that represents a circle, a multiple of 4.
-
-    The polygon is within ``TOLERANCE_M`` of the circle, unless this requires more than 4096
-    segments.
-    """
+    """Return the number of segments of the polygon that represents a circle, a multiple of 4 and at
+    most 4096. Up to this limit, the polygon is within ``TOLERANCE_M`` of the circle."""
     # vertices outside and edge middles inside by the same distance radius · tan²(π / 2n)
     needed = math.pi / 2 / math.atan(math.sqrt(TOLERANCE_M / max(radius_m, TOLERANCE_M)))
     return int(min(4096, max(16, 4 * math.ceil(needed / 4))))
 
 
 def unit_circle(segments: int) -> np.ndarray:
-    """Return the vertices (segments, 2) of the polygon that represents the unit circle.
-
-    The vertices are as far outside the circle as the midpoints of the edges are inside.
-    """
+    """Return the vertices (segments, 2) of the polygon that represents the unit circle. They are as
+    far outside the circle as the midpoints of the edges are inside."""
     angles = np.arange(segments) * (2 * math.pi / segments)
     radius = 2 / (1 + math.cos(math.pi / segments))
     return radius * np.column_stack([np.cos(angles), np.sin(angles)])
@@ -66,11 +59,8 @@ def convex_outline(points: np.ndarray) -> BaseGeometry:
 def convex_slab(
     vertices: np.ndarray, edges: np.ndarray, z_min: float, z_max: float
 ) -> BaseGeometry:
-    """Return the exact outline of a convex polyhedron between two heights.
-
-    ``vertices`` has shape (n, 3). ``edges`` has shape (m, 2) and contains the indices of the
-    vertices of each edge.
-    """
+    """Return the exact outline of a convex polyhedron between two heights. ``vertices`` has shape
+    (n, 3). ``edges`` (m, 2) contains the indices of the vertices of each edge."""
     heights = vertices[:, 2]
     if heights.max() < z_min or heights.min() > z_max:
         return EMPTY
@@ -87,11 +77,9 @@ def convex_slab(
 
 
 def surface_slab(triangles: np.ndarray, closed: bool, z_min: float, z_max: float) -> BaseGeometry:
-    """Return the outline of a triangulated surface (n, 3, 3) between two heights.
-
-    If ``closed`` is True, the outline includes the interior of the surface. In an open surface,
-    vertical parts such as a wall of zero thickness are widened to ``TOLERANCE_M``.
-    """
+    """Return the outline of a triangulated surface (n, 3, 3) between two heights, with ``closed``
+    including its interior. In an open surface, vertical parts such as a wall of zero thickness are
+    widened to ``TOLERANCE_M``."""
     low, high = triangles[:, :, 2].min(axis=1), triangles[:, :, 2].max(axis=1)
     touched = triangles[(high >= z_min) & (low <= z_max)]
     inside = (touched[:, :, 2].min(axis=1) >= z_min) & (touched[:, :, 2].max(axis=1) <= z_max)
@@ -110,12 +98,9 @@ def surface_slab(triangles: np.ndarray, closed: bool, z_min: float, z_max: float
 
 
 def _covered(triangles: np.ndarray) -> BaseGeometry:
-    """Return the region that is covered by flat triangles (n, 3, 2) with the same orientation.
-
-    The region is bounded by the edges that no neighbor shares in the opposite direction. Since
-    there are far fewer of these edges than triangles, this is much faster than a union of all
-    triangles.
-    """
+    """Return the region that is covered by flat triangles (n, 3, 2) with the same orientation."""
+    # It is bounded by the edges that no neighbor shares in the opposite direction. Since there are
+    # far fewer of these edges than triangles, this is much faster than a union of all triangles.
     if not len(triangles):
         return EMPTY
     start = triangles.reshape(-1, 2)
@@ -125,9 +110,9 @@ def _covered(triangles: np.ndarray) -> BaseGeometry:
     first, second = index.reshape(2, -1)
     forward = first < second
     key = np.where(forward, first * len(points) + second, second * len(points) + first)
-    keys, place = np.unique(key, return_inverse=True)
+    keys, edge_index = np.unique(key, return_inverse=True)
     surplus = np.zeros(len(keys), dtype=np.int64)
-    np.add.at(surplus, place.ravel(), np.where(first == second, 0, np.where(forward, 1, -1)))
+    np.add.at(surplus, edge_index.ravel(), np.where(first == second, 0, np.where(forward, 1, -1)))
     low, high = np.divmod(keys, len(points))
     ordered = np.where((surplus > 0)[:, None], np.stack([low, high], 1), np.stack([high, low], 1))
     kept = np.repeat(ordered, np.abs(surplus), axis=0)
@@ -165,9 +150,9 @@ def _oriented_section(triangles: np.ndarray, z: float) -> np.ndarray:
     return joined[np.any(joined[:, 0] != joined[:, 1], axis=1)]
 
 
-def _cut_point(one: np.ndarray, other: np.ndarray, z: float) -> np.ndarray:
-    swap = (one[:, 2] > other[:, 2])[:, None]
-    low, high = np.where(swap, other, one), np.where(swap, one, other)
+def _cut_point(first: np.ndarray, second: np.ndarray, z: float) -> np.ndarray:
+    swap = (first[:, 2] > second[:, 2])[:, None]
+    low, high = np.where(swap, second, first), np.where(swap, first, second)
     share = (z - low[:, 2]) / (high[:, 2] - low[:, 2])
     return low[:, :2] + share[:, None] * (high[:, :2] - low[:, :2])
 
@@ -193,26 +178,22 @@ def _cut_to_slab(triangle: np.ndarray, z_min: float, z_max: float) -> np.ndarray
 
 
 def _clip_to_level(polygon: np.ndarray, z: float, sign: float) -> np.ndarray:
-    """Return the part of a convex polygon (n, 3) above or below the height ``z``.
-
-    Source: Sutherland and Hodgman, "Reentrant polygon clipping" (1974).
-    """
+    """Return the part of a convex polygon (n, 3) above or below the height ``z``, by Sutherland and
+    Hodgman, "Reentrant polygon clipping" (1974)."""
     kept = []
     for index, current in enumerate(polygon):
         following = polygon[(index + 1) % len(polygon)]
-        here, there = sign * (current[2] - z), sign * (following[2] - z)
-        if here >= 0:
+        height, next_height = sign * (current[2] - z), sign * (following[2] - z)
+        if height >= 0:
             kept.append(current)
-        if here * there < 0:
-            kept.append(current + here / (here - there) * (following - current))
+        if height * next_height < 0:
+            kept.append(current + height / (height - next_height) * (following - current))
     return np.array(kept).reshape(-1, 3)
 
 
 def _buffered(triangles: np.ndarray, covered: BaseGeometry) -> BaseGeometry:
     """Return the region of triangles (n, 3, 2) that have no area, widened to ``TOLERANCE_M``.
-
-    Triangles within the region ``covered`` are ignored.
-    """
+    Triangles within the region ``covered`` are ignored."""
     ends = np.stack([triangles, np.roll(triangles, -1, axis=1)], axis=2)  # of sides (n, 3, 2, 2)
     longest = np.linalg.norm(ends[:, :, 1] - ends[:, :, 0], axis=2).argmax(axis=1)
     sides = np.round(ends[np.arange(len(ends)), longest] / GRID_M).astype(np.int64)
@@ -225,6 +206,6 @@ def _buffered(triangles: np.ndarray, covered: BaseGeometry) -> BaseGeometry:
     shapely.prepare(covered)
     wide = []
     for thin in (shapely.linestrings(sides[~points]), shapely.points(sides[points][:, 0])):
-        seen = thin[~shapely.covers(covered, thin)]
-        wide.append(shapely.buffer(shapely.union_all(seen), TOLERANCE_M / 2, cap_style="square"))
+        exposed = thin[~shapely.covers(covered, thin)]
+        wide.append(shapely.buffer(shapely.union_all(exposed), TOLERANCE_M / 2, cap_style="square"))
     return union(wide)

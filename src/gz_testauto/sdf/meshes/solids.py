@@ -10,18 +10,17 @@ from typing import Optional, Tuple
 import numpy as np
 
 _DIGITS = 7
-"""Number of decimal digits, relative to the size of the mesh, to which two coordinates must agree
-so that they belong to the same corner."""
+"""Number of decimal digits, relative to the size of the mesh, to which the coordinates of one
+corner agree."""
 
 
 def find_solids(triangles: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:
     """Remove duplicate faces, and find the triangles that enclose a solid.
 
     Returns the triangles (m, 3, 3) without duplicates and reversed duplicates, in their original
-    order, and a mask (m,) of the triangles that enclose a solid. A connected part is solid if its
-    faces without a reversed duplicate form a closed surface. It is also solid if all its faces form
-    a closed surface when each face is used once. The triangles of a solid are oriented
-    consistently.
+    order, and a mask (m,) of the triangles that enclose a solid, which are oriented consistently. A
+    connected part is solid if its faces without a reversed duplicate form a closed surface, or if
+    all its faces do when each face is used once.
     """
     corners = numbered_corners(triangles)
     proper = (corners != np.roll(corners, 1, axis=1)).all(axis=1)
@@ -76,11 +75,9 @@ def _directed_edges(faces: np.ndarray) -> np.ndarray:
 
 
 def _parts(faces: np.ndarray) -> Tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the connected parts of faces (n, 3), where faces with a common edge are connected.
-
-    Returns the index (n,) of the part of each face, the indices (n, 3) of the edges of each face,
-    and the number of faces at each edge.
-    """
+    """Return the index (n,) of the connected part of each face (n, 3), the indices (n, 3) of the
+    edges of each face, and the number of faces at each edge. Faces with a common edge are
+    connected."""
     from scipy import sparse
     from scipy.sparse import csgraph
 
@@ -96,10 +93,8 @@ def _parts(faces: np.ndarray) -> Tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def _has_open_edge(faces: np.ndarray, edge: np.ndarray, chosen: np.ndarray) -> np.ndarray:
-    """Return a mask (n,) of the ``chosen`` faces that have an open edge.
-
-    An edge is open unless the chosen faces use it equally often in both directions.
-    """
+    """Return a mask (n,) of the ``chosen`` faces that have an open edge, which the chosen faces do
+    not use equally often in both directions."""
     start, end = _directed_edges(faces).reshape(-1, 3, 2).transpose(2, 0, 1)
     surplus = np.zeros(int(edge.max()) + 1, dtype=np.int64)
     np.add.at(surplus, edge[chosen], np.where(start < end, 1, -1)[chosen])
@@ -107,23 +102,22 @@ def _has_open_edge(faces: np.ndarray, edge: np.ndarray, chosen: np.ndarray) -> n
 
 
 def _orientation(faces: np.ndarray, edge: np.ndarray) -> Optional[np.ndarray]:
-    """Return a mask (n,) of the faces that must be flipped for a consistent orientation. Returns
-    None if the surface cannot be oriented.
-
-    The surface must be connected, and each of its edges must be used twice.
-    """
+    """Return a mask (n,) of the faces that must be flipped for a consistent orientation, or None
+    if there is none. The surface must be connected, and each of its edges must be used twice."""
     from scipy import sparse
     from scipy.sparse import csgraph
 
     pairs = np.argsort(edge.ravel(), kind="stable").reshape(-1, 2)
-    one, other = (pairs // 3).T
+    first_face, second_face = (pairs // 3).T
     starts = faces.ravel()[pairs]
     same = starts[:, 0] == starts[:, 1]
-    graph = sparse.coo_matrix((np.where(same, 2, 1), (one, other)), shape=(len(faces),) * 2)
+    graph = sparse.coo_matrix(
+        (np.where(same, 2, 1), (first_face, second_face)), shape=(len(faces),) * 2
+    )
     graph = graph.tocsr().maximum(graph.tocsr().T)
-    order, before = csgraph.breadth_first_order(graph, 0, directed=False)
-    turns = np.asarray(graph[before[order[1:]], order[1:]]).ravel() == 2
+    order, predecessors = csgraph.breadth_first_order(graph, 0, directed=False)
+    turns = np.asarray(graph[predecessors[order[1:]], order[1:]]).ravel() == 2
     flips = np.zeros(len(faces), dtype=bool)
     for face, turn in zip(order[1:], turns):
-        flips[face] = flips[before[face]] ^ turn
-    return flips if (flips[one] ^ flips[other] == same).all() else None
+        flips[face] = flips[predecessors[face]] ^ turn
+    return flips if (flips[first_face] ^ flips[second_face] == same).all() else None

@@ -1,7 +1,6 @@
 """Shapes whose surface is stored in a separate file: meshes and height maps.
 
-:mod:`gz_testauto.sdf.meshes.files` reads mesh files. This module reads the images of height maps as
-Gazebo does. A process reads each file once, and again only if the file has changed.
+A process reads each file once, and again only if the file has changed.
 """
 
 import functools
@@ -31,15 +30,13 @@ from gz_testauto.sdf.shapes import Geometry
 
 MAX_PIXELS = 8193
 """Largest number of pixels per side of a height map's image."""
-FARTHEST_M = 1e6
-"""Largest distance (m) between a surface and its origin. It follows from the grid size of
-outlines."""
+FARTHEST_M = 1e6  # follows from the grid size of outlines
+"""Largest distance (m) between a surface and its origin."""
 
 
 @dataclass(frozen=True)
 class TriangleMesh:
-    """A triangulated surface. It contains triangles (n, 3, 3) in meters, and a mask (n,) of the
-    triangles that enclose a solid."""
+    """Triangles (n, 3, 3) in meters, and a mask (n,) of those that enclose a solid."""
 
     triangles: np.ndarray
     closed: np.ndarray
@@ -61,14 +58,11 @@ class Mesh(Geometry):
 
     @property
     def surface(self) -> TriangleMesh:
-        """Return the triangles in the frame of the shape, with the scale applied.
-
-        Raises ``SdfError`` if the file cannot be read or does not contain the submesh.
-        """
+        """Return the triangles in the frame of the shape, with the scale applied. Raises
+        ``SdfError`` if the file cannot be read or does not contain the submesh."""
         return _scaled_surface(self, _modified_ns(self.path))
 
     def bounds(self, pose: Pose) -> np.ndarray:
-        """Return the axis-aligned bounds (m) of the shape at ``pose``, shape (3, 2)."""
         return _cached_bounds(self, _modified_ns(self.path), pose).copy()
 
     def footprint(self, pose: Pose, z_min: float, z_max: float) -> BaseGeometry:
@@ -150,7 +144,7 @@ class Heightmap(Geometry):
 
     As in Gazebo, the brightest pixel has the height ``size[2]`` (m), and black has the height 0.
     For collisions, Gazebo 11 centers the map at the origin of the world, at the height
-    ``position[2]``. It rotates the map only by the yaw of the collision.
+    ``position[2]``, and rotates it only by the yaw of the collision.
     """
 
     path: Path
@@ -166,7 +160,6 @@ class Heightmap(Geometry):
         return brightness * (abs(self.size[2]) / highest if highest > 0 else 0.0)
 
     def bounds(self, pose: Pose) -> np.ndarray:
-        """Return the axis-aligned bounds (m) of the shape at ``pose``, shape (3, 2)."""
         heights = self.heights + self.position[2]
         cos, sin = abs(math.cos(pose.yaw_rad)), abs(math.sin(pose.yaw_rad))
         half_x = (self.size[0] * cos + self.size[1] * sin) / 2
@@ -176,11 +169,8 @@ class Heightmap(Geometry):
 
     def footprint(self, pose: Pose, z_min: float, z_max: float) -> BaseGeometry:
         """Return the outline of the cells that reach up to ``z_min``. A cell is the square between
-        four neighboring pixels.
-
-        The ground is solid down to any depth, so ``z_max`` has no effect. Each cell is included
-        either completely or not at all.
-        """
+        four neighboring pixels, and is included completely or not at all."""
+        # The ground is solid down to any depth, so z_max has no effect.
         if not max(self.size[:2]) <= FARTHEST_M:
             raise SdfError(
                 f"height map {self.path} is {max(self.size[:2]):.3g} m wide; at most "

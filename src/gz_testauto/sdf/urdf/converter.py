@@ -1,9 +1,9 @@
 """Convert URDF to SDF 1.7 as Gazebo 11 does.
 
 Links that fixed joints connect are merged (their masses, shapes and sensors move to the parent
-link), except for joints with ``preserveFixedJoint`` or ``disableFixedJointLumping``. As in Gazebo,
-a link without mass is not simulated, with all links that it carries. The rules are those of
-sdformat 9 (``parser_urdf.cc``), and ``test/sdf/urdf`` compares both conversions.
+link), except for joints with ``preserveFixedJoint`` or ``disableFixedJointLumping``. A link without
+mass is not simulated, with all links that it carries. The rules are those of sdformat 9
+(``parser_urdf.cc``), and ``test/sdf/urdf`` compares both conversions.
 """
 
 import logging
@@ -44,11 +44,10 @@ _JOINT_TYPES = {
 
 
 def convert_urdf(content: bytes, source: str) -> Element:
-    """Return the ``<sdf>`` element of a URDF robot.
+    """Return the ``<sdf>`` element of a URDF robot, with the line numbers of the URDF.
 
-    ``source`` is the name of the URDF in error messages. Elements have the line numbers of the
-    URDF. URIs are not changed. Raises ``SdfError`` with file and line if the text is not URDF, or
-    if Gazebo would reject it.
+    ``source`` is the name of the URDF in error messages. Raises ``SdfError`` with file and line if
+    the text is not URDF, or if Gazebo would reject it.
     """
     try:
         root = parse_xml(content, remove_comments=True)
@@ -60,8 +59,6 @@ def convert_urdf(content: bytes, source: str) -> Element:
 
 
 class _Conversion:
-    """The conversion of one URDF document."""
-
     def __init__(self, root: Element, source: str) -> None:
         self._reader = UrdfReader(root, source)
         self._source = source
@@ -90,8 +87,8 @@ class _Conversion:
         self._extensions.extend_model(self._model)
         pose = self._reader.origin_of_robot()
         if pose is not None:
-            for own in self._model.findall("pose"):
-                self._model.remove(own)
+            for old_pose in self._model.findall("pose"):
+                self._model.remove(old_pose)
             etree.SubElement(self._model, "pose").text = pose.to_text()
         sdf = etree.Element("sdf", version="1.7")
         sdf.append(self._model)
@@ -112,14 +109,14 @@ class _Conversion:
         if joint is not None and joint.parent.name != WORLD and self._is_merged(joint):
             self._extensions.merge(link)
             _merge_inertial(link, joint)
-            for own, kept in (
+            for shapes, parent_shapes in (
                 (link.visuals, joint.parent.visuals),
                 (link.collisions, joint.parent.collisions),
             ):
-                for shape in own:
+                for shape in shapes:
                     shape.name = shape.name or link.name
                     shape.pose = joint.origin * shape.pose
-                    kept.append(shape)
+                    parent_shapes.append(shape)
             self._move_joints(link)
         for child in link.children:
             if child.joint is not None and not self._is_merged(child.joint):
@@ -131,11 +128,15 @@ class _Conversion:
             if joint is None or self._is_merged(joint):
                 continue
             parent = link
-            above = parent.joint
-            while above is not None and above.parent.name != WORLD and self._is_merged(above):
-                joint.origin = above.origin * joint.origin
-                parent = above.parent
-                above = parent.joint
+            upper_joint = parent.joint
+            while (
+                upper_joint is not None
+                and upper_joint.parent.name != WORLD
+                and self._is_merged(upper_joint)
+            ):
+                joint.origin = upper_joint.origin * joint.origin
+                parent = upper_joint.parent
+                upper_joint = parent.joint
             joint.parent = parent
 
     def _add(self, link: UrdfLink) -> None:
@@ -192,8 +193,8 @@ class _Conversion:
         kind = _JOINT_TYPES.get(joint.kind)
         if kind is None:
             return
-        stopped = kind == "fixed" and joint.name in self._extensions.turned_revolute
-        kind = "revolute" if stopped else kind
+        is_locked = kind == "fixed" and joint.name in self._extensions.turned_revolute
+        kind = "revolute" if is_locked else kind
         element = _new(self._model, "joint", joint.line, name=joint.name, type=kind)
         parent = joint.parent.name
         pose = _new(element, "pose", joint.line)
@@ -203,15 +204,15 @@ class _Conversion:
         _new(element, "child", joint.line).text = child
         if kind != "fixed":
             axis = _new(element, "axis", joint.line)
-            if not stopped:
+            if not is_locked:
                 _numbers(axis, "xyz", joint.axis)
             limit, dynamics = (_new(axis, tag, joint.line) for tag in ("limit", "dynamics"))
-            limits = (0.0, 0.0) if stopped else joint.limits
+            limits = (0.0, 0.0) if is_locked else joint.limits
             if limits is not None and joint.kind != "continuous":
                 for tag, value in zip(("lower", "upper", "effort", "velocity"), limits):
                     _numbers(limit, tag, (value,))
             for tag, value in zip(
-                ("damping", "friction"), (0.0, 0.0) if stopped else joint.dynamics or ()
+                ("damping", "friction"), (0.0, 0.0) if is_locked else joint.dynamics or ()
             ):
                 _numbers(dynamics, tag, (value,))
         self._extensions.extend_joint(element, joint.name)
@@ -221,10 +222,13 @@ def _merge_inertial(link: UrdfLink, joint: UrdfJoint) -> None:
     """Add the mass of a link to its parent, in the frame of the parent's inertial."""
     if link.inertial is None:
         return
-    kept = joint.parent.inertial = joint.parent.inertial or UrdfInertial()
+    parent_inertial = joint.parent.inertial = joint.parent.inertial or UrdfInertial()
     parts = [
         (part.mass_kg, np.asarray(pose.position), turned_tensor(pose.rotation, part.moments))
-        for part, pose in ((kept, kept.pose), (link.inertial, joint.origin * link.inertial.pose))
+        for part, pose in (
+            (parent_inertial, parent_inertial.pose),
+            (link.inertial, joint.origin * link.inertial.pose),
+        )
     ]
     mass = sum(part for part, _, _ in parts)
     if mass == 0.0:
@@ -234,9 +238,11 @@ def _merge_inertial(link: UrdfLink, joint: UrdfJoint) -> None:
     for part, position, moments in parts:
         arm = position - center
         about_center += moments + part * (np.square(arm).sum() * np.eye(3) - np.outer(arm, arm))
-    moments = turned_tensor(kept.pose.rotation.T, about_center)
+    moments = turned_tensor(parent_inertial.pose.rotation.T, about_center)
     x, y, z = map(float, center)
-    joint.parent.inertial = UrdfInertial(Pose((x, y, z), kept.pose.quaternion), mass, moments)
+    joint.parent.inertial = UrdfInertial(
+        Pose((x, y, z), parent_inertial.pose.quaternion), mass, moments
+    )
 
 
 def _inertial(inertial: UrdfInertial) -> Element:

@@ -1,8 +1,7 @@
 """Read the ``<gazebo>`` elements of a URDF, and write their values to SDF as Gazebo 11 does.
 
 An element with a ``reference`` extends a link or a joint, and one without extends the model. Known
-children, such as ``<mu1>``, set a value. All other children are SDF and are copied. When a link is
-merged into its parent, its extensions move to the parent.
+children, such as ``<mu1>``, set a value. All other children are SDF and are copied.
 """
 
 import copy
@@ -79,8 +78,6 @@ class Extension:
 
 
 class Extensions:
-    """The extensions of a URDF, by the name of the link or joint to which they apply."""
-
     def __init__(self, root: Element, reader: UrdfReader) -> None:
         self._reader = reader
         self._by_name: Dict[str, List[Extension]] = {}
@@ -97,7 +94,9 @@ class Extensions:
             tag = _RENAMED.get(child.tag, child.tag)
             if tag in ("collision", "visual"):
                 part = extension.collision if tag == "collision" else extension.visual
-                part.extend(copy.deepcopy(one) for one in child.iterchildren(etree.Element))
+                part.extend(
+                    copy.deepcopy(part_child) for part_child in child.iterchildren(etree.Element)
+                )
             elif tag in _NUMBERS:
                 extension.values[tag] = self._number(child)
             elif tag in _FLAGS or tag in ("material", "fdir1"):
@@ -124,11 +123,9 @@ class Extensions:
         return self._by_name.get(name, [])
 
     def merge(self, link: UrdfLink) -> None:
-        """Move the extensions of a link to its parent, into which it is merged by a fixed joint.
-
-        As in Gazebo 11, the pose of a sensor becomes the pose of its link: the ``<pose>`` of the
-        sensor itself is lost.
-        """
+        """Move the extensions of a link to its parent, into which it is merged by a fixed joint."""
+        # As in Gazebo 11, the pose of a sensor becomes the pose of its link: the <pose> of the
+        # sensor itself is lost.
         assert link.joint is not None
         for extension in self.of(link.name):
             extension.moved = link.joint.origin * extension.moved
@@ -143,7 +140,6 @@ class Extensions:
                     _rename_link(element, link, parent, extension.moved)
 
     def extend_link(self, element: Element, name: str) -> None:
-        """Write the extensions of a link to its SDF."""
         for extension in self.of(name):
             _replace(element, "gravity", "false" if extension.is_set("turnGravityOff") else "true")
             damping = extension.values.get("dampingFactor")
@@ -156,13 +152,11 @@ class Extensions:
             element.extend(map(copy.deepcopy, extension.copied))
 
     def extend_model(self, element: Element) -> None:
-        """Write the extensions without a reference to the SDF of the model."""
         for extension in self.of(""):
             _replace(element, "static", "true" if extension.is_set("static") else "false")
             element.extend(map(copy.deepcopy, extension.copied))
 
     def extend_collision(self, element: Element, link: str) -> None:
-        """Write the extensions of a link to the SDF of one of its collisions."""
         for extension in self._of_shape(element, link, "_collision"):
             for blob in map(copy.deepcopy, extension.collision):
                 if blob.tag == "surface":
@@ -170,15 +164,14 @@ class Extensions:
                 element.append(blob)
             surface = _ensure(element, "surface")
             modes = {tag: _ensure(_ensure(surface, tag), "ode") for tag in ("contact", "friction")}
-            for tag, (mode, own) in _SURFACE.items():
+            for tag, (mode, sdf_tag) in _SURFACE.items():
                 if extension.values.get(tag):
-                    _replace(modes[mode], own, extension.values[tag])
-            for tag, own in _OF_COLLISION.items():
+                    _replace(modes[mode], sdf_tag, extension.values[tag])
+            for tag, sdf_tag in _OF_COLLISION.items():
                 if tag in extension.values:
-                    _replace(element, own, extension.values[tag])
+                    _replace(element, sdf_tag, extension.values[tag])
 
     def extend_visual(self, element: Element, link: str) -> None:
-        """Write the extensions of a link to the SDF of one of its visuals."""
         for extension in self._of_shape(element, link, "_visual"):
             for blob in map(copy.deepcopy, extension.visual):
                 if blob.tag == "material":
@@ -199,7 +192,6 @@ class Extensions:
                 yield extension
 
     def extend_joint(self, element: Element, name: str) -> None:
-        """Write the extensions of a joint to its SDF."""
         for extension in self.of(name):
             physics = _ensure(element, "physics")
             ode = _ensure(physics, "ode")
@@ -208,15 +200,15 @@ class Extensions:
             if element.get("type") != "fixed":
                 dynamics = _ensure(_ensure(element, "axis"), "dynamics")
             for parent, tags in ((limit, _OF_JOINT_LIMIT), (dynamics, _OF_JOINT_DYNAMICS)):
-                for tag, own in tags.items():
+                for tag, sdf_tag in tags.items():
                     if tag in extension.values and parent is not None:
-                        _replace(parent, own, extension.values[tag])
-            for flag, places in (
+                        _replace(parent, sdf_tag, extension.values[tag])
+            for flag, targets in (
                 ("provideFeedback", ((physics, "provide_feedback"), (ode, "provide_feedback"))),
                 ("implicitSpringDamper", ((ode, "implicit_spring_damper"), (ode, "cfm_damping"))),
             ):
-                for parent, own in places if flag in extension.values else ():
-                    _replace(parent, own, "true" if extension.is_set(flag) else "false")
+                for parent, sdf_tag in targets if flag in extension.values else ():
+                    _replace(parent, sdf_tag, "true" if extension.is_set(flag) else "false")
             if "fudgeFactor" in extension.values:
                 _replace(ode, "fudge_factor", extension.values["fudgeFactor"])
             element.extend(map(copy.deepcopy, extension.copied))
@@ -280,6 +272,5 @@ def _remove(parent: Element, tag: str) -> None:
 
 
 def _replace(parent: Element, tag: str, text: str) -> None:
-    """Replace the first child with the tag ``tag``, or append one."""
     _remove(parent, tag)
     etree.SubElement(parent, tag).text = text

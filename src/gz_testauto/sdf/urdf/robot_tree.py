@@ -1,7 +1,7 @@
 """Read the links and joints of a URDF as a tree, with the checks of Gazebo's URDF parser.
 
-Elements ``<gazebo>`` belong to :mod:`gz_testauto.sdf.urdf.extensions`. Elements without an effect
-in Gazebo, such as ``<transmission>`` and the ``<material>`` of a visual, are ignored.
+Elements without an effect in Gazebo, such as ``<transmission>`` and the ``<material>`` of a visual,
+are ignored. :mod:`gz_testauto.sdf.urdf.extensions` reads elements ``<gazebo>``.
 """
 
 import math
@@ -26,8 +26,7 @@ MOMENTS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 
 @dataclass
 class UrdfShape:
-    """A ``<visual>`` or ``<collision>``. ``sizes`` contains the children of its geometry in SDF, as
-    pairs of tag and text."""
+    """A ``<visual>`` or ``<collision>``. ``sizes`` contains the children of its geometry in SDF."""
 
     name: str
     pose: Pose
@@ -48,8 +47,7 @@ class UrdfInertial:
 
 @dataclass
 class UrdfLink:
-    """A link. ``joint`` connects it to its parent, ``children`` are sorted by the name of their
-    joints, as in Gazebo."""
+    """A link. ``children`` are sorted by the name of their joints, as in Gazebo."""
 
     name: str
     line: Optional[int]
@@ -76,13 +74,10 @@ class UrdfJoint:
 
 
 class UrdfReader:
-    """A reader of a URDF document. ``source`` is the name of the document in error messages."""
-
     def __init__(self, root: Element, source: str) -> None:
         self._root, self._source = root, source
 
     def where(self, element: Element) -> str:
-        """Return the location of an element for messages, as ``file:line``."""
         return f"{self._source}:{element.sourceline}" if element.sourceline else self._source
 
     def read(self) -> UrdfLink:
@@ -115,11 +110,11 @@ class UrdfReader:
             raise SdfError(
                 f"{self.where(self._root)}: {problem}; connect all links by joints to one root link"
             )
-        reached, ahead = 0, [roots[0]]
-        while ahead:
-            link = ahead.pop()
+        reached, pending = 0, [roots[0]]
+        while pending:
+            link = pending.pop()
             reached += 1
-            ahead.extend(link.children)
+            pending.extend(link.children)
         if reached != len(links):
             raise SdfError(
                 f"{self.where(self._root)}: some joints form a circle, which is not connected to "
@@ -176,7 +171,9 @@ class UrdfReader:
                 )
             return None
         lower, upper = (self._number(limit, end, "0") for end in ("lower", "upper"))
-        effort, velocity = (self._number(limit, most) for most in ("effort", "velocity"))
+        effort, velocity = (
+            self._number(limit, limit_name) for limit_name in ("effort", "velocity")
+        )
         return (*sorted((lower, upper)), effort, velocity)
 
     def _dynamics(self, element: Element) -> Optional[Tuple[float, ...]]:
@@ -235,7 +232,6 @@ class UrdfReader:
         )
 
     def origin_of_robot(self) -> Optional[Pose]:
-        """Return the ``<origin>`` of the robot, or None if there is none."""
         return None if self._root.find("origin") is None else self._origin(self._root)
 
     def _origin(self, element: Element) -> Pose:

@@ -1,8 +1,7 @@
-"""Run xacro, which generates the URDF of a robot from macros.
+"""Run xacro, which generates the URDF of a robot from macros, in a child process.
 
-xacro runs in a child process, with the arguments and environment variables of the campaign. It is
-the module ``xacro`` of ROS or of the Python package of the same name. ``$(find PACKAGE)`` is
-resolved as ``package://PACKAGE``.
+xacro is the module of ROS or the Python package of the same name. ``$(find PACKAGE)`` is resolved
+as ``package://PACKAGE``.
 """
 
 import os
@@ -29,17 +28,15 @@ run_in_child()
 def expand_xacro(
     path: Path, arguments: Mapping[str, str] = {}, environment: Mapping[str, str] = {}
 ) -> bytes:
-    """Return the URDF that xacro generates from a file.
-
-    ``arguments`` are the values of ``<xacro:arg>`` elements, ``environment`` those of further
-    environment variables. Raises ``MissingDependencyError`` if xacro is not installed, and
+    """Return the URDF that xacro generates from a file. ``arguments`` are the values of
+    ``<xacro:arg>`` elements. Raises ``MissingDependencyError`` if xacro is not installed, and
     ``SdfError`` with xacro's message if it fails.
     """
     source = str(Path(resources.__file__).parents[2])
     command = [sys.executable, "-c", _PROGRAM, source, str(path)]
     command += [f"{name}:={value}" for name, value in arguments.items()]
     try:
-        done = subprocess.run(
+        completed = subprocess.run(
             command,
             env={**os.environ, **environment},
             stdin=subprocess.DEVNULL,
@@ -51,16 +48,16 @@ def expand_xacro(
         raise SdfError(
             f"{path}: xacro did not finish in {TIMEOUT_S:.0f} s; check its macros for recursion"
         ) from error
-    messages = done.stderr.decode(errors="replace").strip().splitlines()
+    messages = completed.stderr.decode(errors="replace").strip().splitlines()
     if "No module named 'xacro'" in "\n".join(messages[-1:]):
         raise MissingDependencyError(
             f"{path}: xacro is not installed; run 'python3 -m pip install xacro', or install "
             "ros-noetic-xacro"
         )
-    if done.returncode != 0:
+    if completed.returncode != 0:
         cause = _cause(messages)
         raise SdfError(f"{path}: xacro reports an error: {cause}{_remedy(cause)}")
-    return done.stdout
+    return completed.stdout
 
 
 def _cause(messages: "list[str]") -> str:
@@ -72,8 +69,7 @@ def _cause(messages: "list[str]") -> str:
 
 
 def _remedy(cause: str) -> str:
-    """Return how to pass the argument or environment variable that xacro misses, as the end of the
-    message, or an empty string."""
+    """Return how to specify the argument or environment variable that xacro lacks, or ""."""
     missing = re.search(
         r"Undefined substitution argument (\w+)|environment variable '?(\w+)'? is not set", cause
     )
@@ -87,8 +83,8 @@ def _remedy(cause: str) -> str:
 
 
 def run_in_child() -> None:
-    """Run xacro with the arguments of the process. The Python package ``xacro`` locates ROS
-    packages with ``ament_index_python`` of ROS 2, which is replaced."""
+    """Run xacro with the arguments of the process."""
+    # The Python package locates ROS packages with ament_index_python of ROS 2, which is replaced.
     import types
 
     file = Path(sys.argv[1])
