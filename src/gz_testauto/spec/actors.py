@@ -1,13 +1,6 @@
 """The actors of a campaign, and the tracked objects that a planner can request.
 
-Defines the common keys of ``actors:``, the keys of ``tracking:``, and the registry of actor types::
-
-    actors:
-      - {name: walker, behavior: wander, count: 5, region: {...}, speed_mps: [0.6, 1.4]}
-      - {name: guard, behavior: patrol, waypoints_m: [[2, -3], [2, 3]], speed_mps: 1.0}
-      - {name: door, behavior: door, pose: {x_m: 4, y_m: 0}, trigger_distance_m: 2.5}
-    tracking: {range_m: 30, delay_s: 0.2, occlusion: true, noise: {position_m: 0.1}}
-
+Defines the common keys of ``actors:``, the keys of ``tracking:``, and the registry of actor types.
 The specification of each type is in the module of its behavior (:mod:`gz_testauto.actors`).
 """
 

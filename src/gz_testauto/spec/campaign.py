@@ -199,7 +199,7 @@ class MetricsSpec(Spec):
     track: Optional[Regions] = None
     """The area in which the robot's base must stay."""
     regions: Dict[Annotated[str, Field(pattern=NAME)], Regions] = Field(default_factory=dict)
-    """Named areas, for which the time of the robot's base in the area is measured."""
+    """Named areas. The time of the robot's base in each area is measured."""
 
 
 STACK_RESOLUTION_M = 0.05
@@ -244,7 +244,7 @@ class StopSpec(Spec):
     alpha: float = Field(0.05, gt=0, lt=0.5)
     """Largest accepted probability of any wrong decision."""
     max_worlds: Optional[int] = Field(None, ge=2)
-    """Largest number of worlds without a decision; default: all worlds."""
+    """Largest number of worlds, even without a decision; default: all worlds."""
     baseline: str = ""
     """The planner with which all others are compared. By default, each pair is compared."""
     equivalence_margin: Optional[float] = Field(None, gt=0, lt=1)
@@ -499,7 +499,7 @@ def _require_unless_set_by_source(
 
 
 class BuiltinCampaignSpec(CampaignSpec):
-    """A campaign that runs planners of this package in a simulator that it starts."""
+    """A campaign that runs planners of this package in a simulator that the package starts."""
 
     robot: BuiltinRobotSpec
     planners: Annotated[Tuple[BuiltinPlannerSpec, ...], BeforeValidator(as_tuple)]

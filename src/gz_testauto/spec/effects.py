@@ -1,17 +1,8 @@
 """Effects of a campaign on models, lights and gravity, and hooks of other packages.
 
 Defines the keys of ``effects:`` and ``hooks:`` in a campaign. Each entry of ``effects:`` changes a
-property while a condition holds::
-
-    effects:
-      - {name: warning, effect: blink, target: door, when: {trigger_distance_m: 3.0}}
-      - {name: dusk, effect: light, target: sun, factor: 0.2, when: {after_s: 5, until_s: 15}}
-      - {name: gust, effect: push, target: robot, force_n: [0, 40, 0], duration_s: 0.5}
-    hooks:
-      - {name: siren, hook: siren_of_my_package, parameters: {distance_m: 2.0}}
-
-:mod:`gz_testauto.actors.conditional_effects` implements the effects, and
-:mod:`gz_testauto.spec.randomize` defines random properties.
+property while a condition holds. :mod:`gz_testauto.actors.conditional_effects` implements the
+effects.
 """
 
 from typing import Any, Dict, Optional, Tuple, Union
@@ -49,8 +40,8 @@ class WhenSpec(Spec):
     until_s: Optional[Positive] = None
     """Simulated time (s) from which the condition does not hold; default: the end of the trial."""
     trigger: str = "robot"
-    """The model of ``trigger_distance_m`` and ``region``: ``robot``, the name of a model, or a tag
-    of actors, of which one suffices."""
+    """The model that ``trigger_distance_m`` and ``region`` refer to: ``robot``, the name of a
+    model, or a tag of actors, of which one suffices."""
     trigger_distance_m: Optional[Positive] = None
     """Largest horizontal distance (m) between the origins of ``target`` and of a model of
     ``trigger``; default: any."""

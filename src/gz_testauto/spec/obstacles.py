@@ -240,7 +240,7 @@ AnyObstacles = SerializeAsAny[Annotated[ObstacleGroup, BeforeValidator(as_kind)]
 
 
 class SolvableMissionSpec(Spec):
-    """The mission that must be possible in each world, in place of that of a campaign. The robot is
+    """The mission that must be possible in each world; campaigns use their own. The robot is
     represented by the circle around the origin of its base frame that contains its outline."""
 
     start: Optional[Point] = None

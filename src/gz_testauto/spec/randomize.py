@@ -1,15 +1,8 @@
 """Random properties of a campaign's worlds, sensors and drive controllers.
 
-Defines the keys of ``randomize:`` in a campaign. Each entry is one term::
-
-    randomize:
-      - {name: floor, term: friction, select: {names: "floor::.*"}, set: [0.3, 1.0]}
-      - {name: load, term: mass, select: {names: "robot::base"}, scale: [0.8, 1.3]}
-      - {name: noise, term: scan_noise, set: [0.0, 0.05]}
-      - {name: gust, term: push, select: {names: "robot::base"}, set: 40, when: {every_s: [4, 8]}}
-
-Each term has a separate generator, so a further term changes none of the others. Draws per world or
-trial are the same for all planners. :mod:`gz_testauto.randomization` implements the terms.
+Defines the keys of ``randomize:`` in a campaign, whose entries are terms. Each term has a separate
+generator, so a further term changes none of the others. Draws per world or trial are the same for
+all planners. :mod:`gz_testauto.randomization` implements the terms.
 """
 
 from typing import Any, Dict, Optional, Tuple, Union

@@ -1,11 +1,7 @@
 """The robots of a campaign: their models, start poses and velocity limits.
 
 Defines the keys of ``robot:`` and ``robots:``. The latter lists further robots in the same worlds,
-each with a separate velocity command, scan and outcome::
-
-    robots:
-      - {name: porter, start: {x_m: 8, y_m: 2}, goal: {x_m: -8, y_m: 2}}
-      - {name: cleaner, start: {x_m: 0, y_m: 6}, goal: {x_m: 0, y_m: -6}, planner: fgm}
+each with a separate velocity command, scan and outcome.
 """
 
 import re

@@ -59,7 +59,8 @@ def _obstacles(value: Any, info: ValidationInfo) -> Any:
 
 class RandomNumbers(Spec):
     """The identity of the random numbers of a trial: the noise of sensors and planners, actors, and
-    values of ``randomize``. In a campaign file, they are used again from another campaign."""
+    values of ``randomize``. A campaign file can name those of another campaign, to use them
+    again."""
 
     model_config = ConfigDict(frozen=True)
 
