@@ -44,8 +44,8 @@ class Slot:
     @property
     def largest_size(self) -> Size:
         return tuple(
-            fixed if drawn is None else drawn.support[1]
-            for fixed, (_, drawn) in zip(self.model.size, self.group.sizes)
+            model_value if distribution is None else distribution.support[1]
+            for model_value, (_, distribution) in zip(self.model.size, self.group.sizes)
         )
 
 
@@ -126,7 +126,12 @@ class ObstacleSampler:
     @property
     def dimensions(self) -> int:
         """Return the number of random numbers for one world."""
-        sizes = [drawn for slot in self.slots for _, drawn in slot.group.sizes if drawn is not None]
+        sizes = [
+            distribution
+            for slot in self.slots
+            for _, distribution in slot.group.sizes
+            if distribution is not None
+        ]
         counts = len(self.spec.obstacles) if self._draws_counts else 0
         counts += self._draws_coverage
         return counts + 3 * len(self.slots) + len(sizes)
@@ -158,8 +163,8 @@ class ObstacleSampler:
             x, y = draws.position(draw(), draw())
             yaw = draws.yaw(draw())
             size = [
-                fixed if drawn is None else drawn(draw())
-                for fixed, drawn in zip(slot.model.size, draws.sizes)
+                model_value if quantile is None else quantile(draw())
+                for model_value, quantile in zip(slot.model.size, draws.sizes)
             ]
             if self._draws_counts:
                 remaining[key] -= 1

@@ -97,8 +97,7 @@ class RobotParts:
 
     @classmethod
     def of(cls, robot: ModelNode) -> "RobotParts":
-        """Return the links and joints of a robot. Raises ``SdfError`` for a joint of an unknown
-        link."""
+        """Raise ``SdfError`` for a joint of an unknown link."""
         links = {
             name: PlacedLink(name, model, link, pose)
             for name, model, link, pose in robot.walk_links()

@@ -264,7 +264,6 @@ def _joint_elements(robot: ModelNode) -> Iterator[Tuple[ModelNode, Element, str,
 def _joint_links(
     model: ModelNode, element: Element, scope: str, links: Set[str]
 ) -> Tuple[str, str]:
-    """Return the parent and the child of a joint. Raises ``SdfError`` for an unknown link."""
     document, name = model.document, name_of(model.document, element)
     ends = {tag: text_of(element, tag) or "" for tag in ("parent", "child")}
     for role, link in ends.items():

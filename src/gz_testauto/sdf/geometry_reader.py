@@ -89,9 +89,9 @@ def _polyline(document: SdfDocument, geometry: Element) -> Geometry:
 def _file(document: SdfDocument, element: Element, library: ModelLibrary) -> Path:
     uri = element.find("uri")
     if uri is None:
-        old = " (<filename> is not read)" if element.find("filename") is not None else ""
+        hint = " (<filename> is not read)" if element.find("filename") is not None else ""
         raise SdfError(
-            f"{document.where(element)}: <{element.tag}> has no <uri>{old}; add one with its file"
+            f"{document.where(element)}: <{element.tag}> has no <uri>{hint}; add one with its file"
         )
     return library.resolve(document, uri)
 

@@ -57,13 +57,13 @@ def find_sensors(parts: RobotParts) -> Tuple[Sensor, ...]:
     A sensor with a missing or an inconsistent value is omitted, and the error is logged.
     """
     sensors: List[Sensor] = []
-    for placed in parts.links.values():
-        for element in placed.link.element.findall("sensor"):
-            read = _READERS.get(_type(element, placed.model.document))
+    for placed_link in parts.links.values():
+        for element in placed_link.link.element.findall("sensor"):
+            read = _READERS.get(_type(element, placed_link.model.document))
             if read is None:
                 continue
             try:
-                sensors.append(read(placed, element))
+                sensors.append(read(placed_link, element))
             except SdfError as error:  # most robots are used without this sensor
                 LOGGER.info("%s; this sensor cannot be selected", error)
     counts = Counter(sensor.sensor for sensor in sensors)
@@ -164,8 +164,8 @@ _TOPIC_KEYS: Dict[str, str] = {
 """The element with the topic's name, for each plug-in of gazebo_ros that publishes a sensor."""
 
 
-def _rays(placed: PlacedLink, sensor: Element) -> Sensor:
-    document = placed.model.document
+def _rays(placed_link: PlacedLink, sensor: Element) -> Sensor:
+    document = placed_link.model.document
     plugin = _plugin(document, sensor)
     ray = required(document, sensor, "ray")
     scan, span = required(document, ray, "scan"), required(document, ray, "range")
@@ -185,7 +185,7 @@ def _rays(placed: PlacedLink, sensor: Element) -> Sensor:
     width = max(columns.last - columns.first, rows.last - rows.first)
     if plugin_element is not None:
         width = number(document, plugin_element, "fov", width)
-    common = _common(placed, sensor, plugin, kind)
+    common = _common(placed_link, sensor, plugin, kind)
     is_infrared = plugin_element is not None and text_of(plugin_element, "radiation") == "infrared"
     return _checked(
         document,
@@ -203,8 +203,8 @@ def _rays(placed: PlacedLink, sensor: Element) -> Sensor:
     )
 
 
-def _depth_camera(placed: PlacedLink, sensor: Element) -> Sensor:
-    document = placed.model.document
+def _depth_camera(placed_link: PlacedLink, sensor: Element) -> Sensor:
+    document = placed_link.model.document
     plugin = _plugin(document, sensor)
     camera = required(document, sensor, "camera")
     image, clip = required(document, camera, "image"), required(document, camera, "clip")
@@ -225,7 +225,7 @@ def _depth_camera(placed: PlacedLink, sensor: Element) -> Sensor:
         document,
         sensor,
         replace(
-            _common(placed, sensor, plugin, "cloud"),
+            _common(placed_link, sensor, plugin, "cloud"),
             columns=_pixels(width, step, focal),
             rows=_pixels(height, step, focal),
             range_min_m=low,
@@ -244,16 +244,16 @@ def _pixels(count: int, step: int, focal_px: float) -> Angles:
     return Angles(samples, -half_rad, half_rad) if samples > 1 else AHEAD
 
 
-def _bumper(placed: PlacedLink, sensor: Element) -> Sensor:
-    document = placed.model.document
+def _bumper(placed_link: PlacedLink, sensor: Element) -> Sensor:
+    document = placed_link.model.document
     names = [
         (element.text or "").strip().rsplit("::", 1)[-1]
         for element in sensor.findall("contact/collision")
     ]
-    shapes = {shape.get("name") for shape in placed.link.element.findall("collision")}
+    shapes = {shape.get("name") for shape in placed_link.link.element.findall("collision")}
     return replace(
-        _common(placed, sensor, _plugin(document, sensor), "contact"),
-        collisions=tuple(f"{placed.name}::{name}" for name in names if name in shapes),
+        _common(placed_link, sensor, _plugin(document, sensor), "contact"),
+        collisions=tuple(f"{placed_link.name}::{name}" for name in names if name in shapes),
     )
 
 
@@ -264,25 +264,27 @@ _READERS: Mapping[str, Callable[[PlacedLink, Element], Sensor]] = {
 }
 
 
-def _common(placed: PlacedLink, sensor: Element, plugin: PluginNames, kind: SensorKind) -> Sensor:
-    document = placed.model.document
+def _common(
+    placed_link: PlacedLink, sensor: Element, plugin: PluginNames, kind: SensorKind
+) -> Sensor:
+    document = placed_link.model.document
     name = name_of(document, sensor)
     rates = [number(document, sensor, "update_rate", 0.0), plugin.rate_hz]
     return Sensor(
         kind=kind,
         name=name,
-        link=placed.name,
+        link=placed_link.name,
         sensor=name,
-        mount=sensor_mount(placed, sensor),
+        mount=sensor_mount(placed_link, sensor),
         update_rate_hz=min((rate for rate in rates if rate > 0.0), default=0.0),
         topic=plugin.topic or name,
         frame=plugin.frame or name,
     )
 
 
-def sensor_mount(placed: PlacedLink, sensor: Element) -> Pose:
+def sensor_mount(placed_link: PlacedLink, sensor: Element) -> Pose:
     """Return the pose of a sensor of a link in the frame of the robot."""
-    return placed.pose * pose_value(placed.model.document, sensor.find("pose"))
+    return placed_link.pose * pose_value(placed_link.model.document, sensor.find("pose"))
 
 
 def _angles(document: SdfDocument, element: Element) -> Angles:

@@ -135,27 +135,27 @@ def select_lidar(
 
 
 def find_imu(parts: RobotParts) -> Optional[ImuDescription]:
-    for placed, sensor in _sensors(parts, lambda sensor: sensor.get("type") == "imu"):
-        document = placed.model.document
+    for placed_link, sensor in _sensors(parts, lambda sensor: sensor.get("type") == "imu"):
+        document = placed_link.model.document
         return ImuDescription(
-            link=placed.name,
+            link=placed_link.name,
             sensor=name_of(document, sensor),
-            mount=sensor_mount(placed, sensor),
+            mount=sensor_mount(placed_link, sensor),
             update_rate_hz=number(document, sensor, "update_rate", 0.0),
         )
     return None
 
 
-def _lidar(placed: PlacedLink, sensor: Element) -> LidarDescription:
-    document = placed.model.document
+def _lidar(placed_link: PlacedLink, sensor: Element) -> LidarDescription:
+    document = placed_link.model.document
     ray = required(document, sensor, "ray")
     horizontal = required(document, required(document, ray, "scan"), "horizontal")
     span = required(document, ray, "range")
     resolution = number(document, horizontal, "resolution", 1.0)
     lidar = LidarDescription(
-        link=placed.name,
+        link=placed_link.name,
         sensor=name_of(document, sensor),
-        mount=sensor_mount(placed, sensor),
+        mount=sensor_mount(placed_link, sensor),
         samples=round(number(document, horizontal, "samples") * resolution),
         angle_min_rad=number(document, horizontal, "min_angle"),
         angle_max_rad=number(document, horizontal, "max_angle"),
@@ -185,9 +185,9 @@ def _sensors(
     parts: RobotParts, is_wanted: Callable[[Element], bool]
 ) -> List[Tuple[PlacedLink, Element]]:
     return [
-        (placed, sensor)
-        for placed in parts.links.values()
-        for sensor in placed.link.element.findall("sensor")
+        (placed_link, sensor)
+        for placed_link in parts.links.values()
+        for sensor in placed_link.link.element.findall("sensor")
         if is_wanted(sensor)
     ]
 

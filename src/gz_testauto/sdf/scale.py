@@ -57,15 +57,15 @@ def resize_model(
     that a box on the ground remains on the ground. Raises ``SdfError`` for another type of shape,
     if a visual and its collision differ in shape, or if the inertia overflows.
     """
-    old = simple_shape(document, model)
-    if type(old) is not type(geometry):
+    current = simple_shape(document, model)
+    if type(current) is not type(geometry):
         raise SdfError(
             f"{document.where(model)}: model {model.get('name')!r} is a "
-            f"{type(old).__name__.lower()}, not a {type(geometry).__name__.lower()}"
+            f"{type(current).__name__.lower()}, not a {type(geometry).__name__.lower()}"
         )
-    ratio = np.asarray(_extent(geometry)) / np.asarray(_extent(old))
+    ratio = np.asarray(_extent(geometry)) / np.asarray(_extent(current))
     visuals = _simple_shapes(document, model, "visual", strict=True)
-    unlike = [element for element, shape in visuals if shape != old]
+    unlike = [element for element, shape in visuals if shape != current]
     if unlike:
         raise SdfError(
             f"{document.where(unlike[0])}: visual {unlike[0].get('name')!r} does not have the "
@@ -78,7 +78,7 @@ def resize_model(
         try:
             mass = mass_kg
             if mass is None:
-                growth = geometry.volume_m3() / old.volume_m3()
+                growth = geometry.volume_m3() / current.volume_m3()
                 mass = growth * number(document, inertial, "mass", 1.0)
             _write_inertia(inertial, geometry, mass)
         except OverflowError as error:

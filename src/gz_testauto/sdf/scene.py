@@ -81,7 +81,6 @@ class SceneModel:
 
     @property
     def is_ground(self) -> bool:
-        """Return whether the model has collisions and all of them are ground."""
         return bool(self.collisions) and all(shape.is_ground for shape in self.collisions)
 
     @property

@@ -172,26 +172,26 @@ def _apply_poses(
     None."""
     # The pose of the model is applied before the poses of links and nested models.
     base = present if state.pose is None else state.pose
-    moved = base
+    final_pose = base
     canonical = _canonical_link(node, base) if parent is None else None
     if canonical is not None:
         name, usual = canonical
         actual = _link_pose(state, name)
         if actual is not None and not same_pose(actual, usual):
-            moved = actual * (base.inverse() * usual).inverse()
+            final_pose = actual * (base.inverse() * usual).inverse()
     changed = {}
     for link in node.links:
         actual = _link_pose(state, link.name)
         if actual is None or same_pose(actual, base * link.pose):
             actual = base * link.pose
-        if not same_pose(actual, moved * link.pose):
-            changed[link.name] = moved.inverse() * actual
+        if not same_pose(actual, final_pose * link.pose):
+            changed[link.name] = final_pose.inverse() * actual
     inner = [
-        _apply_poses(model, _nested_state(state, model.name), base * model.pose, moved)
+        _apply_poses(model, _nested_state(state, model.name), base * model.pose, final_pose)
         for model in node.models
     ]
-    new_pose = moved if parent is None else parent.inverse() * moved
-    return _Placement(node, new_pose, changed, inner)
+    relative_pose = final_pose if parent is None else parent.inverse() * final_pose
+    return _Placement(node, relative_pose, changed, inner)
 
 
 def _canonical_link(node: ModelNode, pose: Pose) -> Optional[Tuple[str, Pose]]:

@@ -46,7 +46,7 @@ def name_of(document: SdfDocument, element: Element) -> str:
 def numbers(
     document: SdfDocument, element: Element, count: int, least: Optional[int] = None
 ) -> Tuple[float, ...]:
-    """Return ``count`` finite numbers from the text of an element, or fewer, but at least ``least``.
+    """Return ``count`` finite numbers from the text of an element, or ``least`` to ``count``.
 
     As in Gazebo, numbers need no space between them: ``41.6-0.2`` contains two numbers. Text after
     the last requested number is ignored with a warning. Raises ``SdfError`` for too few numbers.
@@ -165,8 +165,8 @@ def set_pose(parent: Element, pose: Pose) -> None:
     element = parent.find("pose")
     if element is None:
         element = etree.Element("pose")
-        before = parent.find("name") if parent.tag == "include" else None
-        position = 0 if before is None else parent.index(before) + 1
+        name_element = parent.find("name") if parent.tag == "include" else None
+        position = 0 if name_element is None else parent.index(name_element) + 1
         insert_child(parent, element, position)
     for attribute in ("relative_to", "frame", "degrees", "rotation_format"):
         element.attrib.pop(attribute, None)
@@ -209,14 +209,14 @@ def remove_child(element: Element) -> None:
     """Remove an element and its indentation, but keep the text that follows the element."""
     parent, previous = element.getparent(), element.getprevious()
     tail = element.tail or ""
-    before = parent.text if previous is None else previous.tail
+    preceding_text = parent.text if previous is None else previous.tail
     if tail.strip():
-        before = (before or "") + tail
+        preceding_text = (preceding_text or "") + tail
     elif element.getnext() is None:  # the closing tag keeps its indentation
-        before = tail
+        preceding_text = tail
     if previous is None:
-        parent.text = before
+        parent.text = preceding_text
     else:
-        previous.tail = before
+        previous.tail = preceding_text
     element.tail = None
     parent.remove(element)

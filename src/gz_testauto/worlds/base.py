@@ -82,7 +82,7 @@ class BaseWorld:
             [
                 model
                 for model, group in zip(self.obstacles, groups)
-                if any(drawn is not None for _, drawn in group.sizes)
+                if any(distribution is not None for _, distribution in group.sizes)
             ]
         )
         slots = []

@@ -51,12 +51,8 @@ def world_name(index: int) -> str:
 
 
 def required_mission(spec: Optional[SolvableMissionSpec]) -> Optional[RequiredMission]:
-    """Return the mission of a specification, or None if the mission is incomplete.
-
-    Without the robot's height, its obstacles are shapes at the heights
-    :data:`~gz_testauto.sdf.floor.ANY_ROBOT`. Raises ``SdfError`` if the model of the robot cannot
-    be read.
-    """
+    """Return the mission of a specification, or None if the mission is incomplete. Raises
+    ``SdfError`` if the model of the robot cannot be read."""
     if spec is None or spec.start is None or spec.goal is None:
         return None
     robot = None if spec.robot is None else read_outline(spec.robot)

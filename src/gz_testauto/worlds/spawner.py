@@ -161,14 +161,14 @@ class ObstacleSpawner:
         previous = self.obstacles()
         remaining = names - present if replace else names
         try:
-            drawn = self._draw_set(draw, remaining, () if replace else previous)
+            obstacle_set = self._draw_set(draw, remaining, () if replace else previous)
         except PlacementError as error:
             raise PlacementError(f"no obstacle was spawned or deleted: {error}") from error
         used_names = set() if replace else present
         try:
             if replace:
                 self._remove(present)
-            placed = self._place_under_unused_names(drawn, used_names)
+            placed = self._place_under_unused_names(obstacle_set, used_names)
         except GzTestautoError:
             if replace:
                 self._restore(previous)
@@ -246,17 +246,17 @@ class ObstacleSpawner:
         return discs
 
     def _place_under_unused_names(
-        self, drawn: Tuple[Obstacle, ...], used_names: Set[str]
+        self, obstacle_set: Tuple[Obstacle, ...], used_names: Set[str]
     ) -> Tuple[Obstacle, ...]:
         # If a pose is wrong, the obstacles are placed again under names that were never used.
-        named = _renamed(drawn, used_names | self._avoided)
+        renamed = _renamed(obstacle_set, used_names | self._avoided)
         try:
-            self._place(named)
+            self._place(renamed)
         except _WrongPoseError:
-            self._avoided |= self._seen | {obstacle.name for obstacle in named}
-            named = _renamed(drawn, used_names | self._avoided)
-            self._place(named)
-        return named
+            self._avoided |= self._seen | {obstacle.name for obstacle in renamed}
+            renamed = _renamed(obstacle_set, used_names | self._avoided)
+            self._place(renamed)
+        return renamed
 
     def _place(self, obstacles: Sequence[Obstacle]) -> None:
         """Spawn all obstacles, or none after an error."""
@@ -321,13 +321,13 @@ def _checked_pose(obstacle: Obstacle, pose: Optional[Pose]) -> Pose:
     return pose
 
 
-def _renamed(drawn: Iterable[Obstacle], used_names: Set[str]) -> Tuple[Obstacle, ...]:
+def _renamed(obstacles: Iterable[Obstacle], used_names: Set[str]) -> Tuple[Obstacle, ...]:
     """Return the obstacles with unused names, numbered after the highest used number."""
     highest: Dict[str, int] = {}
     for parsed in filter(None, map(parse_obstacle_name, used_names)):
         highest[parsed.label] = max(highest.get(parsed.label, -1), parsed.index)
     renamed = []
-    for obstacle in drawn:
+    for obstacle in obstacles:
         parts = parse_obstacle_name(obstacle.name)
         assert parts is not None  # placement assigns names of this form
         name = obstacle_name(parts.label, highest.get(parts.label, -1) + 1 + parts.index)

@@ -115,8 +115,8 @@ def _covered(triangles: np.ndarray) -> BaseGeometry:
     np.add.at(surplus, edge_index.ravel(), np.where(first == second, 0, np.where(forward, 1, -1)))
     low, high = np.divmod(keys, len(points))
     ordered = np.where((surplus > 0)[:, None], np.stack([low, high], 1), np.stack([high, low], 1))
-    kept = np.repeat(ordered, np.abs(surplus), axis=0)
-    return _enclosed(points[kept] * GRID_M)
+    boundary = np.repeat(ordered, np.abs(surplus), axis=0)
+    return _enclosed(points[boundary] * GRID_M)
 
 
 def _enclosed(segments: np.ndarray) -> BaseGeometry:
@@ -125,11 +125,11 @@ def _enclosed(segments: np.ndarray) -> BaseGeometry:
         return EMPTY
     network = shapely.union_all(shapely.linestrings(segments), grid_size=GRID_M)
     faces = shapely.get_parts(shapely.polygonize([network]))
-    kept = [face for face in faces if _winding(face.representative_point(), segments) != 0]
+    enclosing = [face for face in faces if _winding(face.representative_point(), segments) != 0]
     try:
-        return shapely.coverage_union_all(kept) if kept else EMPTY
+        return shapely.coverage_union_all(enclosing) if enclosing else EMPTY
     except shapely.errors.GEOSException:  # narrow faces can overlap by less than the grid size
-        return union(kept)
+        return union(enclosing)
 
 
 def _oriented_section(triangles: np.ndarray, z: float) -> np.ndarray:
@@ -180,15 +180,15 @@ def _cut_to_slab(triangle: np.ndarray, z_min: float, z_max: float) -> np.ndarray
 def _clip_to_level(polygon: np.ndarray, z: float, sign: float) -> np.ndarray:
     """Return the part of a convex polygon (n, 3) above or below the height ``z``, by Sutherland and
     Hodgman, "Reentrant polygon clipping" (1974)."""
-    kept = []
+    clipped = []
     for index, current in enumerate(polygon):
         following = polygon[(index + 1) % len(polygon)]
         height, next_height = sign * (current[2] - z), sign * (following[2] - z)
         if height >= 0:
-            kept.append(current)
+            clipped.append(current)
         if height * next_height < 0:
-            kept.append(current + height / (height - next_height) * (following - current))
-    return np.array(kept).reshape(-1, 3)
+            clipped.append(current + height / (height - next_height) * (following - current))
+    return np.array(clipped).reshape(-1, 3)
 
 
 def _buffered(triangles: np.ndarray, covered: BaseGeometry) -> BaseGeometry:

@@ -62,7 +62,7 @@ class Extension:
 
     ``values`` contains the known children, by tag. ``copied`` contains the SDF elements for the
     link, joint or model; ``collision`` and ``visual`` those for each of its shapes. ``link`` is the
-    original reference, and ``moved`` the pose of that link in the link that it was merged into.
+    original reference, and ``pose`` the pose of that link in the link that it was merged into.
     """
 
     link: str
@@ -70,7 +70,7 @@ class Extension:
     copied: List[Element] = field(default_factory=list)
     collision: List[Element] = field(default_factory=list)
     visual: List[Element] = field(default_factory=list)
-    moved: Pose = Pose()
+    pose: Pose = Pose()
 
     def is_set(self, tag: str) -> Optional[bool]:
         """Return the value of a flag, or None if the element does not contain it."""
@@ -128,16 +128,16 @@ class Extensions:
         # sensor itself is lost.
         assert link.joint is not None
         for extension in self.of(link.name):
-            extension.moved = link.joint.origin * extension.moved
+            extension.pose = link.joint.origin * extension.pose
             for element in extension.copied:
                 if element.tag in ("sensor", "projector"):
-                    _replace(element, "pose", extension.moved.to_text())
+                    _replace(element, "pose", extension.pose.to_text())
         parent = link.joint.parent.name
         self._by_name.setdefault(parent, []).extend(self._by_name.pop(link.name, []))
         for extensions in self._by_name.values():
             for extension in extensions:
                 for element in extension.copied:
-                    _rename_link(element, link, parent, extension.moved)
+                    _rename_link(element, link, parent, extension.pose)
 
     def extend_link(self, element: Element, name: str) -> None:
         for extension in self.of(name):
@@ -214,7 +214,7 @@ class Extensions:
             element.extend(map(copy.deepcopy, extension.copied))
 
 
-def _rename_link(element: Element, link: UrdfLink, parent: str, moved: Pose) -> None:
+def _rename_link(element: Element, link: UrdfLink, parent: str, pose: Pose) -> None:
     """Replace the name of a merged link in a copied SDF element by the name of its parent."""
     if element.tag == "sensor":
         collision = element.find("contact/collision")
@@ -225,13 +225,13 @@ def _rename_link(element: Element, link: UrdfLink, parent: str, moved: Pose) -> 
         if named is not None and _value(named) == link.name:
             _replace(element, tag, parent)
             if element.tag == "plugin":
-                _move_offsets(element, link, moved)
+                _move_offsets(element, link, pose)
 
 
-def _move_offsets(plugin: Element, link: UrdfLink, moved: Pose) -> None:
+def _move_offsets(plugin: Element, link: UrdfLink, pose: Pose) -> None:
     """Transform the offsets of a plug-in of gazebo_ros as Gazebo 11 does."""
     assert link.joint is not None
-    position, angles = moved.position, moved.rpy
+    position, angles = pose.position, pose.rpy
     xyz, rpy = plugin.find("xyzOffset"), plugin.find("rpyOffset")
     if xyz is not None:
         position = _three(_value(xyz))
