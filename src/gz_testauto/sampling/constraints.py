@@ -162,9 +162,8 @@ class PlacedShapes:
         )
         if distance_m > gap_m + shape.outer_m + other_shape.outer_m + TOLERANCE_M:
             return False
-        has_discs = (
-            shape.inner_m > 0.0 and other_shape.inner_m > 0.0
-        )  # not if the origin is outside
+        # The circle inside a shape is unknown if the origin is outside the outline.
+        has_discs = shape.inner_m > 0.0 and other_shape.inner_m > 0.0
         if has_discs and distance_m < gap_m + shape.inner_m + other_shape.inner_m - TOLERANCE_M:
             return True
         near_m = gap_m + shape.outline.radius_m + other_shape.outline.radius_m

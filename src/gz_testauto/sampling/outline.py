@@ -98,7 +98,7 @@ class Outline:
 
         def move(points: np.ndarray) -> np.ndarray:
             cosine, sine = math.cos(yaw_rad), math.sin(yaw_rad)
-            turn = np.array([[cosine, sine], [-sine, cosine]])
+            turn = np.array([[cosine, sine], [-sine, cosine]])  # transposed, since points are rows
             return matrix_product(points, turn) + np.array([x_m, y_m])
 
         return _Changed(self, self.radius_m, move)

@@ -129,5 +129,6 @@ def _along(area: float, first: float, second: float, width: float) -> float:
     slope = second - first
     if abs(slope) < 1e-12 * max(first, second):
         return area / (width * first)
+    # The area up to the share s is width · (first · s + slope · s² / 2).
     root = math.sqrt(max(first * first + 2 * slope * area / width, 0.0))
     return (root - first) / slope

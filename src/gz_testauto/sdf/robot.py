@@ -56,6 +56,7 @@ class RobotBody:
         """Return the lowest and highest z (m, world frame) of the robot with its base at ``pose``,
         as a prism with its footprint and height."""
         x, y, z, w = pose.quaternion
+        # The last row of the rotation matrix: the z components of the axes of the base.
         forward, left, up = 2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)
         rims = [forward * x_m + left * y_m for x_m, y_m in self.footprint_m]
         ends = [up * height_m for height_m in self.height_m]

@@ -129,6 +129,7 @@ class Cylinder(Geometry):
 
     def bounds(self, pose: Pose) -> np.ndarray:
         axis = pose.rotation[:, 2]
+        # A circle with a unit normal extends by radius · sqrt(1 - n²) along an axis.
         sideways = np.sqrt(np.clip(1 - axis**2, 0, None))
         half = np.abs(axis) * self.length / 2 + self.radius * sideways
         return _around(np.asarray(pose.position), half)
@@ -284,7 +285,7 @@ def _concave_maximum(function, first: float, last: float, count: int) -> np.ndar
     """Return the arguments that maximize ``count`` concave functions, found by ternary search.
     ``function`` evaluates all functions in one call."""
     low, high = np.full(count, first), np.full(count, last)
-    for _ in range(80):
+    for _ in range(80):  # reduces the interval to the rounding error
         third = (high - low) / 3
         left, right = low + third, high - third
         rising = function(left) < function(right)

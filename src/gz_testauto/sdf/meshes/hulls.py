@@ -291,6 +291,7 @@ def _box(hull: "ConvexHull") -> Optional[OrientedBox]:
 
 
 def _volume(triangles: np.ndarray) -> float:
+    # The sum of the signed volumes of tetrahedra with a common apex.
     first, second, third = np.swapaxes(triangles - triangles[0, 0], 0, 1)
     return float(np.einsum("ij,ij->i", first, np.cross(second, third)).sum() / 6)
 

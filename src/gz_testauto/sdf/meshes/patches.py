@@ -86,6 +86,7 @@ def _ring(flat, order):  # type: ignore[no-untyped-def]
     n = len(order)
     hull = np.empty(2 * n + 2, np.int64)
     size = 0
+    # Andrew's monotone chain: the lower half of the hull, then the upper half.
     for turn in range(2):
         base = size
         for step in range(n):
@@ -114,6 +115,8 @@ def _fit(points, normal, areas):  # type: ignore[no-untyped-def]
     patch. ``areas`` is the sum of the areas of both hulls, projected along the normal. The
     thickness is infinite if the patches overlap in this projection.
     """
+    # u and v are perpendicular to the normal. u is the projection of the axis that is farthest from
+    # the normal, so that its length is not near zero.
     n = len(points)
     least = np.argmin(np.abs(normal))
     u = -normal[least] * normal
@@ -129,6 +132,7 @@ def _fit(points, normal, areas):  # type: ignore[no-untyped-def]
         height[row] = _dot(points[row], normal)
         low = row if height[row] < height[low] else low
         high = row if height[row] > height[high] else high
+    # Insertion sort by both coordinates, as _ring() requires.
     order = np.empty(n, np.int64)
     for row in range(n):
         place = row
@@ -233,6 +237,7 @@ def _merge(corners, faces, neighbors, levels, free, limit):  # type: ignore[no-u
     count, merges = n, 0
     while len(heap) > 0:
         level, _, a, b, stamp_a, stamp_b = heapq.heappop(heap)
+        # An entry is outdated if one of its patches was merged after the entry was made.
         if stamp[a] != stamp_a or stamp[b] != stamp_b:
             continue
         if level >= free and count <= limit:

@@ -159,6 +159,7 @@ def _cut_point(first: np.ndarray, second: np.ndarray, z: float) -> np.ndarray:
 
 def _winding(point: shapely.Point, segments: np.ndarray) -> int:
     start, end = segments[:, 0], segments[:, 1]
+    # Count the directed segments that cross the ray from the point along +x.
     upward = (start[:, 1] <= point.y) & (end[:, 1] > point.y)
     downward = (start[:, 1] > point.y) & (end[:, 1] <= point.y)
     with np.errstate(divide="ignore", invalid="ignore"):

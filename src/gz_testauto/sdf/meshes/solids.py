@@ -28,6 +28,7 @@ def find_solids(triangles: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:
         np.sort(corners, axis=1), axis=0, return_index=True, return_inverse=True
     )
     twin = twin.ravel()
+    # A face and its reversed duplicate have opposite signs, so that they cancel.
     balance = np.zeros(len(first), dtype=np.int64)
     np.add.at(balance, twin, _turn_of(corners))
     keeps = ~proper

@@ -236,7 +236,7 @@ def _merge_inertial(link: UrdfLink, joint: UrdfJoint) -> None:
     center = sum(part * position for part, position, _ in parts) / mass
     about_center = np.zeros((3, 3))
     for part, position, moments in parts:
-        arm = position - center
+        arm = position - center  # the parallel axis theorem
         about_center += moments + part * (np.square(arm).sum() * np.eye(3) - np.outer(arm, arm))
     moments = turned_tensor(parent_inertial.pose.rotation.T, about_center)
     x, y, z = map(float, center)
