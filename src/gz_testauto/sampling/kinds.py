@@ -96,7 +96,7 @@ class ShapeObstacles(ObstacleKind):
     color: ClassVar[str]
     """Red, green, blue and opacity of the unit model."""
     turns: ClassVar[Tuple[bool, bool]] = (False, True)
-    """Whether the shape can be tilted in its model, and whether it can be rotated about z."""
+    """Two flags: the shape can be tilted in its model, and it can be rotated about z."""
 
     density_kgpm3: Optional[float] = Field(None, gt=0, le=LARGEST)
     """Density (kg/m³). By default, the mass of the model is scaled with the volume."""

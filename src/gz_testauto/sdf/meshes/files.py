@@ -1,7 +1,7 @@
 """Read mesh files (STL, OBJ and COLLADA) as triangles, as Gazebo does.
 
 Damaged files, and triangles with infinite or undefined coordinates, are rejected, since programs
-interpret them in different ways.
+interpret them differently.
 """
 
 import functools

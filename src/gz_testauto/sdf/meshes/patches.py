@@ -1,8 +1,9 @@
 """Decompose a surface into nearly flat, convex patches with compiled code.
 
 Neighboring triangles and patches are merged as long as their common convex hull is near the
-surface. Merges with a small error come first. The surface need not be closed. Importing this module
+surface, those with the smallest error first. The surface need not be closed. Importing this module
 loads numba.
+"""
 """
 
 import heapq
@@ -237,7 +238,7 @@ def _merge(corners, faces, neighbors, levels, free, limit):  # type: ignore[no-u
     count, merges = n, 0
     while len(heap) > 0:
         level, _, a, b, stamp_a, stamp_b = heapq.heappop(heap)
-        # An entry is outdated if one of its patches was merged after the entry was made.
+        # An entry is outdated if one of its patches was merged later.
         if stamp[a] != stamp_a or stamp[b] != stamp_b:
             continue
         if level >= free and count <= limit:

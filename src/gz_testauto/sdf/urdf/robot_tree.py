@@ -17,7 +17,7 @@ from gz_testauto.sdf.document import Element
 from gz_testauto.sdf.values import format_number
 
 WORLD = "world"
-"""Name of a root link that stands for the world. Gazebo does not create a link for it."""
+"""Name of a root link that represents the world. Gazebo does not create a link for it."""
 
 _KINDS = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
 _SIZES = {"box": ("size",), "cylinder": ("length", "radius"), "sphere": ("radius",)}
