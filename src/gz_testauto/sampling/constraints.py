@@ -108,9 +108,8 @@ class Constraints:
                 self.regions[key] = union_of(regions)
             near_m = sampler.reach_m[key] + self.wall_gap_m + TOLERANCE_M
             distance_m = shapely.distance(self.walls, places_of(spec, group))
-            if (
-                not self.walls.is_empty and not distance_m > near_m
-            ):  # NaN without possible positions
+            # The distance is NaN without possible positions.
+            if not self.walls.is_empty and not distance_m > near_m:
                 self.near_walls.add(key)
         self.cell_m = self.gap_m + 2 * max(sampler.reach_m.values(), default=0.0) + TOLERANCE_M
 

@@ -4,7 +4,6 @@ Neighboring triangles and patches are merged as long as their common convex hull
 surface, those with the smallest error first. The surface need not be closed. Importing this module
 loads numba.
 """
-"""
 
 import heapq
 import math
