@@ -171,10 +171,10 @@ class ShapeObstacles(ObstacleKind):
         height."""
         if cls.shape in (Box, Cylinder):
             return None
-        shape, placed = cls.geometry(size), model.shapes[0].local_pose
-        x, y, _ = (p * f for p, f in zip(placed.position, cls.factors(model.size, size)))
-        lift_m = -float(shape.bounds(Pose((0.0, 0.0, 0.0), placed.quaternion))[2, 0])
-        pose = Pose((x, y, lift_m), placed.quaternion)
+        shape, local_pose = cls.geometry(size), model.shapes[0].local_pose
+        x, y, _ = (p * f for p, f in zip(local_pose.position, cls.factors(model.size, size)))
+        lift_m = -float(shape.bounds(Pose((0.0, 0.0, 0.0), local_pose.quaternion))[2, 0])
+        pose = Pose((x, y, lift_m), local_pose.quaternion)
         return Outline(shape.footprint(pose, heights.low_m, heights.high_m))
 
     @classmethod

@@ -31,10 +31,10 @@ class Repair(NamedTuple):
     """A correction of malformed XML, with the line of the error."""
 
     line: int
-    what: str
+    correction: str
 
     def __str__(self) -> str:
-        return f"line {self.line}: {self.what}"
+        return f"line {self.line}: {self.correction}"
 
 
 def repair_xml(content: bytes) -> Tuple[bytes, Tuple[Repair, ...]]:

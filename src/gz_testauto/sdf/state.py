@@ -68,7 +68,7 @@ def apply_state(document: SdfDocument, library: Optional[ModelLibrary] = None) -
     }
     if not model_states:
         return
-    placed = set()
+    placed_names = set()
     nodes = read_models(document, library)
     for node in nodes:  # Gazebo resolves the poses before it applies the state
         pose = node.placed_by.find("pose")
@@ -76,8 +76,8 @@ def apply_state(document: SdfDocument, library: Optional[ModelLibrary] = None) -
             set_pose(node.placed_by, node.pose)
     for node in nodes:
         state_of_model = model_states.get(node.name)
-        if state_of_model is not None and node.name not in placed:
-            placed.add(node.name)
+        if state_of_model is not None and node.name not in placed_names:
+            placed_names.add(node.name)
             _place(document, node, state_of_model, library)
 
 

@@ -148,12 +148,12 @@ def repeated(names: Sequence[str]) -> List[str]:
     return sorted({name for name in names if names.count(name) > 1})
 
 
-def require_different(names: Sequence[str], what: str = "names", remedy: str = "") -> None:
-    """Raise ``ValueError`` if a name occurs more than once. ``what`` describes the names in the
+def require_different(names: Sequence[str], noun: str = "names", remedy: str = "") -> None:
+    """Raise ``ValueError`` if a name occurs more than once. ``noun`` describes the names in the
     message, which ends with ``remedy``."""
     twice = repeated(names)
     if twice:
-        raise ValueError(f"{what} must differ; these appear twice: {', '.join(twice)}{remedy}")
+        raise ValueError(f"{noun} must differ; these appear twice: {', '.join(twice)}{remedy}")
 
 
 def fault(reason: str) -> PydanticCustomError:

@@ -107,12 +107,12 @@ class WorldGenerator:
         its obstacles cannot be placed."""
         name = world_name(index)
         try:
-            placed = self._placer.place(
+            obstacle_set = self._placer.place(
                 child_generator(self._seed, WORLD, index), self.sequence.point(index)
             )
         except PlacementError as error:
             raise PlacementError(f"{name}: {error}") from error
-        content = self._template.fill(placed.obstacles)
+        content = self._template.fill(obstacle_set.obstacles)
         path = directory / f"{name}.world"
         path.write_bytes(content)
         return WorldRecord(
@@ -120,10 +120,10 @@ class WorldGenerator:
             name,
             path,
             sha256_of(content),
-            placed.shortest_path_m,
-            obstacles=tuple(ObstacleRecord.of(obstacle) for obstacle in placed.obstacles),
-            difficulty=placed.difficulty,
-            redrawn=placed.redrawn,
+            obstacle_set.shortest_path_m,
+            obstacles=tuple(ObstacleRecord.of(obstacle) for obstacle in obstacle_set.obstacles),
+            difficulty=obstacle_set.difficulty,
+            redrawn=obstacle_set.redrawn,
         )
 
 
@@ -189,8 +189,8 @@ def multiply(
             _put_in_place(scratch, out)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
-    placed = [replace(entry, path=out / entry.path.name) for entry in entries]
-    return WorldSet(out, tuple(placed), inputs, coverage)
+    final_entries = [replace(entry, path=out / entry.path.name) for entry in entries]
+    return WorldSet(out, tuple(final_entries), inputs, coverage)
 
 
 def _inputs(

@@ -213,11 +213,11 @@ def walk(body: Body) -> "List[Body]":
     return [body, *(descendant for child in body.children for descendant in walk(child))]
 
 
-def ground_pose(ground: Union[Heightmap, Plane], placed: Pose) -> Pose:
-    """Return the pose at which Gazebo computes collisions with a plane or a height map, for the
-    specified pose ``placed`` in the world frame."""
+def ground_pose(ground: Union[Heightmap, Plane], pose: Pose) -> Pose:
+    """Return the pose at which Gazebo computes collisions with a plane or a height map that
+    its SDF places at ``pose`` (world frame)."""
     # Gazebo centers a height map at the origin of the world and rotates it by the yaw only. It does
     # not rotate a plane, and moves it along its normal only.
     if isinstance(ground, Plane):
-        return Pose(tuple(ground.surface_point(placed).tolist()))
-    return Pose.from_rpy(0.0, 0.0, ground.position[2], 0.0, 0.0, placed.yaw_rad)
+        return Pose(tuple(ground.surface_point(pose).tolist()))
+    return Pose.from_rpy(0.0, 0.0, ground.position[2], 0.0, 0.0, pose.yaw_rad)
