@@ -312,8 +312,8 @@ class StackSpec(Spec):
     """Real-time factor below which a trial is invalid, and is repeated while no other trial runs;
     null: no limit. If ``max_real_time_factor`` is below 1, the default is 0.8 times its value."""
     max_truth_gap_s: float = Field(1.0, gt=0)
-    """Largest simulated time (s) between two observations of the true state. Otherwise, events can
-    be missed and the trial is invalid."""
+    """Largest simulated time (s) between two observations of the true state. A trial with a larger
+    interval is invalid, since events can be missed."""
     metrics: List[StackMetricSpec] = Field(default_factory=list)
     """Published numbers that the campaign reports as metrics."""
     bag: Optional[BagSpec] = None
