@@ -1,15 +1,10 @@
 """Child processes that exit with their parent process, even if the parent is killed.
 
-The function to use depends on the child process:
-
-- :func:`start_with_watchdog`: a command whose processes stay in one process group, such as
-  gzserver. A watchdog process and the kernel kill it, and files can be removed with it.
-- :func:`start_under_subreaper`: a command whose processes leave the process group, such as
-  roslaunch, which starts each node in a new session. An intermediate process can kill all of them.
-- :class:`TaskPool`, :func:`map_in_processes`: Python code that is applied to many items in several
-  processes.
-- :func:`on_parent_exit`: Python code in a process that another library starts, for example a worker
-  of multiprocessing or a node of roslaunch. The child process polls for its parent.
+- :func:`start_with_watchdog`: a command whose processes stay in one process group (gzserver).
+- :func:`start_under_subreaper`: a command whose processes leave the process group. roslaunch starts
+  each node in a new session.
+- :class:`TaskPool`, :func:`map_in_processes`: Python code that is applied to many items.
+- :func:`on_parent_exit`: Python code in a process that another library starts.
 
 :mod:`~gz_testauto.processes.remote` exchanges requests and replies with a child over a pipe.
 """

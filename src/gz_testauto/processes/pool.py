@@ -1,9 +1,4 @@
-"""Run Python code of this package in child processes that exit with their parent process.
-
-The signal that the kernel sends at the death of a parent (PR_SET_PDEATHSIG) is not used: the kernel
-also sends it if only the *thread* ends that started the child. The processes therefore poll for
-their parent.
-"""
+"""Run Python code in child processes that exit with their parent process."""
 
 import collections
 import multiprocessing
@@ -24,12 +19,14 @@ Result = TypeVar("Result")
 
 
 def on_parent_exit(parent: Optional[int], act: Callable[[], object]) -> None:
-    """Call ``act`` in a new thread as soon as ``parent`` is no longer the parent of this process.
+    """Call ``act`` in a new thread when ``parent``, a process ID, is no longer the parent process.
 
-    ``parent`` is a process ID, or None if the parent has already exited.
+    ``parent`` is None if the parent has already exited.
     """
 
     def poll() -> None:
+        # PR_SET_PDEATHSIG is not used: the kernel also sends that signal when only the thread exits
+        # that started the child.
         while os.getppid() == parent:
             time.sleep(POLL_S)
         act()
@@ -40,9 +37,8 @@ def on_parent_exit(parent: Optional[int], act: Callable[[], object]) -> None:
 class TaskPool(Generic[Item, Result]):
     """A pool of ``workers`` processes that apply one task to many items; a context manager.
 
-    ``task`` is sent to each process once and must be picklable. ``doing`` describes the task in
-    error messages, such as ``"drawing worlds"``. The processes exit with their parent process, and
-    ignore Ctrl-C, which the parent handles.
+    ``task`` must be picklable; each process receives it once. ``doing`` describes the task in error
+    messages, such as ``"drawing worlds"``.
     """
 
     def __init__(self, task: Callable[[Item], Result], workers: int, doing: str) -> None:
@@ -57,16 +53,15 @@ class TaskPool(Generic[Item, Result]):
         self._pool.shutdown()
 
     def map(self, items: Iterable[Item]) -> Iterator[Result]:
-        """Yield the result of the task for each item, in the order of ``items``.
+        """Yield the results in the order of ``items``.
 
-        At most ``workers + 1`` items are submitted at a time, so that the pool stops soon after an
-        error, or after the caller stops iterating. Raises the exceptions of the task, and
-        ``ResourceError`` if a process died.
+        Raises the exceptions of the task, and ``ResourceError`` if a process died.
         """
         submitted: Deque[Future[Result]] = collections.deque()
         try:
             for item in items:
                 submitted.append(self._pool.submit(_run_task, item))
+                # Few items are pending, so the pool stops soon after an error or the caller's exit.
                 if len(submitted) > self._workers:
                     yield submitted.popleft().result()
             while submitted:
@@ -81,7 +76,7 @@ class TaskPool(Generic[Item, Result]):
 def map_in_processes(
     task: Callable[[Item], Result], items: Iterable[Item], workers: int, doing: str
 ) -> Iterator[Result]:
-    """Yield the result of ``task`` for each item from a temporary :class:`TaskPool`."""
+    """Yield the results of a temporary :class:`TaskPool`; see :meth:`TaskPool.map`."""
     with TaskPool(task, workers, doing) as pool:
         yield from pool.map(items)
 

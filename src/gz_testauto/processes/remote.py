@@ -1,8 +1,6 @@
 """Exchange requests and replies with a child process over one pipe.
 
-The child process replies to each request with a value, or with an error and a traceback. It can
-report progress before the reply. It exits when it receives None, or when the pipe closes because
-the parent process has exited.
+The child can report progress before its reply. It exits when it receives None or the pipe closes.
 """
 
 import contextlib
@@ -25,9 +23,9 @@ _logged_warnings: Set[str] = set()
 
 
 class ProgressReport(NamedTuple):
-    """The present activity of a child process that handles a request.
+    """The current activity of a child process that handles a request.
 
-    A ``warning`` is logged in the parent process, once per text without numbers.
+    ``warning`` is logged in the parent process, once per text without numbers.
     """
 
     doing: str
@@ -35,28 +33,27 @@ class ProgressReport(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """The reply to one request: a value, or an error and a traceback of the child process."""
+    """The reply to one request: a value, or an error and its traceback."""
 
     value: Any = None
     error: Optional[BaseException] = None
     trace: str = ""
 
     def result(self) -> Any:
-        """Return the value of the reply, or raise the error that it contains."""
         if self.error is not None:
             raise self.error from RemoteTraceback(self.trace)
         return self.value
 
 
 class RemoteTraceback(Exception):
-    """The traceback of an error in a child process, which is attached to the error as its cause."""
+    """The traceback of a child process, which is the cause of the error that its reply contains."""
 
     def __str__(self) -> str:
         return f"\n{self.args[0]}"
 
 
 class NoReplyError(Exception):
-    """Raised if a child process exits, or sends no message in time (``is_silent`` is True)."""
+    """Raised if a child process exits, or sends no message in time (``is_silent``)."""
 
     def __init__(self, doing: str, is_silent: bool) -> None:
         super().__init__(doing)
@@ -73,10 +70,10 @@ def send_request(
 ) -> Any:
     """Send a request to a child process, wait for the reply, and return its value.
 
-    ``before_each_wait`` is called after each progress report and at least every :data:`POLL_S`; an
-    exception that it raises stops the wait. Raises the error that the reply contains, or
-    ``NoReplyError`` if the child exits or sends no message for ``silence_timeout_s`` of wall time.
-    After any exception that is not from the reply, the caller must close the connection.
+    ``before_each_wait`` is called at least every :data:`POLL_S`; it can raise an exception to stop
+    the wait. Raises the error of the reply, or ``NoReplyError`` if the child exits or is silent for
+    ``silence_timeout_s`` of wall time. After an exception that is not from the reply, the caller
+    must close the connection.
     """
     doing = "starting"
     try:
@@ -108,10 +105,9 @@ def _log_once(warning: str) -> None:
 
 
 def receive_message(child: Connection) -> Union[Reply, ProgressReport]:
-    """Return the next message of a child process.
+    """Return the next message of a child process; a reply with an error if unpickling fails.
 
-    If a message cannot be unpickled, a reply with that error is returned instead. Raises
-    ``EOFError`` or ``OSError`` if the child process has exited.
+    Raises ``EOFError`` or ``OSError`` if the child process has exited.
     """
     try:
         message: Union[Reply, ProgressReport] = child.recv()
@@ -123,10 +119,7 @@ def receive_message(child: Connection) -> Union[Reply, ProgressReport]:
 
 
 def serve_requests(parent: Connection, handle: Callable[[Any], Any]) -> None:
-    """Reply to each request of the parent process with the result of ``handle``.
-
-    Returns when the parent process sends None or closes the pipe.
-    """
+    """Reply to each request until None arrives or the pipe closes."""
     with contextlib.suppress(EOFError, OSError):
         for request in iter(parent.recv, None):
             send_reply(parent, functools.partial(handle, request))
@@ -135,9 +128,8 @@ def serve_requests(parent: Connection, handle: Callable[[Any], Any]) -> None:
 def send_reply(parent: Connection, act: Callable[[], Any]) -> None:
     """Call ``act``, and send the result or the error to the parent process.
 
-    An error that cannot be pickled and unpickled, or that is not an ``Exception``, such as
-    ``SystemExit``, is replaced by a ``RuntimeError`` with its text. A ``SimulatorError`` is
-    replaced by another ``SimulatorError``.
+    An error that cannot be pickled, or that is not an ``Exception``, is sent as a ``RuntimeError``
+    or ``SimulatorError`` with its text.
     """
     try:
         message = Reply(act())

@@ -1,15 +1,9 @@
 """Start commands that exit with this process, even if it is killed; find free ports.
 
-Two independent mechanisms stop a command that was started with a watchdog. First, a watchdog
-process reads from a pipe whose write end this process holds. When this process exits, even by
-SIGKILL, the pipe closes; the watchdog then removes the files of the command and kills its process
-group. Second, the kernel kills the command, without its children, when the thread ends that started
-it (prctl(2), PR_SET_PDEATHSIG). Therefore one thread, which exists as long as this process, starts
-all commands. If this process forks without exec, the child keeps the pipe open, and the watchdog
-waits for it too.
-
-Under a subreaper (:mod:`gz_testauto.processes.subreaper`), the parent process of the command reads
-from the same kind of pipe.
+The parent process of a command, a watchdog or a subreaper
+(:mod:`gz_testauto.processes.subreaper`), reads from a pipe whose write end this process holds. The
+pipe closes when this process exits, even by SIGKILL. If this process forks without exec, the child
+keeps the pipe open.
 """
 
 import contextlib
@@ -50,9 +44,8 @@ class ChildProcess:
     def __init__(self, process: "subprocess.Popen[bytes]", lifeline: int, one_group: bool) -> None:
         """Initialize from a running process.
 
-        ``lifeline`` is a file descriptor. When it is closed, the command and its descendants are
-        killed. If ``one_group`` is true, they all belong to the process group of ``process``, which
-        is then killed directly.
+        Closing the file descriptor ``lifeline`` kills the command and its descendants.
+        ``one_group`` means that they all belong to the process group of ``process``.
         """
         self._process = process
         self._lifeline: Optional[int] = lifeline
@@ -68,7 +61,7 @@ class ChildProcess:
         return self._process.poll()
 
     def request_exit(self, number: int, timeout_s: float) -> None:
-        """Send the signal ``number`` and wait up to ``timeout_s`` of wall time for the exit.
+        """Send the signal ``number``, and wait up to ``timeout_s`` of wall time.
 
         If the process is still running after that time, return without an error.
         """
@@ -98,8 +91,8 @@ def start_with_watchdog(
 ) -> ChildProcess:
     """Start ``command`` in a new session that ends when this process ends.
 
-    If this process exits before the command, the files and directories in ``remove`` are deleted.
-    The command is started inside the context manager ``within``, which the starting thread enters.
+    If this process exits first, the watchdog deletes the files and directories in ``remove``. The
+    command is started inside the context manager ``within``, in another thread.
     """
     removal = f"rm -rf -- {' '.join(shlex.quote(str(path)) for path in remove)};" if remove else ""
     shell = ["/bin/sh", "-c", _WATCHDOG_SCRIPT.format(remove=removal), "gz_testauto"]
@@ -115,8 +108,7 @@ def start_under_subreaper(
 ) -> ChildProcess:
     """Start ``command`` as the child of a subreaper in a new session.
 
-    All descendants of the command end with this process or with the command, in any session. The
-    command inherits the file descriptors ``pass_fds``.
+    All descendants end with this process or with the command, in any session.
     """
     program = [sys.executable, "-I", "-S", subreaper.__file__]
     return _start([*program, *command], environment, log_file, one_group=False, pass_fds=pass_fds)
@@ -145,6 +137,8 @@ def _start(
             )
 
     try:
+        # One thread starts all commands: PR_SET_PDEATHSIG kills a command when the thread exits
+        # that started it.
         process = _starter_thread().run(start)
     except BaseException:
         os.close(write_end)
@@ -155,8 +149,6 @@ def _start(
 
 
 class _StarterThread:
-    """A thread that executes submitted calls one after the other until the process exits."""
-
     def __init__(self) -> None:
         self.process = os.getpid()
         self._calls: queue.SimpleQueue[Tuple[Callable[[], Any], Future[Any]]]
@@ -195,7 +187,6 @@ def free_port() -> int:
 
 
 def free_ports(count: int) -> List[int]:
-    """Return ``count`` different TCP ports of the loopback interface that are currently free."""
     with contextlib.ExitStack() as open_sockets:
         probes = [open_sockets.enter_context(socket.socket()) for _ in range(count)]
         for probe in probes:

@@ -1,17 +1,10 @@
-"""Run a command, and kill all its descendants when it exits or the parent of this process exits.
-
-This program uses only the standard library::
+"""Run a command, and kill all its descendants when it exits or standard input closes::
 
     python subreaper.py COMMAND [ARGUMENT ...]
 
-All descendants are killed when the command exits, or when standard input closes because the parent
-process has closed it or was killed. Process groups are not sufficient: roslaunch starts each node
-in a new session. Therefore this process is a *subreaper* (prctl(2)): the kernel makes it the parent
-of each descendant whose parent exits. If this process is killed, the kernel sends SIGTERM to the
-command. roslaunch then stops its nodes, and the next subreaper adopts the remaining processes.
-
-SIGTERM and SIGINT are forwarded to the command, so that it can shut down. The exit status is that
-of the command, or 128 + the signal number if a signal killed it.
+This program uses only the standard library. It is a *subreaper* (prctl(2)): the kernel makes it the
+parent of each descendant whose parent exits. SIGTERM and SIGINT are forwarded to the command. The
+exit status is that of the command, or 128 + the signal number if a signal killed it.
 """
 
 import contextlib
@@ -28,13 +21,9 @@ PR_SET_PDEATHSIG = 1
 
 
 def descendants(root: int) -> Set[int]:
-    """Return the process IDs of all running descendants of ``root``, as /proc lists them.
-
-    A zombie is not included, but its children are, because other threads of the zombie can still
-    run.
-    """
+    """Return the process IDs of all running descendants of ``root``, as /proc lists them."""
     children: Dict[int, List[int]] = {}
-    ended: Set[int] = set()
+    zombies: Set[int] = set()
     for entry in os.listdir("/proc"):
         if entry.isdigit():
             try:
@@ -44,14 +33,15 @@ def descendants(root: int) -> Set[int]:
                 continue
             children.setdefault(int(fields[1]), []).append(int(entry))
             if fields[0] == b"Z":
-                ended.add(int(entry))
-    found: Set[int] = set()
-    waiting = [root]
-    while waiting:
-        new = [pid for pid in children.get(waiting.pop(), []) if pid not in found]
-        found.update(new)
-        waiting += new
-    return found - ended
+                # A zombie's children still count, because its other threads can run.
+                zombies.add(int(entry))
+    descendant_pids: Set[int] = set()
+    unexplored = [root]
+    while unexplored:
+        new = [pid for pid in children.get(unexplored.pop(), []) if pid not in descendant_pids]
+        descendant_pids.update(new)
+        unexplored += new
+    return descendant_pids - zombies
 
 
 def kill_all() -> None:
@@ -68,14 +58,12 @@ def kill_all() -> None:
 
 
 def reap() -> None:
-    """Collect the exit status of each child process that has exited."""
     with contextlib.suppress(ChildProcessError):
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass
 
 
 def main(command: List[str]) -> int:
-    """Run ``command`` until it exits or standard input closes, and return the exit status."""
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), "prctl(PR_SET_CHILD_SUBREAPER) failed")
@@ -87,6 +75,7 @@ def main(command: List[str]) -> int:
         command,
         stdin=subprocess.DEVNULL,
         close_fds=False,
+        # If this process is killed, roslaunch can still stop its nodes.
         preexec_fn=lambda: libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0),  # single thread
     )
 
