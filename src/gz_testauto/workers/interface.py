@@ -36,9 +36,7 @@ from gz_testauto.trial.testbed import TestBed
 from gz_testauto.trial.trial import Trial
 
 CLOSE_TIMEOUT_S = 15.0
-"""Largest wall time (s) in which workers must stop their trials, and then close their
-simulators.
-"""
+"""Largest wall time (s) in which workers must stop their trials, and then their simulators."""
 
 ExecutorFactory = Callable[[TestBed], TrialExecutor]
 
@@ -48,8 +46,8 @@ class Attempt:
     """One execution of a trial: its result, or the cause of its failure.
 
     ``wall_s`` is the duration in wall time. ``repeatable`` means that another attempt would fail
-    for the same cause. ``scene_at_fault`` means that this cause is the scene of the trial, and
-    ``worker_died`` that the worker process exited.
+    for the same cause, and ``scene_at_fault`` that this cause is the scene of the trial.
+    ``worker_died`` means that the worker process exited.
     """
 
     trial: Trial
@@ -62,9 +60,7 @@ class Attempt:
 
     @classmethod
     def invalid(cls, trial: Trial, wall_s: float, error: GzTestautoError) -> "Attempt":
-        """Return an attempt that failed with ``error``, which is one of
-        :data:`.attempts.FAILURES`.
-        """
+        """Return an attempt that failed with ``error``, one of :data:`.attempts.FAILURES`."""
         return cls(
             trial,
             wall_s,
@@ -77,7 +73,7 @@ class Attempt:
 class Workers(abc.ABC):
     """The workers of a campaign, which run up to ``size`` trials at a time.
 
-    ``size`` changes when workers start or exit. The module docstring lists the order of calls.
+    ``size`` changes when workers start or exit.
     """
 
     size: int = 1
@@ -121,9 +117,7 @@ class Workers(abc.ABC):
 
 
 def shared_simulator(spec: CampaignSpec) -> str:
-    """Return the name of the simulator that all workers would share, or "" if each starts its
-    own.
-    """
+    """Return the name of the simulator that all workers would share; "" if each starts its own."""
     if not isinstance(spec, BuiltinCampaignSpec) or spec.simulator not in SIMULATORS.names():
         return ""
     shared = getattr(SIMULATORS.get(spec.simulator), "shared", False)
@@ -144,9 +138,7 @@ WorkersFactory = Callable[[ExecutorFactory, TestBed], Workers]
 
 
 class RenewableExecutor:
-    """A wrapper that opens a trial executor before its first trial, and restarts it after an
-    invalid trial.
-    """
+    """A trial executor that opens before its first trial and restarts after an invalid trial."""
 
     def __init__(self, executor: TrialExecutor) -> None:
         self._executor = executor
@@ -235,9 +227,8 @@ class OneWorker(Workers):
 class WorkerPool(Workers):
     """A base class for pools of workers that can start and exit while trials wait.
 
-    It manages the queue of trials, and the timeout for workers that do not stop their trials. A
-    subclass starts the workers, sets ``_identity``, and defines ``size`` (at least one) and the
-    abstract methods.
+    It manages the queue of trials, and the timeout for workers that do not stop. A subclass starts
+    the workers, and defines ``size`` (at least one), ``_identity`` and the abstract methods.
     """
 
     def __init__(self) -> None:
@@ -290,7 +281,7 @@ class WorkerPool(Workers):
 
     @abc.abstractmethod
     def _poll(self) -> Optional[Attempt]:
-        """Wait briefly for messages from the workers; return the attempt of a trial that has ended.
+        """Wait briefly for messages, and return the attempt of a trial that has ended.
 
         Return None if no trial has ended, or a trial was stopped.
         """

@@ -1,8 +1,7 @@
 """Run trials in local worker processes, each with its own simulator.
 
-A worker process that exits or does not respond is replaced, the first time immediately, and after
-further failures with increasing delays. All workers exit with the process of the campaign. The code
-that runs in a worker is in :mod:`gz_testauto.workers.worker_process`.
+A worker that exits or does not respond is replaced, the first time immediately, and after
+further failures with increasing delays.
 """
 
 import contextlib
@@ -48,10 +47,7 @@ _Events = queue.Queue  # pairs of a worker and its message, or None if it has ex
 
 
 class ProcessWorkers(WorkerPool):
-    """A pool of ``size`` worker processes, each of which runs one trial at a time.
-
-    The executor factory and the campaign must be picklable.
-    """
+    """A pool of worker processes. The executor factory and the campaign must be picklable."""
 
     def __init__(self, make_executor: ExecutorFactory, bed: TestBed, size: int) -> None:
         """Prepare the workers; no process starts yet. Raises the errors of ``make_executor``."""
@@ -73,7 +69,6 @@ class ProcessWorkers(WorkerPool):
         return max(sum(worker.is_ready for worker in self._workers), 1)
 
     def open(self, should_stop: StopRequest) -> None:
-        """Start all worker processes, and wait for their simulators."""
         self._start_due_workers()
         while any(slot.is_starting for slot in self._slots):
             if should_stop():
@@ -81,7 +76,7 @@ class ProcessWorkers(WorkerPool):
             self._poll()
 
     def close(self) -> None:
-        """Request all worker processes to exit, and kill those that do not exit in time.
+        """Request all worker processes to exit, and kill them after a timeout.
 
         The timeout is :data:`CLOSE_TIMEOUT_S` or, after a second Ctrl-C, :data:`EXIT_TIMEOUT_S`.
         """
@@ -110,9 +105,8 @@ class ProcessWorkers(WorkerPool):
         return [slot.worker for slot in self._slots if slot.worker is not None]
 
     def worker_of(self, trial: Trial) -> str:
-        """Return ``process PID`` of the worker that runs ``trial``, or "" if no worker runs it."""
-        found = (one.process.pid for one in self._workers if one.trial == trial)
-        return next((f"process {pid}" for pid in found), "")
+        pids = (worker.process.pid for worker in self._workers if worker.trial == trial)
+        return next((f"process {pid}" for pid in pids), "")
 
     @property
     def _is_busy(self) -> bool:
@@ -196,9 +190,9 @@ class _WorkerSlot:
     def __init__(self) -> None:
         self.worker: Optional[_Worker] = None
         self.deaths = 0
-        """Number of worker exits in this slot since the last finished trial."""
+        """Number of worker exits since the last finished trial."""
         self.failed_starts = 0
-        """Number of failed starts in a row in this slot."""
+        """Number of failed starts in a row."""
         self._due_s = 0.0
 
     @property
@@ -242,7 +236,7 @@ class _Worker:
         self.trial: Optional[Trial] = None
         self.is_ready = False
         self.kill_reason = ""
-        """The reason why the campaign has killed the worker, or "" if it has not."""
+        """The reason why the campaign has killed the worker, or ""."""
         self.hung = False
         self._began_s = 0.0
         self._watchdog = ProcessWatchdog(self.process.pid, counters)
@@ -305,12 +299,10 @@ class _Worker:
         return f"the worker process died (exit status {status})"
 
     def _listen(self, events: _Events) -> None:
-        """Put the messages of the worker into ``events``, and finally None when it exits.
-
-        This runs in a thread: reading from a pipe blocks if the worker is stopped while it sends.
-        """
+        """Put the messages of the worker into ``events``, and finally None when it exits."""
         while True:
             try:
+                # blocks if the worker is stopped while it sends, and therefore runs in a thread
                 events.put((self, receive_message(self._parent)))
             except (EOFError, OSError):
                 events.put((self, None))

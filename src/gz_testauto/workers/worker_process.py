@@ -1,13 +1,8 @@
 """Run a worker process, and monitor it from the process of the campaign with a watchdog.
 
-The worker opens a simulator, runs the trials that it receives, and exits with its parent process.
-Requests and replies are sent with :mod:`gz_testauto.processes.remote`. Both processes share three
-numbers: the flag to stop, a counter of heartbeats and a counter of control periods. No lock
-protects them, since a killed process would never release it.
-
-A worker can compute for a long time. The watchdog therefore considers it unresponsive only if its
-heartbeats stop and it uses no processor time, for example because a signal has stopped it. It
-considers the worker hung if no control period finishes for a much longer time.
+The watchdog considers a worker unresponsive if its heartbeats stop and it uses no processor
+time, for example because a signal has stopped it. It considers the worker hung if no control
+period finishes for a much longer time.
 """
 
 import contextlib
@@ -26,14 +21,12 @@ from gz_testauto.processes.remote import send_reply, serve_requests
 from gz_testauto.workers.interface import RenewableExecutor
 
 BEATS, STOP_CHECKS = 0, 1
-"""Indices of the shared counters of heartbeats and of calls of ``should_stop``, which a trial calls
-once per control period.
-"""
+"""Indices of the shared counters of heartbeats and of control periods."""
 
 BEAT_S = 0.5
 
 _MAX_INTERVAL_S = 1.0
-"""Largest time (s) between two checks of the watchdog that it adds to its counters.
+"""Largest time (s) between two checks that the watchdog adds to its counters.
 
 If the time is larger, the process of the watchdog was itself stopped.
 """
@@ -53,6 +46,7 @@ def work(connection: Connection, setting: Any, stop: Any, counters: Any) -> None
     threading.Thread(target=_beat, args=(counters,), daemon=True).start()
 
     def should_stop() -> bool:
+        # Without a lock, since a killed process would never release it.
         counters[STOP_CHECKS] += 1
         return bool(stop.value)
 
@@ -79,14 +73,11 @@ class ProcessWatchdog:
         self._life: Any = None
         self._progress: Any = None
         self.lifeless_s = 0.0
-        """Wall time (s) since the last heartbeat, finished control period or use of the
-        processor.
-        """
+        """Wall time (s) without heartbeat, finished control period or use of the processor."""
         self.idle_s = 0.0
         """Wall time (s) since the process last finished a control period."""
 
     def check(self) -> None:
-        """Update :attr:`lifeless_s` and :attr:`idle_s`."""
         now_s = time.monotonic()
         passed_s = min(now_s - self._checked_s, _MAX_INTERVAL_S)
         self._checked_s = now_s
