@@ -19,8 +19,7 @@ SIMULATORS = Registry(
 )
 
 AUTOMATIC = "auto"
-"""The value ``auto`` for the name of a simulator: ``gazebo`` if Gazebo is installed, otherwise
-``embedded``."""
+"""A name of a simulator: ``gazebo`` if Gazebo is installed, otherwise ``embedded``."""
 
 __all__ = [
     "AUTOMATIC",
@@ -36,8 +35,7 @@ __all__ = [
 
 
 def chosen_simulator(name: str) -> str:
-    """Return the name of a simulator, in which ``auto`` is replaced by ``gazebo`` if Gazebo is
-    installed, and by ``embedded`` otherwise."""
+    """Return ``name``, in which ``auto`` is replaced by ``gazebo`` or ``embedded``."""
     if name != AUTOMATIC:
         return name
     from gz_testauto.simulators.gazebo.installation import find_gazebo
@@ -50,16 +48,16 @@ def chosen_simulator(name: str) -> str:
 
 
 def open_simulator(name: str, **options: Any) -> Simulator:
-    """Start the simulator registered as ``name``, which can be ``auto``. ``options`` contains the
-    arguments of the simulator's constructor. Raises the errors of
-    :func:`~gz_testauto.base.parameters.construct`."""
+    """Start the simulator registered as ``name``, which can be ``auto``.
+
+    Raises the errors of :func:`~gz_testauto.base.parameters.construct`.
+    """
     simulator: Simulator = construct(SIMULATORS, chosen_simulator(name), options)
     return simulator
 
 
 def check_options(name: str, options: Mapping[str, Any]) -> None:
-    """Raise ``SpecError`` for an option that the simulator does not have, or for a value of a wrong
-    type or out of range. The simulator is not started."""
+    """Raise ``SpecError`` for an unknown option or an invalid value. No simulator is started."""
     check_parameters(SIMULATORS, chosen_simulator(name), options)
 
 

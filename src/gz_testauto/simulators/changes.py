@@ -1,12 +1,10 @@
-"""Property changes of a simulated world: values that specify new poses, masses, colors and other
-properties.
+"""Property changes of a simulated world: new poses, masses, colors and other properties.
 
-:meth:`~gz_testauto.simulators.interface.Simulation.apply` applies a sequence of changes. A change
-contains the new values and the scoped name of the changed part, as in Gazebo
-(``model::link::collision``). A property whose value is None does not change. The constructor raises
-``ValueError`` for an invalid value, which includes a value beyond :data:`LIMITS`. The simulation
-checks that the named part exists. Positions are in m, angles in rad. Poses, twists and forces are
-in the world frame unless documented otherwise.
+:meth:`~gz_testauto.simulators.interface.Simulation.apply` applies a sequence of changes. A
+change contains the scoped name of the changed part, as in Gazebo (``model::link::collision``). A
+property whose value is None does not change. The constructor raises ``ValueError`` for an
+invalid value, which includes a value beyond :data:`LIMITS`. Positions are in m, angles in rad.
+Poses, twists and forces are in the world frame unless documented otherwise.
 """
 
 import math
@@ -35,9 +33,11 @@ LIMITS: Dict[str, float] = {
 
 @dataclass(frozen=True)
 class Change:
-    """A change of one part of a simulated world. ``part`` is the type of the changed part, such as
-    ``link``, and ``name`` is its scoped name. ``properties`` lists the changed properties in error
-    messages."""
+    """A change of one part of a simulated world.
+
+    ``part`` is the type of the changed part, such as ``link``, and ``name`` is its scoped name.
+    ``properties`` lists the changed properties in error messages.
+    """
 
     part = "world"
     properties = ""
@@ -70,12 +70,10 @@ class Change:
 
 @dataclass(frozen=True)
 class SetModel(Change):
-    """A change of the pose of a model, and of its twist: linear velocity (m/s) of the model's
-    origin and angular velocity (rad/s).
+    """A change of the pose of a model, and of the twist of its origin (m/s and rad/s).
 
-    A change with a pose and without a twist stops the model if ``Simulator.sets_twist``. A change
-    with a twist and without a pose does not move the model. The twist is an initial value: gravity,
-    friction and contacts act on the model afterwards.
+    A pose without a twist stops the model if ``Simulator.sets_twist``. A twist without a pose does
+    not move the model. The twist is an initial value: gravity and contacts act afterwards.
     """
 
     part = "model"
@@ -85,7 +83,7 @@ class SetModel(Change):
     angular_radps: Optional[Vector] = None
 
     def with_twist(self, present: ModelState) -> ModelState:
-        """Return ``present`` with the velocities of this change. One that is None is kept."""
+        """Return ``present`` with the velocities of this change that are not None."""
         linear, angular = self.linear_mps, self.angular_radps
         return ModelState(
             present.pose,
@@ -96,8 +94,7 @@ class SetModel(Change):
 
 @dataclass(frozen=True)
 class SetLink(SetModel):
-    """A change of pose and twist, as in :class:`SetModel`, of one link of a model. The link must
-    not be attached to a joint."""
+    """A change of pose and twist, as in :class:`SetModel`, of a link without a joint."""
 
     part = "link"
     properties = "pose and twist of a link"
@@ -115,8 +112,7 @@ class SetJoint(Change):
 
 @dataclass(frozen=True)
 class SetMass(Change):
-    """A change of the mass of a link. The inertia is scaled by the same factor, as for a body of
-    unchanged shape."""
+    """A change of the mass of a link. The inertia is scaled by the same factor."""
 
     part = "link"
     properties = "mass of a link"
@@ -129,8 +125,10 @@ class SetMass(Change):
 
 @dataclass(frozen=True)
 class SetFriction(Change):
-    """A change of the Coulomb friction coefficients of a collision in both directions. ``mu2``
-    defaults to ``mu``. Between two collisions, the smaller coefficients apply."""
+    """A change of the Coulomb friction coefficients of a collision in both directions.
+
+    ``mu2`` defaults to ``mu``. Between two collisions, the smaller coefficients apply.
+    """
 
     part = "collision"
     properties = "friction of a collision"
@@ -154,8 +152,10 @@ class SetGravity(Change):
 
 @dataclass(frozen=True)
 class Push(Change):
-    """A force (N) through a link's center of mass and a torque (N m) on the link. They act for
-    ``duration_s``, but at least for one physics step, from the current simulated time."""
+    """A force (N) through a link's center of mass and a torque (N m) on the link.
+
+    They act for ``duration_s``, but at least for one physics step.
+    """
 
     part = "link"
     properties = "force and torque on a link"
@@ -170,8 +170,7 @@ class Push(Change):
 
 @dataclass(frozen=True)
 class SetVisual(Change):
-    """A change of the colors of a visual (each component from 0 to 1), its transparency (0 to 1)
-    and its visibility."""
+    """A change of the colors of a visual (0 to 1), its transparency (0 to 1) and its visibility."""
 
     part = "visual"
     properties = "color and visibility of a visual"
@@ -190,8 +189,7 @@ class SetVisual(Change):
 
 @dataclass(frozen=True)
 class SetLight(Change):
-    """A change of the properties of a light of the world; see
-    :class:`~gz_testauto.sdf.appearance.Light`."""
+    """A change of a light of the world; see :class:`~gz_testauto.sdf.appearance.Light`."""
 
     part = "light"
     properties = "properties of a light"
@@ -218,11 +216,10 @@ ChangeKind = Type[Change]
 ALL: FrozenSet[ChangeKind] = frozenset(
     (SetModel, SetLink, SetJoint, SetMass, SetFriction, SetGravity, Push, SetVisual, SetLight)
 )
-"""The classes of all property changes."""
 
 
 def set_fields(change: Change) -> Dict[str, Any]:
-    """Return the values that a change sets, by field, without the name of the changed part."""
+    """Return the values that a change sets, by field, without ``name``."""
     return {
         field.name: getattr(change, field.name)
         for field in fields(change)

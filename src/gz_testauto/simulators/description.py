@@ -1,8 +1,7 @@
 """Description of a world: links, joints, collisions, visuals, lights and their properties.
 
-A description is read from the loaded SDF and updated with every property change, since simulators
-do not report all properties. The description does not contain the poses and twists of models, which
-are part of a snapshot. This module also writes the changed properties into a saved world.
+A description is read from the loaded SDF and updated with every property change, since
+simulators do not report all properties. Poses and twists of models are part of a snapshot.
 """
 
 import copy
@@ -53,16 +52,17 @@ from gz_testauto.simulators.changes import (
     set_fields,
 )
 
+# the largest SDF text of a model to spawn
 MOST_SDF_BYTES = 1_000_000
-"""Largest size (bytes) of the SDF text of a model to spawn."""
+# gzserver stalls for a minute on a model with 10,000
 MOST_COLLISIONS = 1_000
-"""Largest number of collisions of a model to spawn. gzserver stalls for a minute on 10,000."""
 
 
 def check_model(name: str, sdf: str) -> None:
-    """Raise ``SdfError`` for a model that must not be given to a simulator: invalid or unsupported
-    SDF, a mesh that cannot be read, a mass out of range, a joint of an unknown link, or a size or
-    number beyond the limits of this module."""
+    """Raise ``SdfError`` for a model that a simulator must not load.
+
+    Examples are an unreadable mesh, and a number beyond the limits of this module.
+    """
     size = len(sdf.encode())
     if size > MOST_SDF_BYTES:
         raise SdfError(f"its SDF text has {size} bytes; the limit is {MOST_SDF_BYTES}")
@@ -87,22 +87,22 @@ def check_model(name: str, sdf: str) -> None:
 
 @dataclass(frozen=True)
 class LinkDescription:
-    """The pose of a link in its model, and its inertia. The inertia is None for a static link,
-    which cannot be moved or pushed and has no mass."""
+    """The pose of a link in its model, and its inertia, which is None for a static link."""
 
     pose: Pose
     inertial: Optional[Inertial]
 
     @property
     def static(self) -> bool:
-        """True if the link cannot move."""
         return self.inertial is None
 
 
 @dataclass(frozen=True)
 class JointDescription:
-    """The type of a joint as in SDF, the links that it connects (``parent`` is None for the world),
-    and its number of axes."""
+    """The SDF type of a joint, its links and its number of axes.
+
+    ``parent`` is None for the world.
+    """
 
     kind: str
     parent: Optional[str]
@@ -112,16 +112,13 @@ class JointDescription:
 
 @dataclass(frozen=True)
 class CollisionDescription:
-    """The friction coefficients of a collision in both directions."""
-
     mu: float
     mu2: float
 
 
 @dataclass(frozen=True)
 class Description:
-    """The links, joints, collisions, visuals and lights of a world with their changeable
-    properties, each by scoped name."""
+    """The changeable properties of the parts of a world, each by scoped name."""
 
     gravity_mps2: Tuple[float, float, float]
     links: Dict[str, LinkDescription] = field(default_factory=dict)
@@ -132,8 +129,7 @@ class Description:
 
     @property
     def parts(self) -> Dict[str, Dict[str, Any]]:
-        """One dictionary by scoped name for each type of part. The keys are the values of
-        :attr:`Change.part`, in the order of the fields."""
+        """The parts by scoped name, by :attr:`Change.part`, in the order of the fields."""
         return {
             "link": self.links,
             "joint": self.joints,
@@ -148,8 +144,7 @@ class Description:
 
 
 class DescribedWorld:
-    """A description of a world that is updated with every property change. ``now`` describes the
-    world with all changes, ``before`` describes it without them."""
+    """A description of a world with all property changes, ``now``, and without them, ``before``."""
 
     def __init__(self, scene: WorldScene) -> None:
         """Read the description of a world. Raises ``SdfError`` if the SDF is invalid."""
@@ -166,18 +161,15 @@ class DescribedWorld:
         self.before = copy.deepcopy(self.now)
 
     def copy(self) -> Description:
-        """Return a copy of the current description. Later changes do not affect the copy."""
         return Description(self.now.gravity_mps2, *map(dict, self.now.parts.values()))
 
     def add(self, name: str, sdf: str) -> None:
-        """Add a spawned model with the name ``name`` and this SDF text. Raises ``SdfError`` if the
-        text is invalid."""
+        """Add a spawned model. Raises ``SdfError`` if its SDF text is invalid."""
         self._add(placed_model(sdf, name, Pose()).node)
         for now, before in zip(self.now.parts.values(), self.before.parts.values()):
             before.update({n: value for n, value in now.items() if n.startswith(f"{name}::")})
 
     def remove(self, name: str) -> None:
-        """Remove a deleted model."""
         self._scoped_models.discard(name)
         for description in (self.now, self.before):
             for part, table in description.parts.items():
@@ -185,8 +177,7 @@ class DescribedWorld:
                     del table[scoped]
 
     def require(self, change: Change) -> None:
-        """Raise ``SimulatorError`` if the part to change does not exist, or if no simulator can
-        change it in the requested way."""
+        """Raise ``SimulatorError`` if the part does not exist or no simulator can change it."""
         table = self.now.parts.get(change.part)
         if table is not None and change.name not in table:
             model = change.name.split("::")[0]
@@ -236,8 +227,10 @@ class DescribedWorld:
             self.now = replace(now, gravity_mps2=change.mps2)
 
     def write_changes(self, path: Path) -> None:
-        """Write the changed properties into a saved world, in which the models have their current
-        names. Raises ``SdfError`` if the world cannot be read."""
+        """Write the changed properties into a saved world.
+
+        Raises ``SdfError`` if the world cannot be read.
+        """
         changed = {
             part: {n: value for n, value in table.items() if self.before.parts[part][n] != value}
             for part, table in self.now.parts.items()
@@ -283,9 +276,6 @@ class DescribedWorld:
 
 
 class _PropertyWriter:
-    """A writer that sets properties in the model elements of an SDF document (see
-    :func:`model_elements`)."""
-
     def __init__(self, document: SdfDocument, library: ModelLibrary) -> None:
         self._document, self._library = document, library
         self._models = model_elements(document, library)
@@ -328,10 +318,10 @@ class _PropertyWriter:
         if element.tag == "include":
             element = self._models[model] = self._library.expand(self._document, element)
         self._library.expand_all(self._document, element)
-        found = find_link(element, link)
-        if found is None:
+        link_element = find_link(element, link)
+        if link_element is None:
             raise SdfError(f"{self._document.source}: {model!r} has no link {link!r}")
-        return found
+        return link_element
 
     def _part(self, scoped: str, tag: str) -> Element:
         link, _, name = scoped.rpartition("::")

@@ -1,7 +1,7 @@
 """Robots in a simulation: velocity commands, sensor readings and the states of links.
 
-A sensor with an update rate measures, for each integer *k*, in the first physics step that ends at
-or after *k* periods of the sensor.
+A sensor with an update rate measures, for each integer *k*, in the first physics step that ends
+at or after *k* periods of the sensor.
 """
 
 import abc
@@ -46,17 +46,18 @@ from gz_testauto.sdf.robot_sensors import ImuDescription, LidarDescription
 from gz_testauto.simulators.interface import Scene, Simulation
 from gz_testauto.simulators.sensing import RobotSensors
 
+# largest difference from an integer that counts as rounding, for update rate times time
 ROUNDING = 1e-6
-"""Tolerance for rounding: a product of update rate and time that differs from an integer by less
-than this value is that integer."""
 
 
 def due_steps(
     sensor: Union[LidarDescription, ImuDescription, None], step_s: float, start: int, end: int
 ) -> Set[int]:
-    """Return the physics steps after ``start`` and up to ``end`` in which a sensor measures. A
-    sensor measures in all steps if its update rate is 0, as in SDF, or higher than the rate of the
-    steps."""
+    """Return the physics steps after ``start`` and up to ``end`` in which a sensor measures.
+
+    A sensor measures in all steps if its update rate is 0, as in SDF, or above the rate of the
+    steps.
+    """
     if sensor is None:
         return set()
     per_step = sensor.update_rate_hz * step_s
@@ -74,12 +75,10 @@ def measured_scan(
     noise_m: Tuple[float, float],
     generator: np.random.Generator,
 ) -> LaserScan:
-    """Return a scan with the distances ``ranges_m`` (samples,). The array is modified in place, and
-    the scan refers to it.
+    """Return a scan with the distances ``ranges_m`` (samples,), which is modified in place.
 
-    ``noise_m`` is the mean and the standard deviation of the noise that is drawn from
-    ``generator``. With the noise, distances at or beyond the range become infinite, and distances
-    below the range minus infinite (REP-117).
+    ``noise_m`` is the mean and the standard deviation of the noise. Distances at or beyond the
+    range become infinite, and distances below the range minus infinite (REP-117).
     """
     if any(noise_m):
         ranges_m += generator.normal(*noise_m, size=len(ranges_m))
@@ -89,8 +88,7 @@ def measured_scan(
 
 
 class LazyImuSamples(Sequence[ImuSample]):
-    """A sequence of IMU samples in order of time. The samples are computed when the first one is
-    read, since few callers read them."""
+    """A sequence of IMU samples in order of time, computed when the first one is read."""
 
     def __init__(self) -> None:
         self._count = 0
@@ -98,8 +96,6 @@ class LazyImuSamples(Sequence[ImuSample]):
         self._computed: List[ImuSample] = []
 
     def add(self, count: int, compute: Callable[[], List[ImuSample]]) -> None:
-        """Append ``count`` samples. The function ``compute`` is called for them when a sample is
-        read."""
         self._count += count
         self._pending.append(compute)
 
@@ -117,14 +113,11 @@ class LazyImuSamples(Sequence[ImuSample]):
 
 
 class LazyLinkStates(Mapping[str, ModelState]):
-    """A mapping of scoped names to states of links. A state is computed when it is read, since
-    planners do not read these states."""
+    """A mapping of scoped names to states of links, each of which is computed when it is read."""
 
     def __init__(
         self, names: Callable[[], Collection[str]], state: Callable[[str], ModelState]
     ) -> None:
-        """Set the function that returns the names of all links, and the function that returns the
-        state of a link from its name."""
         self._names, self._state = names, state
 
     def __getitem__(self, link: str) -> ModelState:
@@ -138,8 +131,11 @@ class LazyLinkStates(Mapping[str, ModelState]):
 
 
 class ImuMotion(NamedTuple):
-    """The motion of an IMU at the end of a physics step: its orientation (xyzw) and velocity (m/s)
-    in the world frame, its angular velocity (rad/s) in the sensor frame, and gravity (m/s²)."""
+    """The motion of an IMU at the end of a physics step.
+
+    ``quaternion`` (xyzw), velocity and gravity are in the world frame, and the angular velocity in
+    the sensor frame.
+    """
 
     quaternion: Tuple[float, float, float, float]
     angular_radps: Tuple[float, float, float]
@@ -149,9 +145,7 @@ class ImuMotion(NamedTuple):
     def sample(
         self, stamp_s: float, velocity_before: Sequence[float], step_s: float
     ) -> List[ImuSample]:
-        """Return the IMU sample of a physics step of ``step_s`` that started with the velocity
-        ``velocity_before``. As in a digital IMU, the acceleration is the change of velocity over
-        the step, minus gravity."""
+        # as in a digital IMU: the change of velocity over the step, minus gravity
         change = np.subtract(self.velocity_mps, velocity_before) / step_s
         back = Pose(quaternion=self.quaternion).rotation.T
         linear = matrix_product(back, change - self.gravity_mps2)
@@ -159,8 +153,7 @@ class ImuMotion(NamedTuple):
 
 
 class SimulatedRobot(abc.ABC):
-    """A robot in the world of a physics engine with a physics step of ``step_s``. The noise of its
-    lidar is drawn from ``noise``."""
+    """A robot in the world of a physics engine. The noise of its lidar is drawn from ``noise``."""
 
     def __init__(
         self, engine_robot: EngineRobot, step_s: float, noise: np.random.Generator
@@ -178,8 +171,7 @@ class SimulatedRobot(abc.ABC):
         self._rays: Dict[str, Tuple[Mount, np.ndarray]] = {}
 
     def drive(self, command: Twist2D) -> None:
-        """Set the velocity command. Raises ``SimulatorError`` if the robot has no supported drive
-        plugin."""
+        """Set the velocity command. Raises ``SimulatorError`` without a supported drive plugin."""
         if not self.engine_robot.wheels:
             raise SimulatorError(
                 f"robot {self.name!r} has no supported drive plugin; add "
@@ -189,7 +181,6 @@ class SimulatedRobot(abc.ABC):
         self._set_motors()
 
     def begin_step(self, start: int, end: int) -> None:
-        """Determine in which of the physics steps from ``start`` to ``end`` the sensors measure."""
         robot = self.engine_robot.robot
         self._imu_steps = due_steps(robot.imu, self._step_s, start, end)
         scans = due_steps(robot.single_lidar, self._step_s, start, end)
@@ -198,8 +189,6 @@ class SimulatedRobot(abc.ABC):
             self._velocity_mps = self._imu_velocity_mps()
 
     def measure(self, step: int, time_s: float) -> None:
-        """Store the contacts and sensor measurements of a physics step, which ended at
-        ``time_s``."""
         self._contacts += self._present_contacts(time_s)
         if step in self._imu_steps:
             motion, before_mps = self._imu_motion(), self._velocity_mps
@@ -211,7 +200,6 @@ class SimulatedRobot(abc.ABC):
             self.measure_scan(time_s)
 
     def measure_scan(self, time_s: float) -> None:
-        """Measure a scan with the lidar, if the robot has a lidar."""
         lidar, noise_m = self.engine_robot.robot.single_lidar, self.engine_robot.lidar_noise_m
         if lidar is not None:
             self._scan = measured_scan(lidar, time_s, self._ranges_m(), noise_m, self._noise)
@@ -224,8 +212,7 @@ class SimulatedRobot(abc.ABC):
         return SensorReadings(self._scan, imu, contacts)
 
     def ranges_m(self, sensor: Sensor) -> np.ndarray:
-        """Return the distances (m) along the rays of a sensor, without noise, shape (rows ·
-        columns,)."""
+        """Return the distances (m) along a sensor's rays without noise, shape (rows · columns,)."""
         if sensor.name not in self._rays:
             mount = self.engine_robot.mount_of(sensor.link, sensor.mount)
             self._rays[sensor.name] = (mount, sensor.directions)
@@ -235,8 +222,7 @@ class SimulatedRobot(abc.ABC):
     # implemented for each physics engine
 
     @abc.abstractmethod
-    def _set_motors(self) -> None:
-        """Set the motors to the speeds that correspond to the velocity command."""
+    def _set_motors(self) -> None: ...
 
     @abc.abstractmethod
     def _present_contacts(self, stamp_s: float) -> Sequence[Contact]:
@@ -244,35 +230,32 @@ class SimulatedRobot(abc.ABC):
 
     @abc.abstractmethod
     def _imu_motion(self) -> ImuMotion:
-        """Return the current motion of the IMU. This method is called only if the robot has an
-        IMU."""
+        """Return the current motion of the IMU. Not called for a robot without an IMU."""
 
     def _imu_velocity_mps(self) -> Sequence[float]:
         return self._imu_motion().velocity_mps
 
     @abc.abstractmethod
     def _ranges_m(self) -> np.ndarray:
-        """Return the distances (samples,) along the rays of the lidar, without noise. Distances
-        beyond the range of the lidar are infinite. This method is called only if the robot has a
-        lidar."""
+        """Return the distances (samples,) of the lidar without noise, infinite beyond its range.
+
+        Not called for a robot without a lidar.
+        """
 
     @abc.abstractmethod
     def _cast_rays(
         self, mount: Mount, directions: np.ndarray, range_m: Tuple[float, float]
     ) -> np.ndarray:
-        """Return the distances (m) from a mount on the robot along unit vectors (n, 3) in the frame
-        of the mount, shape (n,). ``range_m`` is the minimum and the maximum range. As in Gazebo, a
-        ray starts at the minimum range."""
+        """Return the distances (m) from a mount along unit vectors (n, 3) in its frame, shape (n,).
+
+        ``range_m`` is the minimum and the maximum range. As in Gazebo, a ray starts at the minimum.
+        """
 
 
 class OnboardRobot(Protocol):
-    """A simulated robot: it accepts velocity commands and returns sensor readings."""
+    def drive(self, command: Twist2D) -> None: ...
 
-    def drive(self, command: Twist2D) -> None:
-        """Set the velocity command, which applies until the next one."""
-
-    def sensed(self) -> SensorReadings:
-        """Return the sensor readings since the previous call."""
+    def sensed(self) -> SensorReadings: ...
 
     def ranges_m(self, sensor: Sensor) -> np.ndarray:
         """Return the distances (m) along the rays of a selected sensor, without noise."""
@@ -284,8 +267,7 @@ Robot = TypeVar("Robot", bound=OnboardRobot)
 class SeveralRobotsSimulation(Simulation, Generic[Robot]):
     """A world with robots, each with its own drive controller and sensors.
 
-    An adaptor sets ``_onboard``, which contains the robots of the scene by name. See
-    :class:`~gz_testauto.simulators.interface.Simulation`.
+    An adaptor sets ``_onboard``, which contains the robots of the scene by name.
     """
 
     _onboard: Dict[str, Robot]
@@ -299,7 +281,6 @@ class SeveralRobotsSimulation(Simulation, Generic[Robot]):
         }
 
     def _begin_sensors(self) -> None:
-        """Measure with all selected sensors at time 0."""
         for name, sensors in self._sensors.items():
             sensors.update(0.0, self._onboard[name].ranges_m, SensorReadings())
 

@@ -1,8 +1,6 @@
 """Simulators in this process whose physics engine represents models as trees of bodies.
 
-This module contains the code that these simulators share. It reads the world, applies property
-changes, advances time and creates snapshots. An adaptor adds its :class:`PhysicsEngine`, its
-robots, and the conversion of models.
+An adaptor adds its :class:`PhysicsEngine`, its robots, and the conversion of models.
 """
 
 import abc
@@ -53,8 +51,7 @@ AT_REST: Vector = (0.0, 0.0, 0.0)
 
 
 class PhysicsEngine(Protocol):
-    """One world in a physics engine. All states that its methods accept or return include a
-    twist."""
+    """One world in a physics engine. All states that it accepts or returns include a twist."""
 
     def step(self, pushes: Sequence[Push]) -> None:
         """Advance by one physics step, during which the forces of ``pushes`` act."""
@@ -65,38 +62,30 @@ class PhysicsEngine(Protocol):
     def state(self, model: EngineModel) -> ModelState:
         """Return the pose and twist of a movable model, in the world frame."""
 
-    def place_static(self, model: EngineModel, pose: Pose) -> None:
-        """Set the pose of a static model."""
+    def place_static(self, model: EngineModel, pose: Pose) -> None: ...
 
-    def place_movable(self, model: EngineModel, state: ModelState) -> None:
-        """Set the pose and twist of a movable model, with all its links."""
+    def place_movable(self, model: EngineModel, state: ModelState) -> None: ...
 
     def set_twist(self, model: EngineModel, state: ModelState) -> None:
         """Set the twist of a model, which must be at the pose of ``state``."""
 
     def link_state(self, link: str) -> ModelState:
-        """Return the pose and twist, in the world frame, of a link that is not attached to a
-        joint."""
+        """Return the pose and twist, in the world frame, of a link without a joint."""
 
-    def place_link(self, link: str, state: ModelState) -> None:
-        """Set the pose and twist of a link that is not attached to a joint."""
+    def place_link(self, link: str, state: ModelState) -> None: ...
 
     def set_link_twist(self, link: str, state: ModelState) -> None:
-        """Set the twist of a link that is not attached to a joint. The link must be at the pose of
-        ``state``."""
+        """Set the twist of a link without a joint, which must be at the pose of ``state``."""
 
     def set_joint(self, joint: str, position: Optional[float], velocity: Optional[float]) -> None:
-        """Set the position and speed of a joint with one axis. A value of None leaves the position
-        or speed unchanged."""
+        """Set the position and speed of a joint with one axis, unless they are None."""
 
     def set_mass(self, link: str, mass_kg: float) -> None:
-        """Set the mass of a link (kg) and scale its inertia by the same factor."""
+        """Set the mass of a link and scale its inertia by the same factor."""
 
-    def set_friction(self, collision: str, coefficient: float) -> None:
-        """Set the friction coefficient of a collision."""
+    def set_friction(self, collision: str, coefficient: float) -> None: ...
 
-    def set_gravity(self, gravity_mps2: Vector) -> None:
-        """Set the gravity of the world (m/s²)."""
+    def set_gravity(self, gravity_mps2: Vector) -> None: ...
 
 
 Robot = TypeVar("Robot", bound=SimulatedRobot)
@@ -105,12 +94,9 @@ Robot = TypeVar("Robot", bound=SimulatedRobot)
 class EngineSimulation(SeveralRobotsSimulation[Robot]):
     """A world in a physics engine; see :class:`~gz_testauto.simulators.interface.Simulation`.
 
-    A snapshot contains the contacts of a robot's body in every physics step. IMU samples and scans
-    are measured in the physics steps in which they are due. A snapshot contains the latest scan.
-    The first scan is measured at time 0.
+    A snapshot contains the contacts of a robot's body in every physics step, and the latest scan.
 
-    An adaptor sets ``_engine`` and ``_onboard`` in its constructor and then calls
-    :meth:`_begin`.
+    An adaptor sets ``_engine`` and ``_onboard`` in its constructor and then calls :meth:`_begin`.
     """
 
     changes = ALL
@@ -119,8 +105,11 @@ class EngineSimulation(SeveralRobotsSimulation[Robot]):
     def __init__(
         self, scene: Scene, robots: Sequence[EngineRobot], step_s: float, coverage: SdfCoverage
     ) -> None:
-        """Read the world and the models of a scene. Raises ``SdfError`` for unsupported SDF, and
-        ``SimulatorError`` if an added model has the name of a model in the world file."""
+        """Read the world and the models of a scene.
+
+        Raises ``SdfError`` for unsupported SDF, and ``SimulatorError`` if an added model has the
+        name of a model in the world file.
+        """
         super().__init__(step_s, scene)
         self._coverage = coverage
         self._pushes: List[Tuple[Push, int]] = []
@@ -137,7 +126,7 @@ class EngineSimulation(SeveralRobotsSimulation[Robot]):
         self._still = _still(self._models)
 
     def _begin(self) -> None:
-        """Measure at time 0 with the lidar and the selected sensors of each robot."""
+        """Measure at time 0. Must be called at the end of an adaptor's constructor."""
         for robot in self._onboard.values():
             robot.measure_scan(0.0)
         self._begin_sensors()
@@ -145,17 +134,14 @@ class EngineSimulation(SeveralRobotsSimulation[Robot]):
     # implemented for each physics engine
 
     @abc.abstractmethod
-    def _link_states(self) -> Mapping[str, ModelState]:
-        """Return the current states of all links."""
+    def _link_states(self) -> Mapping[str, ModelState]: ...
 
     @abc.abstractmethod
     def _add(self, models: Dict[str, EngineModel]) -> None:
-        """Add models to the world. If one of them is not supported,
-        ``SdfError`` is raised and none of them is added."""
+        """Add all models, or none of them and raise ``SdfError`` if one is not supported."""
 
     @abc.abstractmethod
-    def _remove(self, names: Sequence[str]) -> None:
-        """Remove models from the world."""
+    def _remove(self, names: Sequence[str]) -> None: ...
 
     def _update(self) -> None:
         """Update the engine after states or properties were set. The default does nothing."""
@@ -197,7 +183,9 @@ class EngineSimulation(SeveralRobotsSimulation[Robot]):
         for name in names:
             del self._models[name]
         self._still = _still(self._models)
-        self._pushes = [one for one in self._pushes if one[0].name.split("::", 1)[0] not in names]
+        self._pushes = [
+            (push, last) for push, last in self._pushes if push.name.split("::", 1)[0] not in names
+        ]
 
     def _set_states(self, states: Mapping[str, ModelState]) -> None:
         for name, state in states.items():
@@ -229,8 +217,6 @@ class EngineSimulation(SeveralRobotsSimulation[Robot]):
         self._update()
 
     def _set_property(self, change: Change) -> None:
-        """Set a property. Changes of visuals and lights have no effect, since the lidar does not
-        detect colors."""
         present = self._described_world.now
         if isinstance(change, SetMass):
             inertial = present.links[change.name].inertial
@@ -241,6 +227,7 @@ class EngineSimulation(SeveralRobotsSimulation[Robot]):
             self._engine.set_friction(change.name, min(collision.mu, collision.mu2))
         elif isinstance(change, SetGravity):
             self._engine.set_gravity(change.mps2)
+        # visuals and lights have no effect: the lidar does not detect colors
 
     def _check_change(self, change: Change) -> None:
         if isinstance(change, SetLink):
@@ -288,7 +275,6 @@ class EngineSimulation(SeveralRobotsSimulation[Robot]):
 
 
 def _still(models: Mapping[str, EngineModel]) -> Dict[str, ModelState]:
-    """Return the states of the models that cannot move."""
     return {
         name: ModelState(model.pose, AT_REST, AT_REST)
         for name, model in models.items()
@@ -297,14 +283,12 @@ def _still(models: Mapping[str, EngineModel]) -> Dict[str, ModelState]:
 
 
 def _at_pose(pose: Pose, twist: Any) -> ModelState:
-    """Return a state with a pose and a twist. A component of the twist that is None becomes
-    zero."""
+    """Return a state in which a velocity that is None becomes zero."""
     return ModelState(pose, twist.linear_mps or AT_REST, twist.angular_radps or AT_REST)
 
 
 def velocity_at(linear: Vector, angular: Vector, at: Vector, origin: Vector) -> Vector:
-    """Return the velocity of the point ``at`` of a rigid body. The point ``origin`` of the body has
-    the velocity ``linear``, and the body rotates with the angular velocity ``angular``."""
+    """Return the velocity of the point ``at`` of a rigid body whose ``origin`` has ``linear``."""
     x, y, z = at[0] - origin[0], at[1] - origin[1], at[2] - origin[2]
     return (
         linear[0] + (angular[1] * z - angular[2] * y),
@@ -314,7 +298,6 @@ def velocity_at(linear: Vector, angular: Vector, at: Vector, origin: Vector) -> 
 
 
 def noise_generators(scene: Scene) -> List[np.random.Generator]:
-    """Return a random generator for the lidar noise of each robot of a scene."""
     seeds = [[scene.seed, number] if number else scene.seed for number in range(len(scene.robots))]
     return [np.random.default_rng(seed) for seed in seeds]
 
@@ -323,8 +306,7 @@ ReadRobot = TypeVar("ReadRobot")
 
 
 class EngineSimulator(Simulator, Generic[ReadRobot]):
-    """A simulator whose physics engine is a library in this process. It starts no process and opens
-    no port.
+    """A simulator whose physics engine is a library in this process.
 
     A scene does not affect later scenes. Only the parsed robots and the set of logged warnings are
     kept between scenes.
@@ -344,20 +326,21 @@ class EngineSimulator(Simulator, Generic[ReadRobot]):
 
     @abc.abstractmethod
     def _read_robot(self, robot: RobotModel) -> ReadRobot:
-        """Return the robot as the physics engine needs it. Raises ``SdfError`` for unsupported
-        elements."""
+        """Return the robot as the physics engine needs it. Raises ``SdfError`` if unsupported."""
 
     @abc.abstractmethod
     def _simulation(self, scene: Scene, robots: Sequence[ReadRobot]) -> Simulation:
-        """Return the simulation of a scene. Raises ``SdfError`` if the scene contains unsupported
-        SDF, and ``SimulatorError`` if it cannot be loaded."""
+        """Return the simulation of a scene.
+
+        Raises ``SdfError`` for unsupported SDF, and ``SimulatorError`` if it cannot be loaded.
+        """
 
     def _load(self, scene: Scene) -> Simulation:
         try:
             for placed in scene.robots:
                 if placed.robot not in self._robots:
                     self._robots[placed.robot] = self._read_robot(placed.robot)
-            return self._simulation(scene, [self._robots[one.robot] for one in scene.robots])
+            return self._simulation(scene, [self._robots[placed.robot] for placed in scene.robots])
         except SdfError as error:
             raise SimulatorError(f"cannot load {scene.world}: {error}") from error
 

@@ -1,9 +1,9 @@
 """The interface between a trial and a simulator.
 
 A :class:`Simulator` is the connection to a simulator: it owns the process, if there is one, and
-runs many trials. A :class:`Simulation` is one loaded world with one or more robots. It is paused at
-time zero and lasts until the end of the trial. An adaptor subclasses both and must pass the tests
-of :mod:`gz_testauto.testing.simulator_conformance`.
+runs many trials. A :class:`Simulation` is one loaded world with one or more robots. It is paused
+at time zero and lasts until the end of the trial. An adaptor subclasses both and must pass the
+tests of :mod:`gz_testauto.testing.simulator_conformance`.
 
 Call order::
 
@@ -15,10 +15,9 @@ Call order::
             snapshot = simulation.step(0.1)      # blocks until that time is simulated
 
 Time advances only in :meth:`Simulation.step`. Equal sequences of calls with the same scene give
-equal snapshots, on a new simulator and on a simulator that has run other trials. An adaptor that
-does not guarantee this sets ``Simulator.repeatable`` to False. The snapshot at time 0 contains one
-scan for each robot with a lidar. The scan shows the scene as it was loaded, and its stamp is 0. The
-snapshot contains no IMU sample and no contact.
+equal snapshots, even after other trials, unless ``Simulator.repeatable`` is False. The snapshot
+at time 0 contains one scan with the stamp 0 for each robot with a lidar, but no IMU sample and no
+contact.
 """
 
 import abc
@@ -41,8 +40,7 @@ from gz_testauto.simulators.description import DescribedWorld, Description, chec
 class NamedModel:
     """A model to spawn: its SDF text, its name in the world, and its pose.
 
-    ``pose`` is the pose of the model frame in the world. It replaces the ``<pose>`` in the SDF and
-    is not composed with it.
+    ``pose`` is the pose of the model frame in the world. It replaces the ``<pose>`` in the SDF.
     """
 
     name: str
@@ -52,8 +50,7 @@ class NamedModel:
 
 @dataclass(frozen=True)
 class PlacedRobot:
-    """A robot with its start pose, and the sensors that are simulated in addition to its lidar and
-    its IMU."""
+    """A robot with its start pose, and the simulated sensors in addition to its lidar and IMU."""
 
     robot: RobotModel
     start: Pose2D
@@ -63,7 +60,7 @@ class PlacedRobot:
     def simulated(self) -> Tuple[Sensor, ...]:
         """The sensors and the parts of a merged lidar."""
         parts = () if self.robot.lidar is None else self.robot.lidar.parts
-        return (*self.sensors, *(one for one in parts if one not in self.sensors))
+        return (*self.sensors, *(part for part in parts if part not in self.sensors))
 
 
 @dataclass(frozen=True)
@@ -73,8 +70,7 @@ class Scene:
     ``world`` is a ``.world`` file that already contains its obstacles. ``robot`` can be None, e.g.
     to generate worlds. ``seed`` seeds the random numbers of the simulator. ``models`` are spawned
     in addition to those of the file. ``others`` are further robots; they require ``robot``.
-    ``sensors`` are the sensors of ``robot`` that are simulated in addition to its lidar and its
-    IMU.
+    ``sensors`` are the sensors of ``robot`` that are simulated in addition to its lidar and IMU.
     """
 
     world: Path
@@ -98,13 +94,13 @@ class Simulation(abc.ABC):
 
     Every method waits until its effect is visible in :meth:`snapshot`, and raises
     ``SimulatorError`` if the simulator died, stalled or rejected the call. The simulation is over
-    after a failed step, after its simulator loads another scene, and after its simulator is closed.
-    Every later call raises ``SimulatorError`` with the reason.
+    after a failed step, and after its simulator loads another scene or is closed. Every later call
+    raises ``SimulatorError`` with the reason.
 
-    The public methods validate their arguments identically for all simulators and call the
-    adaptor's methods of the same name with an underscore, which need not validate them again. An
-    adaptor calls ``super().__init__(step_size_s, robot, scene)`` with the physics step (s), the
-    first robot (None if the scene has no robot), and the loaded scene.
+    The public methods validate their arguments and call the adaptor's methods of the same name with
+    an underscore, which need not validate them again. An adaptor calls
+    ``super().__init__(step_size_s, robot, scene)`` with the physics step (s), the first robot (None
+    if the scene has no robot), and the loaded scene.
 
     ``changes`` contains the supported kinds of property changes (:meth:`apply`).
     """
@@ -122,7 +118,7 @@ class Simulation(abc.ABC):
         self._others: Dict[str, RobotModel] = {}
         if scene is not None:
             self._others = {placed.robot.name: placed.robot for placed in scene.others}
-            self._added_sdf.update((name, one.sdf) for name, one in self._others.items())
+            self._added_sdf.update((name, other.sdf) for name, other in self._others.items())
             self._added_sdf.update((model.name, model.sdf) for model in scene.models)
         self._removed: Set[str] = set()
         self._described: Optional[DescribedWorld] = None
@@ -135,10 +131,9 @@ class Simulation(abc.ABC):
     def drive(self, command: Twist2D, robot: Optional[str] = None) -> None:
         """Set a robot's velocity command, which applies from the next step until the next command.
 
-        ``robot`` is the name of a further robot. Without it, the command is for the first robot.
-        This method does not limit the acceleration, so the caller must apply the limits. Raises
-        ``SimulatorError`` if no robot has this name or this simulator cannot drive the robot, and
-        ``ValueError`` for an invalid command (:func:`check_command`).
+        ``robot`` is the name of a further robot, by default the first robot. The caller must limit
+        the acceleration. Raises ``SimulatorError`` if no robot has this name or this simulator
+        cannot drive it, and ``ValueError`` for an invalid command (:func:`check_command`).
         """
         self._check_usable()
         first = None if self.robot is None else self.robot.name
@@ -158,11 +153,10 @@ class Simulation(abc.ABC):
             self._drive_other(command, named)
 
     def step(self, duration_s: float) -> Snapshot:
-        """Simulate ``duration_s``, a whole number of physics steps, and return a snapshot. If
-        ``Simulator.steps_exactly`` is False, more time can pass, and the snapshot contains the
-        actual time.
+        """Simulate ``duration_s``, a whole number of physics steps, and return a snapshot.
 
-        Raises ``ValueError`` if the duration is not a whole number of physics steps.
+        If ``Simulator.steps_exactly`` is False, more time can pass. Raises ``ValueError`` if the
+        duration is not a whole number of physics steps.
         """
         self._check_usable()
         count = round(duration_s / self.step_size_s)
@@ -180,14 +174,17 @@ class Simulation(abc.ABC):
             raise
 
     def spawn(self, models: Sequence[NamedModel]) -> None:
-        """Spawn models in one call. Raises ``SimulatorError``, and adds no model, for a name that
-        is in use, a pose beyond the limits, and an invalid model (:func:`check_model`)."""
+        """Spawn models in one call.
+
+        Raises ``SimulatorError``, and adds no model, for a name that is in use, a pose beyond the
+        limits, and an invalid model (:func:`check_model`).
+        """
         self._check_usable()
-        taken = set(self._model_names())
+        used_names = set(self._model_names())
         for model in models:
-            if model.name in taken:
+            if model.name in used_names:
                 raise SimulatorError(f"a model named {model.name!r} exists already")
-            taken.add(model.name)
+            used_names.add(model.name)
             _check_state(model.name, ModelState(model.pose))
             try:
                 check_model(model.name, model.sdf)
@@ -200,8 +197,11 @@ class Simulation(abc.ABC):
                 self._described.add(model.name, model.sdf)
 
     def delete(self, names: Iterable[str]) -> None:
-        """Delete models in one call. Raises ``SimulatorError``, and removes no model, for an
-        unknown name. After the first robot was deleted, velocity commands for it are rejected."""
+        """Delete models in one call.
+
+        Raises ``SimulatorError``, and removes no model, for an unknown name. After the first robot
+        was deleted, velocity commands for it are rejected.
+        """
         self._check_usable()
         wanted = tuple(dict.fromkeys(names))
         self._check_known(wanted)
@@ -216,10 +216,12 @@ class Simulation(abc.ABC):
             self.robot = None
 
     def set_states(self, states: Mapping[str, ModelState]) -> None:
-        """Set poses and twists of models in one call. Raises ``SimulatorError`` for an unknown
-        name, and a state beyond the limits of
-        :class:`~gz_testauto.simulators.changes.SetModel`. A state without a twist leaves the model
-        at rest if ``Simulator.sets_twist``."""
+        """Set poses and twists of models in one call.
+
+        A state without a twist leaves the model at rest if ``Simulator.sets_twist``. Raises
+        ``SimulatorError`` for an unknown name, and for a state beyond the limits of
+        :class:`~gz_testauto.simulators.changes.SetModel`.
+        """
         self._check_usable()
         self._check_known(states)
         for name, state in states.items():
@@ -229,9 +231,8 @@ class Simulation(abc.ABC):
     def apply(self, changes: Sequence[Change]) -> None:
         """Apply property changes in order and in one call. The simulated time does not advance.
 
-        All changes are validated first. Raises ``SimulatorError``, and changes nothing, for an
-        unknown name, for a change whose class is not in :attr:`changes`, and for a change that the
-        named part does not support.
+        Raises ``SimulatorError``, and changes nothing, for an unknown name, for a change whose
+        class is not in :attr:`changes`, and for a change that the named part does not support.
         """
         self._check_usable()
         for change in changes:
@@ -240,7 +241,7 @@ class Simulation(abc.ABC):
                 raise SimulatorError(
                     f"this simulator does not support {kind.__name__} (of {change.name!r}); it "
                     "supports "
-                    + (", ".join(sorted(one.__name__ for one in self.changes)) or "no changes")
+                    + (", ".join(sorted(k.__name__ for k in self.changes)) or "no changes")
                 )
         # in one call, since some simulators request the names over a network
         self._check_known([change.name for change in changes if change.part == "model"])
@@ -259,7 +260,9 @@ class Simulation(abc.ABC):
 
     def describe(self) -> Description:
         """Return the links, joints, collisions, visuals and lights with their current properties.
-        Poses and twists of models are part of :meth:`snapshot`."""
+
+        Poses and twists of models are part of :meth:`snapshot`.
+        """
         self._check_usable()
         return self._described_world.copy()
 
@@ -279,26 +282,24 @@ class Simulation(abc.ABC):
                 raise SimulatorError(f"cannot save the world: {error}") from error
 
     def end(self, why: str) -> None:
-        """End the simulation. Every later call raises ``SimulatorError`` with the reason ``why`` of
-        the first call. The simulator calls this method, as does a failed step."""
+        """End the simulation: every later call raises ``SimulatorError`` with the first reason."""
         self._over = self._over or why
 
     # implemented by an adaptor
 
     @abc.abstractmethod
     def _snapshot(self) -> Snapshot:
-        """Return a snapshot; see :meth:`snapshot`. This method is also called at the end of a
-        step."""
+        """Return a snapshot, also at the end of a step; see :meth:`snapshot`."""
 
     @abc.abstractmethod
     def _drive(self, command: Twist2D) -> None:
-        """Set the velocity command of the first robot. The caller has checked that the robot exists
-        and the command is finite."""
+        """Set the finite velocity command of the first robot, which exists."""
 
     def _drive_other(self, command: Twist2D, robot: str) -> None:
-        """Set the velocity command of a further robot. The caller has checked that the robot exists
-        and the command is finite. An adaptor with ``Simulator.several_robots`` must implement this
-        method."""
+        """Set the finite velocity command of a further robot, which exists.
+
+        An adaptor with ``Simulator.several_robots`` must implement this method.
+        """
         raise NotImplementedError
 
     @abc.abstractmethod
@@ -307,33 +308,30 @@ class Simulation(abc.ABC):
 
     @abc.abstractmethod
     def _spawn(self, models: Sequence[NamedModel]) -> None:
-        """Spawn models; see :meth:`spawn`. The caller has checked that no name is in use and each
-        SDF text contains a ``<model>``."""
+        """Spawn models; see :meth:`spawn`. No name is in use, and each SDF contains a model."""
 
     @abc.abstractmethod
     def _delete(self, names: Sequence[str]) -> None:
-        """Delete models; see :meth:`delete`. The caller has checked that all names are known and
-        occur once."""
+        """Delete models; see :meth:`delete`. All names are known and occur once."""
 
     @abc.abstractmethod
     def _set_states(self, states: Mapping[str, ModelState]) -> None:
-        """Set states of models; see :meth:`set_states`. The caller has checked that all names are
-        known."""
+        """Set states of models; see :meth:`set_states`. All names are known."""
 
     @abc.abstractmethod
     def _save_world(self, path: Path) -> None:
-        """Write the current models to a world file; see :meth:`save_world`. The caller then adds
-        the property changes to the file."""
+        """Write the current models to a world file, to which the caller adds property changes."""
 
     def _apply(self, changes: Sequence[Change]) -> None:
-        """Apply property changes; see :meth:`apply`. The caller has checked all changes, and
+        """Apply valid property changes; see :meth:`apply`.
+
         :meth:`describe` already returns the new values. An adaptor that supports property changes
-        must implement this method."""
+        must implement this method.
+        """
         raise NotImplementedError
 
     def _check_change(self, change: Change) -> None:
-        """Raise ``SimulatorError`` for a change that is in ``changes`` but that this simulator
-        cannot apply to the named part."""
+        """Raise ``SimulatorError`` for a change that the named part does not support."""
         return None
 
     @abc.abstractmethod
@@ -360,8 +358,10 @@ class Simulation(abc.ABC):
     # checks, which adaptors also call in their additional methods
 
     def _check_usable(self) -> None:
-        """Raise ``SimulatorError`` if the simulation is over. Called before every method. An
-        adaptor whose simulator is another process also checks that the process is alive."""
+        """Raise ``SimulatorError`` if the simulation is over. Called before every method.
+
+        An adaptor whose simulator is another process also checks that the process is alive.
+        """
         if self._over:
             raise SimulatorError(f"this simulation is over: {self._over}")
 
@@ -375,8 +375,10 @@ class Simulation(abc.ABC):
 
 
 def check_command(command: Twist2D) -> None:
-    """Raise ``ValueError`` for a velocity command that is not finite, or is beyond the
-    :data:`~gz_testauto.simulators.changes.LIMITS` of a twist."""
+    """Raise ``ValueError`` for a velocity command that is not finite or beyond the limits.
+
+    The limits are :data:`~gz_testauto.simulators.changes.LIMITS`.
+    """
     for field, value in command._asdict().items():
         if not math.isfinite(value):
             raise ValueError(f"a velocity command must be finite, not {command}")
@@ -396,19 +398,19 @@ def _check_state(name: str, state: ModelState) -> None:
 
 
 class Simulator(abc.ABC):
-    """A running simulator that loads one scene after the other.
+    """A running simulator that loads one scene after the other; a context manager that closes it.
 
-    A simulator is also a context manager that closes the simulator on exit. ``name`` and
-    ``version`` are written to the results. ``repeatable`` is True if equal calls give equal
-    snapshots, ``sets_twist`` if twists of models can be set, and ``steps_exactly`` if a step
-    advances exactly by its duration. ``runs_plugins`` is True if the simulator loads the libraries
-    of a world's ``<plugin>`` elements. ``shared`` is True if the same process serves all callers,
-    so that trials cannot run in parallel. ``changes`` contains the kinds of property changes that
-    the simulations support. ``several_robots`` is True if scenes can have more than one robot.
-    ``inertial`` is the meaning of the linear acceleration in an IMU sample: ``"step"`` for the
-    acceleration in the physics step in which the sample is due, or ``"period"`` for the mean since
-    the previous sample. ``senses`` is True if the simulator simulates the sensors that a scene
-    selects.
+    - ``name`` and ``version`` are written to the results.
+    - ``repeatable``: equal calls give equal snapshots.
+    - ``sets_twist``: twists of models can be set.
+    - ``steps_exactly``: a step advances exactly by its duration.
+    - ``runs_plugins``: the simulator loads the libraries of a world's ``<plugin>`` elements.
+    - ``shared``: the same process serves all callers, so that trials cannot run in parallel.
+    - ``several_robots``: scenes can have more than one robot.
+    - ``inertial``: the linear acceleration in an IMU sample is that in the physics step in which
+      the sample is due (``"step"``), or the mean since the previous sample (``"period"``).
+    - ``senses``: the simulator simulates the sensors that a scene selects.
+    - ``changes`` contains the kinds of property changes that the simulations support.
 
     An adaptor implements :meth:`_load` and :meth:`_close`.
     """
@@ -430,19 +432,19 @@ class Simulator(abc.ABC):
 
     @property
     def processes(self) -> Tuple[int, ...]:
-        """The ids of the processes that this simulator started. Empty if the simulator runs in this
-        process."""
+        """The ids of the processes that this simulator started."""
         return ()
 
     def turn_limit_radps(self, robot: RobotModel) -> float:
-        """Return an upper bound (rad/s) of the absolute yaw rates that the robot's drive controller
-        accepts."""
+        """Return an upper bound (rad/s) of the absolute yaw rates that the drive accepts."""
         return math.inf
 
     def load(self, scene: Scene) -> Simulation:
-        """Load ``scene`` and return its simulation, paused at time zero. The previous simulation
-        ends, even if the adaptor cannot load the scene. Raises ``SimulatorError`` if the world
-        cannot be loaded or the simulator is closed."""
+        """Load ``scene`` and return its simulation, paused at time zero.
+
+        The previous simulation ends, even if the adaptor cannot load the scene. Raises
+        ``SimulatorError`` if the world cannot be loaded or the simulator is closed.
+        """
         if self._closed:
             raise SimulatorError("this simulator has been closed")
         if scene.others and (scene.robot is None or not self.several_robots):
@@ -471,7 +473,7 @@ class Simulator(abc.ABC):
     def require_senses(self, robot: RobotModel, sensors: Iterable[Sensor]) -> None:
         """Raise ``SimulatorError`` if the simulator does not simulate the sensors of a scene."""
         if not self.senses:
-            names = ", ".join(repr(one.name) for one in sensors)
+            names = ", ".join(repr(sensor.name) for sensor in sensors)
             raise SimulatorError(
                 f"{robot.path}: the simulator {self.name!r} simulates the lidar and the IMU of a "
                 f"robot, and not its sensors {names}; use the simulator embedded or gazebo, or "
@@ -479,10 +481,9 @@ class Simulator(abc.ABC):
             )
 
     def close(self) -> None:
-        """Stop every process and close every port that this simulator opened.
+        """Stop every process and close every port that this simulator opened. Idempotent.
 
-        Further calls do nothing, except after ``KeyboardInterrupt``: the next call finishes the
-        interrupted one.
+        After ``KeyboardInterrupt``, the next call finishes the interrupted one.
         """
         if self._closed:
             return
@@ -496,14 +497,15 @@ class Simulator(abc.ABC):
 
     @abc.abstractmethod
     def _load(self, scene: Scene) -> Simulation:
-        """Load a scene; see :meth:`load`. The caller has checked that the simulator is open and
-        that the names of the scene's models and robots are unique. The previous simulation is over.
-        The world file can still contain a model with one of the names."""
+        """Load a scene; see :meth:`load`.
+
+        The names of the scene's models and robots are unique, but the world file can contain a
+        model with one of them. The previous simulation is over.
+        """
 
     @abc.abstractmethod
     def _close(self) -> None:
-        """Close the simulator; see :meth:`close`. This method is called again only if
-        ``KeyboardInterrupt`` interrupted it."""
+        """Close the simulator. Called again only if ``KeyboardInterrupt`` interrupted it."""
 
     def _end_current(self, why: str) -> None:
         if self._current is not None:

@@ -25,14 +25,16 @@ from gz_testauto.base.observation import LaserScan, SensorReading
 from gz_testauto.base.sensors import Sensor
 from gz_testauto.sdf.robot_sensors import LidarDescription
 
+# Smallest angle between a ray and the line through its return and the next one for which both
+# returns are on one surface.
 SHADOW_RAD = math.radians(10.0)
-"""Smallest angle between a ray and the line through its return and the next one for which both
-returns are on one surface."""
 
 
 def merged_scan(lidar: LidarDescription, readings: Sequence[SensorReading]) -> LaserScan:
-    """Return the scan of a lidar with ``parts``, from one reading of each part. Its stamp is that
-    of the first reading."""
+    """Return the scan of a lidar with ``parts``, from one reading of each part.
+
+    Its stamp is that of the first reading.
+    """
     angles = lidar.angles_rad
     ranges = np.full(lidar.samples, np.nan)
     spacing = (lidar.angle_max_rad - lidar.angle_min_rad) / max(lidar.samples - 1, 1)
@@ -49,8 +51,11 @@ def merged_scan(lidar: LidarDescription, readings: Sequence[SensorReading]) -> L
 
 
 def _returns(reading: SensorReading) -> Tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the end of each ray in the plane of the base frame, shape (n, 2), whether the ray has
-    a return, shape (n,), and whether it and the next one are on one surface, shape (n,)."""
+    """Return the points (n, 2) at which the rays end, and two flags (n,) of each ray.
+
+    The points are in the xy plane of the base frame. The flags are whether the ray has a return,
+    and whether it and the next one are on one surface.
+    """
     sensor, ranges, hits = reading.sensor, reading.ranges_m.ravel(), _hits(reading)
     near = np.where(hits, ranges, 0.0)
     local = sensor.directions * near[:, None]
@@ -75,8 +80,10 @@ def _ahead(sensor: Sensor) -> np.ndarray:
 
 @compiled
 def _mark_free(first, free, spacing, ranges):  # type: ignore[no-untyped-def]
-    """Set the rays to infinity that are nearest to a free ray of a lidar, or between two adjacent
-    ones. ``first`` is the direction of each ray relative to the first merged ray."""
+    """Set the rays to infinity that are nearest to a free ray, or between two adjacent ones.
+
+    ``first`` is the direction of each ray relative to the first merged ray.
+    """
     count = len(ranges)
     turn = 2.0 * math.pi
     for i in range(len(free)):
@@ -91,18 +98,20 @@ def _mark_free(first, free, spacing, ranges):  # type: ignore[no-untyped-def]
         start = start % turn
         ray = math.ceil(start / spacing)
         while ray * spacing <= start + change:
-            own = ray
-            if own * spacing >= turn - spacing / 2:
-                own = round((own * spacing - turn) / spacing)
-            if own < count:
-                ranges[own] = np.inf
+            index = ray
+            if index * spacing >= turn - spacing / 2:
+                index = round((index * spacing - turn) / spacing)
+            if index < count:
+                ranges[index] = np.inf
             ray += 1
 
 
 @compiled
 def _add(points, hits, on_surface, first, spacing, cosines, sines, ranges):  # type: ignore[no-untyped-def]
-    """Reduce the ranges of the rays that meet a surface or a point of one lidar. ``first`` is the
-    bearing of each point relative to that of the first ray."""
+    """Reduce the ranges of the rays that meet a surface or a point of one lidar.
+
+    ``first`` is the bearing of each point relative to that of the first merged ray.
+    """
     count = len(ranges)
     turn = 2.0 * math.pi
     for i in range(len(hits)):
@@ -127,11 +136,11 @@ def _add(points, hits, on_surface, first, spacing, cosines, sines, ranges):  # t
         area = points[i, 0] * step_y - points[i, 1] * step_x
         ray = math.ceil(start / spacing - 1e-9)
         while ray * spacing <= start + change + 1e-9 * spacing:
-            own = ray
-            if own * spacing >= turn - spacing / 2:
-                own = round((own * spacing - turn) / spacing)
-            if own < count:
-                across = cosines[own] * step_y - sines[own] * step_x
-                if across != 0.0 and area / across > 0.0 and not ranges[own] <= area / across:
-                    ranges[own] = area / across
+            index = ray
+            if index * spacing >= turn - spacing / 2:
+                index = round((index * spacing - turn) / spacing)
+            if index < count:
+                across = cosines[index] * step_y - sines[index] * step_x
+                if across != 0.0 and area / across > 0.0 and not ranges[index] <= area / across:
+                    ranges[index] = area / across
             ray += 1

@@ -1,9 +1,4 @@
-"""SDF shapes and rays in MuJoCo, for colliders and for the embedded simulator.
-
-All modules that create MuJoCo models use this module. It formats numbers, and returns the type and
-size of primitive shapes. It also casts many rays in one call, for which MuJoCo's functions differ
-between versions.
-"""
+"""SDF shapes and rays in MuJoCo, for colliders and for the embedded simulator."""
 
 from typing import Any, Dict, Optional, Tuple
 
@@ -13,15 +8,15 @@ from gz_testauto.base.pose import Pose
 from gz_testauto.sdf.document import Element
 from gz_testauto.sdf.shapes import Box, Capsule, Cylinder, Ellipsoid, Geometry, Sphere
 
+# exact distances between convex bodies, effective since MuJoCo 3.3
 EXACT = '<option ccd_tolerance="1e-9" ccd_iterations="200"/>'
-"""MJCF option for exact distances between convex bodies, which has an effect since MuJoCo 3.3."""
 
 
 def distances_are_exact() -> bool:
-    """Return whether MuJoCo's distances between bodies are reliable. The distances of version 3.2,
-    the last version for Python 3.8, have errors of decimeters."""
+    """Return whether MuJoCo's distances between bodies are reliable."""
     import mujoco
 
+    # the last version for Python 3.8, 3.2, has errors of decimeters
     return tuple(int(part) for part in mujoco.__version__.split(".")[:2]) >= (3, 3)
 
 
@@ -31,7 +26,6 @@ def text(*values: float) -> str:
 
 
 def place(element: Element, pose: Pose) -> Element:
-    """Set the position and the orientation of an MJCF element, and return it."""
     x, y, z, w = pose.quaternion
     element.set("pos", text(*pose.position))
     element.set("quat", text(w, x, y, z))
@@ -39,8 +33,7 @@ def place(element: Element, pose: Pose) -> Element:
 
 
 def primitive(shape: Geometry) -> Optional[Dict[str, str]]:
-    """Return the type and size of a box, sphere, cylinder, capsule or ellipsoid as MJCF attributes
-    of a geom, or None for other shapes."""
+    """Return the type and size of a primitive shape as attributes of a geom, or None."""
     if isinstance(shape, Box):
         size = text(*(side / 2 for side in shape.size))
     elif isinstance(shape, Sphere):
@@ -62,19 +55,18 @@ def cast_scan(
     range_m: Tuple[float, float],
     groups: Optional[np.ndarray] = None,
 ) -> Tuple[np.ndarray, np.ndarray]:
-    """Return the ranges (m) of a lidar at ``origin`` (3,) along unit ``directions`` (n, 3), shape
-    (n,), and the ids of the detected geoms, shape (n,).
+    """Return the ranges (n,) of a lidar (m), and the ids (n,) of the detected geoms.
 
-    As in Gazebo, a ray starts at the minimum range, and passes through nearer surfaces. ``range_m``
-    is the minimum and the maximum range. The range is infinite and the id is -1 if a ray detects no
-    geom. ``groups`` (6,) selects the groups of geoms, and None selects all groups.
+    ``directions`` (n, 3) are unit vectors, and ``range_m`` is the minimum and the maximum range. As
+    in Gazebo, a ray starts at the minimum range. The range is infinite and the id is -1 if a ray
+    detects no geom. ``groups`` (6,) selects the groups of geoms, by default all.
     """
     least_m, most_m = range_m
     ranges, met = cast_fan(model, data, origin, directions, most_m, groups)
     for ray in np.flatnonzero((ranges >= 0) & (ranges < least_m)):
         start, direction = origin + least_m * directions[ray], directions[ray : ray + 1]
-        (rest,), met[ray : ray + 1] = cast_fan(model, data, start, direction, most_m, groups)
-        ranges[ray] = least_m + rest if rest >= 0 else -1.0
+        (beyond_m,), met[ray : ray + 1] = cast_fan(model, data, start, direction, most_m, groups)
+        ranges[ray] = least_m + beyond_m if beyond_m >= 0 else -1.0
     missed = (ranges < 0) | (ranges > most_m)
     ranges[missed], met[missed] = np.inf, -1
     return ranges, met
@@ -88,17 +80,18 @@ def cast_fan(
     range_max_m: float,
     groups: Optional[np.ndarray] = None,
 ) -> Tuple[np.ndarray, np.ndarray]:
-    """Return the distance (m) from ``origin`` (3,) along unit ``directions`` (n, 3) to the first
-    geom, shape (n,), and the id of that geom, shape (n,). Both are -1 if a ray hits no geom. Geoms
-    beyond ``range_max_m`` can be omitted. ``groups`` (6,) selects the groups of geoms, and None
-    selects all groups."""
+    """Return the distances (n,) to the first geoms (m), and their ids (n,); see :func:`cast_scan`.
+
+    Both are -1 if a ray hits no geom. Geoms beyond ``range_max_m`` can be omitted.
+    """
     import mujoco
 
     count = len(directions)
-    found, met = np.empty(count), np.empty(count, np.int32)
+    distances_m, met = np.empty(count), np.empty(count, np.int32)
+    # newer versions of MuJoCo have another argument
     extra = (None,) if "normal:" in mujoco.mj_multiRay.__doc__.split("->")[0] else ()
     mujoco.mj_multiRay(
-        model, data, origin, directions.ravel(), groups, 1, -1, met, found, *extra, count,
+        model, data, origin, directions.ravel(), groups, 1, -1, met, distances_m, *extra, count,
         range_max_m,
     )  # fmt: skip
-    return found, met
+    return distances_m, met

@@ -1,11 +1,8 @@
 """Measurements of the sensors that a scene selects: rate, noise, delay and merged contacts.
 
-All simulators with such sensors use this module, so that equal ranges give equal readings. A
-simulator only returns the ranges along the rays of a sensor, without noise.
-
-A sensor measures at the end of the first step that ends at or after each period of the sensor. The
-noise of a sensor depends on the seed of the scene, the number of the robot, the name of the sensor
-and the number of its measurements.
+A simulator only returns the ranges along the rays of a sensor, without noise. A sensor measures
+at the end of the first step that ends at or after each period of the sensor. Its noise depends
+on the seed of the scene, the number of the robot, and the name of the sensor.
 """
 
 import zlib
@@ -21,29 +18,28 @@ from gz_testauto.simulators.interface import PlacedRobot
 from gz_testauto.simulators.merged_scan import merged_scan
 
 Measure = Callable[[Sensor], np.ndarray]
-"""A function that returns the distances (m) along the rays of a sensor, shape (rows · columns,).
-They are infinite beyond the range of the sensor."""
+"""A function that returns the distances (m) along a sensor's rays, shape (rows · columns,).
 
+They are infinite beyond the range of the sensor.
+"""
+
+# tolerance for rounding, as a share of the period of a sensor
 EARLY = 1e-6
-"""Tolerance for rounding, as a share of the period of a sensor."""
 
 
 class SensorChannel:
-    """The measurements of one sensor. ``shapes`` are the scoped names of a bumper's shapes in the
-    world."""
-
     def __init__(self, sensor: Sensor, generator: np.random.Generator, robot: str) -> None:
         self._sensor, self._generator = sensor, generator
-        self._shapes = frozenset(f"{robot}::{one}" for one in sensor.collisions)
+        self._shapes = frozenset(f"{robot}::{shape}" for shape in sensor.collisions)
         self._measured = -1
         self._touched: List[Contact] = []
         self._readings: Deque[SensorReading] = deque()
 
     def update(self, time_s: float, measure: Measure, contacts: Sequence[Contact]) -> SensorReading:
-        """Measure, if a measurement is due, and return the newest reading that is available.
+        """Measure, if a measurement is due, and return the newest available reading.
 
-        Before the first reading is available, it is returned all the same. ``contacts`` are all
-        contacts of the robot since the previous call.
+        The first reading is returned even before it is available. ``contacts`` are all contacts of
+        the robot since the previous call.
         """
         if self._shapes:
             self._touched += _of_shapes(contacts, self._shapes)
@@ -55,8 +51,10 @@ class SensorChannel:
         return self._readings[0]
 
     def _is_due(self, time_s: float) -> bool:
-        """Return whether a period of the sensor has ended since the previous measurement. The time
-        of a sensor without a rate is the time itself."""
+        """Return whether a period has ended since the previous measurement.
+
+        A sensor without a rate measures at each new time.
+        """
         rate_hz = self._sensor.update_rate_hz
         if rate_hz <= 0.0:
             return not self._readings or time_s > self._readings[-1].stamp_s
@@ -88,8 +86,7 @@ class SensorChannel:
 
 
 class RobotSensors:
-    """The selected sensors and the merged lidar of a robot, which is robot ``number`` of a scene
-    with the seed ``seed``."""
+    """The selected sensors and the merged lidar of robot ``number`` of a scene."""
 
     def __init__(self, placed: PlacedRobot, seed: int, number: int) -> None:
         lidar = placed.robot.lidar
@@ -102,22 +99,21 @@ class RobotSensors:
             self._channels[sensor.name] = SensorChannel(sensor, generator, placed.robot.name)
 
     def update(self, time_s: float, measure: Measure, sensed: SensorReadings) -> SensorReadings:
-        """Return the sensor data of the robot with the newest available reading of each sensor, and
-        with the merged scan."""
+        """Return ``sensed`` with the newest available readings and the merged scan."""
         readings = {
             name: channel.update(time_s, measure, sensed.contacts)
             for name, channel in self._channels.items()
         }
         if self._merged is None:
             return replace(sensed, sensors=readings)
-        parts = [readings[one.name] for one in self._merged.parts]
+        parts = [readings[part.name] for part in self._merged.parts]
         if self._scan is None or parts[0].stamp_s > self._scan.stamp_s:
             self._scan = merged_scan(self._merged, parts)
         return replace(sensed, sensors=readings, scan=self._scan)
 
 
 def _of_shapes(contacts: Sequence[Contact], shapes: "frozenset[str]") -> List[Contact]:
-    """Return the contacts of the shapes, with the own shape first."""
+    """Return the contacts of the shapes, each with its shape in ``shapes`` first."""
     return [
         contact if contact.first in shapes else _exchanged(contact)
         for contact in contacts

@@ -1,5 +1,4 @@
-"""Functions that read models, gravity and physics settings from world files, and write the current
-world to a file."""
+"""Read world files and their physics settings, and write the current world to a file."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +16,7 @@ from gz_testauto.sdf.shapes import Capsule, Ellipsoid
 
 @dataclass(frozen=True)
 class PhysicsSettings:
-    """The physics step (s), the update rate (1/s, where 0 is unlimited) and gravity (m/s²)."""
+    """The physics step, the update rate (0 is unlimited) and gravity."""
 
     step_size_s: float
     max_update_rate_hz: float
@@ -25,12 +24,12 @@ class PhysicsSettings:
 
 
 class LoadedWorld:
-    """A world file that was read: its ``document``, its ``models`` by name, and its
-    ``gravity_mps2``."""
-
     def __init__(self, path: Path, added: Iterable[str]) -> None:
-        """Read a world file. Raises ``SdfError`` if the file is invalid, and ``SimulatorError`` if
-        a model of the file has one of the names in ``added``."""
+        """Read a world file.
+
+        Raises ``SdfError`` if the file is invalid, and ``SimulatorError`` if a model of the file
+        has one of the names in ``added``.
+        """
         read = read_scene(path)
         world = read.document.require_world()
         for name in added:
@@ -47,8 +46,7 @@ class LoadedWorld:
         added: Mapping[str, str],
         poses: Mapping[str, Pose],
     ) -> None:
-        """Write the world to ``path``, without the ``deleted`` models of the file, with the
-        ``added`` models (SDF text by name), and with all models at ``poses``.
+        """Write the world with the ``added`` models (SDF text by name), all models at ``poses``.
 
         Joints are written with the positions in their SDF. Raises ``SimulatorError`` if the world
         cannot be written.
@@ -69,8 +67,10 @@ class LoadedWorld:
 
 
 def physics_of(document: SdfDocument) -> PhysicsSettings:
-    """Return the physics settings of a world file. Gazebo's defaults replace missing settings.
-    Raises ``SdfError`` if the file has no world."""
+    """Return the physics settings of a world file, with Gazebo's defaults.
+
+    Raises ``SdfError`` if the file has no world.
+    """
     world = document.require_world()
     step_s = read_physics(document, world, "max_step_size")
     rate_hz = read_physics(document, world, "real_time_update_rate")
@@ -82,7 +82,7 @@ def physics_of(document: SdfDocument) -> PhysicsSettings:
 
 
 def check_shapes(scene: WorldScene) -> None:
-    """Raise ``SdfError`` if the world contains a shape that makes gzserver abort."""
+    """Raise ``SdfError`` if the world contains a shape on which gzserver aborts."""
     for model in scene.models.values():
         for shape in model.collisions:
             if isinstance(shape.geometry, (Capsule, Ellipsoid)):

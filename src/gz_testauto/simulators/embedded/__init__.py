@@ -1,5 +1,4 @@
-"""The simulator ``embedded``: MuJoCo in the Python process. It needs no Gazebo and is fast enough
-for large numbers of trials."""
+"""The simulator ``embedded``: MuJoCo in the Python process, for large numbers of trials."""
 
 from gz_testauto.simulators.embedded.simulator import EmbeddedSimulator
 

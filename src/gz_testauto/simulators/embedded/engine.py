@@ -1,7 +1,7 @@
 """A compiled MuJoCo model with its state.
 
-Only this module uses the ids and addresses in MuJoCo's arrays. It calls MuJoCo's functions so that
-all quantities that depend on positions and velocities are up to date between two steps.
+Only this module uses the ids and addresses in MuJoCo's arrays. All quantities that depend on
+positions and velocities are up to date between two steps.
 """
 
 import functools
@@ -42,32 +42,25 @@ _BAD = (
     mujoco.mjtWarning.mjWARN_BADQACC,
 )
 
+# Contacts were dropped for lack of memory, after which bodies pass through each other.
 _DROPPED_CONTACTS = (mujoco.mjtWarning.mjWARN_CONTACTFULL, mujoco.mjtWarning.mjWARN_CNSTRFULL)
-"""MuJoCo's warnings that contacts were dropped for lack of memory, after which bodies pass through
-each other."""
 
+# Each step reduces an overlap to a quarter, so that no overlap of a realistic size remains.
 SETTLING_STEPS = 40
-"""Number of physics steps for which overlapping bodies are separated after a body was placed. Each
-step reduces the overlap to a quarter, so that no overlap of a realistic size remains."""
 
+# Resting contacts in MuJoCo are a millimeter deep.
 OVERLAP_M = 0.002
-"""Largest overlap (m) of bodies that is not corrected. MuJoCo's resting contacts are a millimeter
-deep."""
 
 # By default, MuJoCo writes its warnings to a file in the working directory.
 mujoco.set_mju_user_warning(lambda message: LOGGER.debug("MuJoCo: %s", message))
 
 
 class _Slots(NamedTuple):
-    """The slices that a joint occupies in MuJoCo's arrays of positions and velocities."""
-
     position: slice
     velocity: slice
 
 
 class Engine:
-    """One world in MuJoCo, with its state."""
-
     def __init__(self, blueprint: Blueprint, models: Sequence[EngineModel]) -> None:
         """Compile a MuJoCo model. Raises ``SimulatorError`` if MuJoCo rejects the model."""
         try:
@@ -97,7 +90,6 @@ class Engine:
             raise self._too_much(str(error).splitlines()[0]) from error
 
     def step(self, pushes: Sequence[Push]) -> None:
-        """Advance by one physics step, during which the forces of ``pushes`` act."""
         for push in pushes:
             forces = self.data.xfrc_applied[self.body(push.name)]
             forces += (*push.force_n, *push.torque_nm)
@@ -114,8 +106,7 @@ class Engine:
             self.data.xfrc_applied[:] = 0.0
 
     def check(self) -> None:
-        """Raise ``SimulatorError`` if the state has diverged, after which MuJoCo resets it, or if
-        MuJoCo has dropped contacts for lack of memory."""
+        """Raise ``SimulatorError`` if MuJoCo has reset a diverged state or dropped contacts."""
         if any(self.data.warning[kind].number for kind in _DROPPED_CONTACTS):
             raise self._too_much("MuJoCo does not have enough memory for these contacts")
         if any(self.data.warning[kind].number for kind in _BAD):
@@ -127,7 +118,6 @@ class Engine:
     # states
 
     def body(self, name: str) -> int:
-        """Return MuJoCo's id of a body."""
         return self._id(mujoco.mjtObj.mjOBJ_BODY, name)
 
     def actuator(self, name: str) -> int:
@@ -135,13 +125,11 @@ class Engine:
         return self._id(mujoco.mjtObj.mjOBJ_ACTUATOR, name)
 
     def body_pose(self, body: int) -> Pose:
-        """Return the pose of a body in the world."""
         x, y, z = self.data.xpos[body].tolist()
         qw, qx, qy, qz = self.data.xquat[body].tolist()
         return Pose((x, y, z), (qx, qy, qz, qw))
 
     def state(self, model: EngineModel) -> ModelState:
-        """Return the pose and twist of a movable model, in the world frame."""
         body = self.body(model.roots[0].name)
         pose, in_model = self.body_pose(body), model.roots[0].pose
         velocity = np.empty(6)
@@ -156,11 +144,9 @@ class Engine:
         return ModelState(pose, tuple(moving.tolist()), tuple(turning.tolist()))
 
     def place_static(self, model: EngineModel, pose: Pose) -> None:
-        """Set the pose of a static model."""
         self._place_body(model.name, pose)
 
     def place_movable(self, model: EngineModel, state: ModelState) -> None:
-        """Set the pose and twist of a movable model, with all its links."""
         self._settling.begin()
         present = self.state(model).pose
         turning = np.array(state.angular_radps)
@@ -183,7 +169,6 @@ class Engine:
             self.data.qvel[velocity] = (*moving, *matrix_product(pose.rotation.T, turning))
 
     def set_twist(self, model: EngineModel, state: ModelState) -> None:
-        """Set the twist of a model, which must be at the pose of ``state``."""
         linear, angular = _twist(state)
         for root in model.roots:
             if root.joint is None:
@@ -192,27 +177,20 @@ class Engine:
                 self._set_velocity(root.name, pose, moving, angular)
 
     def link_state(self, link: str) -> ModelState:
-        """Return the pose and twist, in the world frame, of a link that is not attached to a
-        joint."""
         pose = self.body_pose(self.body(link))
         velocity = self.data.qvel[self._joints[link].velocity]
         turning = matrix_product(pose.rotation, velocity[3:])
         return ModelState(pose, tuple(velocity[:3].tolist()), tuple(turning.tolist()))
 
     def place_link(self, link: str, state: ModelState) -> None:
-        """Set the pose and twist of a link that is not attached to a joint."""
         self._settling.begin()
         self._place_free_body(link, state.pose)
         self.set_link_twist(link, state)
 
     def set_link_twist(self, link: str, state: ModelState) -> None:
-        """Set the twist of a link that is not attached to a joint. The link must be at the pose of
-        ``state``."""
         self._set_velocity(link, state.pose, *_twist(state))
 
     def set_joint(self, joint: str, position: Optional[float], velocity: Optional[float]) -> None:
-        """Set the position and speed of a joint with one axis. A value of None leaves the position
-        or speed unchanged."""
         slots = self._joints[joint]
         if position is not None:
             self.data.qpos[slots.position] = position
@@ -239,14 +217,14 @@ class Engine:
         self.data.qacc_warmstart[slots.velocity] = 0.0
 
     def copy_state(self, other: "Engine") -> None:
-        """Copy the state of every joint that also exists in another world."""
+        """Copy the state of the joints that exist in both worlds."""
         for name, slots in self._joints.items():
-            theirs = other._joints.get(name)
-            if theirs is None:
+            other_slots = other._joints.get(name)
+            if other_slots is None:
                 continue
-            self.data.qpos[slots.position] = other.data.qpos[theirs.position]
-            self.data.qvel[slots.velocity] = other.data.qvel[theirs.velocity]
-            warm = other.data.qacc_warmstart[theirs.velocity]
+            self.data.qpos[slots.position] = other.data.qpos[other_slots.position]
+            self.data.qvel[slots.velocity] = other.data.qvel[other_slots.velocity]
+            warm = other.data.qacc_warmstart[other_slots.velocity]
             self.data.qacc_warmstart[slots.velocity] = warm
         self.data.time = other.data.time
         self.refresh()
@@ -254,27 +232,24 @@ class Engine:
     # properties
 
     def set_mass(self, link: str, mass_kg: float) -> None:
-        """Set the mass of a body (kg) and scale its inertia by the same factor."""
         body = self.body(link)
         self.model.body_inertia[body] *= mass_kg / self.model.body_mass[body]
         self.model.body_mass[body] = mass_kg
         mujoco.mj_setConst(self.model, mujoco.MjData(self.model))
 
     def set_friction(self, shape: str, coefficient: float) -> None:
-        """Set the friction coefficient of a collision. The smaller friction of a pair applies, so
-        the priorities of all geoms are set again (:mod:`~gz_testauto.simulators.embedded.mjcf`)."""
         model, coefficient = self.model, min(coefficient, MAX_FRICTION)
         touched = model.geom_contype != 0
         for geom in self.geoms_of(frozenset((shape,))):
             if touched[geom]:
                 model.geom_friction[geom, 0] = coefficient
                 model.geom_condim[geom] = condim(coefficient)
+        # The smaller friction of a pair applies, so all priorities are set again; see mjcf.
         coefficients = model.geom_friction[touched, 0]
         _, rank = np.unique(-coefficients, return_inverse=True)
         model.geom_priority[touched] = rank
 
     def set_gravity(self, gravity_mps2: Vector) -> None:
-        """Set the gravity of the world (m/s²)."""
         self.model.opt.gravity[:] = gravity_mps2
 
     # contacts
@@ -284,16 +259,14 @@ class Engine:
         return frozenset(geom for geom, shape in enumerate(self._shapes) if shape in shapes)
 
     def touches(self, geoms: FrozenSet[int]) -> bool:
-        """Return whether any geom in ``geoms`` has a contact candidate. This fast test runs in
-        every physics step."""
+        """Return whether any geom in ``geoms`` has a contact candidate; fast, for every step."""
         return not geoms.isdisjoint(self.data.contact.geom.ravel().tolist())
 
     def contacts(self, geoms: FrozenSet[int], stamp_s: float) -> List[Contact]:
-        """Return the current contacts of the geoms in ``geoms``, one for each pair of
-        collisions."""
+        """Return the current contacts of ``geoms``, one for each pair of collisions."""
         contact = self.data.contact
         pairs, distances = contact.geom.tolist(), contact.dist.tolist()
-        found: Dict[Tuple[str, str], List[int]] = {}
+        hits_by_pair: Dict[Tuple[str, str], List[int]] = {}
         turned: Dict[int, float] = {}
         for hit, (first, second) in enumerate(pairs):
             if distances[hit] > 0.0 or geoms.isdisjoint((first, second)):
@@ -301,7 +274,7 @@ class Engine:
             turned[hit] = -1.0  # MuJoCo's normal points from the first to the second
             if first not in geoms:
                 first, second, turned[hit] = second, first, 1.0
-            found.setdefault((self._shapes[first], self._shapes[second]), []).append(hit)
+            hits_by_pair.setdefault((self._shapes[first], self._shapes[second]), []).append(hit)
         return [
             Contact(
                 stamp_s=stamp_s,
@@ -313,22 +286,21 @@ class Engine:
                 ),
                 depths_m=tuple(-distances[hit] for hit in hits_of),
             )
-            for (first, second), hits_of in found.items()
+            for (first, second), hits_of in hits_by_pair.items()
         ]
 
     def loads_n(self) -> Dict[str, float]:
-        """Return the vertical force (N) on each collision that touches another one, by the
-        collision's name."""
+        """Return the vertical force (N) on each collision that touches another one, by name."""
         mujoco.mj_forward(self.model, self.data)
-        found: Dict[str, float] = {}
+        loads_n: Dict[str, float] = {}
         force = np.empty(6)
         for index in range(self.data.ncon):
             contact = self.data.contact[index]
             mujoco.mj_contactForce(self.model, self.data, index, force)
             for geom, sign in zip(contact.geom.tolist(), (-1.0, 1.0)):
                 shape = self._shapes[geom]
-                found[shape] = found.get(shape, 0.0) + sign * force[0] * contact.frame[2]
-        return found
+                loads_n[shape] = loads_n.get(shape, 0.0) + sign * force[0] * contact.frame[2]
+        return loads_n
 
     # private methods
 
@@ -340,10 +312,10 @@ class Engine:
         )
 
     def _id(self, kind: Any, name: str) -> int:
-        found = int(mujoco.mj_name2id(self.model, kind, name))
-        if found < 0:
+        number = int(mujoco.mj_name2id(self.model, kind, name))
+        if number < 0:
             raise SimulatorError(f"the MuJoCo model has no element {name!r}")
-        return found
+        return number
 
     def _slots(self, name: str) -> _Slots:
         joint = self._id(mujoco.mjtObj.mjOBJ_JOINT, name)
@@ -354,17 +326,17 @@ class Engine:
 
 
 class MujocoSettling:
-    """A corrector that separates overlapping bodies in one MuJoCo world without accelerating them.
+    """A corrector that separates overlapping bodies without accelerating them, as Gazebo does.
 
-    MuJoCo separates overlapping bodies within a few steps, and the bodies keep the speed of the
-    separation: a 70 g tray that starts 25 mm below the surface of its table leaves the table at 5
-    m/s. Gazebo corrects only the poses. This class does the same in the first steps after a body
-    was placed, since a later overlap results from motion. Bodies with motors are excluded.
+    Only the first steps after a placement are corrected, since a later overlap results from motion.
+    Bodies with motors are excluded.
     """
 
     def __init__(self, model: Any, data: Any, held: Sequence[str] = ()) -> None:
-        """Find the trees of joined bodies that can move and have no motor. ``held`` are joints
-        whose motors are not MuJoCo actuators."""
+        """Find the trees of joined bodies that can move and have no motor.
+
+        ``held`` are joints whose motors are not MuJoCo actuators.
+        """
         self._model, self._data = model, data
         driven = _driven_trees(model)
         driven.update(int(model.body_treeid[model.joint(joint).bodyid[0]]) for joint in held)
@@ -380,20 +352,20 @@ class MujocoSettling:
         self._steps_left = SETTLING_STEPS
 
     def before_step(self) -> List[Tuple[np.ndarray, np.ndarray]]:
-        """Return, for each tree of bodies with a deep overlap, the indices and values of its
-        velocities."""
+        """Return the indices and values of the velocities of each tree with a deep overlap."""
         if not self._steps_left:
             return []
         self._steps_left -= 1
         contact = self._data.contact
         deep = contact.geom[contact.dist < -OVERLAP_M].ravel()
         trees = set(self._model.body_treeid[self._model.geom_bodyid[deep]].tolist())
-        found = [self._velocities[tree] for tree in sorted(trees) if tree in self._velocities]
-        return [(indices, self._data.qvel[indices]) for indices in found]
+        overlapping = [self._velocities[tree] for tree in sorted(trees) if tree in self._velocities]
+        return [(indices, self._data.qvel[indices]) for indices in overlapping]
 
     def after_step(self, before: List[Tuple[np.ndarray, np.ndarray]]) -> None:
-        """Restore the velocities of the trees of bodies that the separation has accelerated."""
         for indices, velocities in before:
+            # In MuJoCo, bodies keep the speed of the separation: a 70 g tray that starts 25 mm
+            # below the surface of its table leaves the table at 5 m/s.
             if np.square(self._data.qvel[indices]).sum() > np.square(velocities).sum():
                 self._data.qvel[indices] = velocities
 
@@ -407,7 +379,6 @@ def _driven_trees(model: Any) -> Set[int]:
 
 
 def mujoco_link_states(engine: Engine, models: Sequence[EngineModel]) -> LazyLinkStates:
-    """Return the current states of the links of all models in a MuJoCo world."""
     data, rootids = engine.data, engine.model.body_rootid
     positions, turns = data.xpos.copy(), data.xquat.copy()
     velocities, centers = data.cvel.copy(), data.subtree_com.copy()

@@ -1,6 +1,5 @@
 """SDF shapes as MuJoCo geoms, and the mesh files that some geoms need.
 
-A shape can have different geoms for contacts and for the lidar, since contacts need convex bodies.
 A mesh is divided into convex pieces for contacts, and the lidar uses its triangles.
 """
 
@@ -22,28 +21,25 @@ from gz_testauto.sdf.meshes.surfaces import Heightmap, Mesh
 from gz_testauto.sdf.shapes import Cylinder, Geometry, Plane, Polyline
 from gz_testauto.simulators.mujoco_geoms import primitive, text
 
+# MuJoCo reads at most 200,000 triangles of an STL file.
 MAX_FACES = 100_000
-"""Maximum number of triangles in an STL file. MuJoCo reads at most 200,000."""
 
 MAX_PIECES = 2000
+# Target numbers of convex pieces for a static and for a moving mesh, which takes more time.
 MAX_MOVING_PIECES = 200
-"""Target numbers of convex pieces for a static mesh and for a moving mesh. Each piece takes
-computing time in every step, and a moving piece takes more."""
 
+# a mesh with more pieces is rejected
 TOO_MANY_PIECES = 10_000
-"""Number of convex pieces of one mesh above which the mesh is rejected."""
 
+# Compiling a world of more pieces would take minutes and gigabytes of memory.
 MAX_WORLD_PIECES = 100_000
-"""Number of convex pieces in one world above which the world is rejected, since compiling it would
-take minutes and gigabytes of memory."""
 
+# Largest deviation of the pieces from the surface of a mesh without a warning.
 WARN_ERROR_M = 0.01
-"""Deviation (m) of the convex pieces from the surface of a mesh above which a warning is logged."""
 
 
 class Role(enum.IntEnum):
-    """The use of a geom: for contacts, for the lidar, or for both. The value is the geom's group in
-    MuJoCo, which determines the geoms that a ray can hit."""
+    """The use of a geom. The value is the geom's group in MuJoCo, which selects it for rays."""
 
     BOTH = 0
     CONTACT = 1
@@ -52,8 +48,6 @@ class Role(enum.IntEnum):
 
 @dataclass(frozen=True)
 class Geom:
-    """One geom of a shape: its MJCF attributes, and its pose in the frame of the shape."""
-
     role: Role
     attributes: Mapping[str, str]
     pose: Pose = Pose()
@@ -71,8 +65,10 @@ class GeomFactory:
         self._pieces = 0
 
     def geoms(self, shape: BodyShape, moves: bool = False) -> List[Geom]:
-        """Return the geoms of a shape. ``moves`` is True if the body of the shape can move. Raises
-        ``SdfError`` for an unsupported shape."""
+        """Return the geoms of a shape. Raises ``SdfError`` for an unsupported shape.
+
+        ``moves`` is True if the body of the shape can move.
+        """
         geometry = shape.geometry
         if isinstance(geometry, Mesh):
             return [*self._touched(shape.name, geometry, moves), *self._seen(geometry)]
@@ -86,8 +82,7 @@ class GeomFactory:
         return [geom]
 
     def lidar_geoms(self, shape: BodyShape) -> List[Geom]:
-        """Return the geoms of a shape that a lidar detects. Raises ``SdfError`` for an unsupported
-        shape."""
+        """Return the geoms that a lidar detects. Raises ``SdfError`` for an unsupported shape."""
         if isinstance(shape.geometry, Mesh):
             return self._seen(shape.geometry)
         return [geom for geom in self.geoms(shape) if geom.role is not Role.CONTACT]
@@ -95,11 +90,8 @@ class GeomFactory:
     def wheel(self, shape: BodyShape, axis: np.ndarray, held: bool = False) -> List[Geom]:
         """Return the geoms of a wheel that rotates about ``axis`` (in the frame of the shape).
 
-        A wheel with a limited torque has an ellipsoid for contacts, which rolls on one point and
-        does not scrub when the robot turns. The ellipsoid is smaller than the wheel at the rims, so
-        it does not touch a stone under a rim. A wheel that is ``held`` at its rate keeps its shape
-        for contacts, except that a mesh becomes the cylinder around it, because a polygon shakes
-        the robot as it rolls.
+        A wheel that is ``held`` at its rate keeps its shape for contacts, except that a mesh
+        becomes the cylinder around it. Another wheel has an ellipsoid for contacts.
         """
         if held and not isinstance(shape.geometry, Mesh):
             return self.geoms(shape, True)
@@ -115,14 +107,16 @@ class GeomFactory:
         width = max(float(half[2]), radius * MIN_WIDTH_RATIO)
         pose = Pose(tuple(center.tolist()), to_axis.quaternion)
         if held:
+            # a polygon would shake the robot as it rolls
             cylinder = {"type": "cylinder", "size": text(radius, width)}
             return [Geom(Role.CONTACT, cylinder, pose * _TILTED), *seen]
+        # It rolls on one point and does not scrub when the robot turns. It is smaller than the
+        # wheel at the rims, so it does not touch a stone under a rim.
         ellipsoid = {"type": "ellipsoid", "size": text(radius, radius, width)}
         return [Geom(Role.CONTACT, ellipsoid, pose), *seen]
 
     def add_assets(self, assets: Element) -> Dict[str, bytes]:
-        """Add the meshes and the height maps of all geoms to an ``<asset>``. Return the contents of
-        the mesh files by name."""
+        """Add the meshes and height maps to an ``<asset>``; return the mesh files by name."""
         for name in self.meshes:
             etree.SubElement(assets, "mesh", name=name, file=f"{name}.stl")
         for name, attributes in self.terrains.items():
@@ -149,8 +143,7 @@ class GeomFactory:
         return self._touching[mesh, moves]
 
     def _check_error(self, name: str, mesh: Mesh, parts: hulls.ConvexParts) -> None:
-        """Log a warning if the convex pieces of a mesh deviate by more than the limit from its
-        surface. Raises ``SdfError`` for a mesh with too many pieces."""
+        """Log a warning for a large deviation. Raises ``SdfError`` for too many pieces."""
         count = len(parts.boxes) + len(parts.hulls)
         if count > TOO_MANY_PIECES:
             raise SdfError(
@@ -211,8 +204,10 @@ class GeomFactory:
             yield Geom(Role.LIDAR, {"type": "mesh", "mesh": part})
 
     def _surface(self, triangles: np.ndarray) -> List[str]:
-        """Return the names of the mesh files of a surface for the lidar. The list is empty for a
-        surface without an area, e.g. a mesh with the scale 0."""
+        """Return the names of the mesh files of a surface for the lidar.
+
+        The list is empty for a surface without an area, e.g. a mesh with the scale 0.
+        """
         chunks = (
             hulls.with_volume(triangles[first : first + MAX_FACES])
             for first in range(0, len(triangles), MAX_FACES)
@@ -225,21 +220,20 @@ class GeomFactory:
         return name
 
 
+# Tilt of a movable cylinder in its body. For a cylinder that is exactly upright on a plane, MuJoCo
+# divides one rounding error by another and computes a penetration as large as the radius. The tilt
+# is far larger than rounding errors, and far smaller than the penetration of contacts: with 1e-5,
+# the inner and the outer rim of a sliding wheel would bear the load alternately. The rotation about
+# the cylinder's axis makes MuJoCo keep the tilt, since it replaces a frame within 1e-6 of the
+# body's frame by that frame.
 _TILTED = Pose.from_rpy(0.0, 0.0, 0.0, 1e-8, 0.0, 1.0)
-"""Tilt of a movable cylinder in its body. For a cylinder that is exactly upright on a plane, MuJoCo
-divides one rounding error by another and computes a penetration as large as the radius. The tilt is
-far larger than rounding errors, and far smaller than the penetration of contacts. With a tilt of
-1e-5, the inner and the outer rim of a sliding wheel would bear the load alternately. The rotation
-about the cylinder's axis makes MuJoCo keep the tilt, since MuJoCo replaces a frame within 1e-6 of
-the body's frame by that frame."""
 
+# MuJoCo rejects a mesh of less than 1e-15 m².
 MIN_AREA_M2 = 1e-12
-"""Area (m²) of a mesh below which the mesh is omitted. MuJoCo rejects a mesh of less than 1e-15 m²,
-in single precision."""
 
+# Of half the width of a wheel's geom to its radius. Thinner geoms are too sharp for the detection
+# of contacts with any shape except a plane.
 MIN_WIDTH_RATIO = 0.02
-"""Smallest ratio of half the width of a wheel's geom to its radius. Thinner geoms are too sharp for
-the detection of contacts with any shape except a plane."""
 
 
 def _box_geom(box: hulls.OrientedBox) -> Geom:

@@ -1,15 +1,12 @@
 """Contacts of cylinders that roll on level or plane parts of height maps, corrected in each step.
 
-MuJoCo tests a cylinder against the prism below each triangle of a height map separately. Where a
-wheel crosses the edge between two triangles, contacts can therefore have the normal of a side of a
-prism, which is inside the ground, or point downwards. The depth of other contacts is accurate to 1
-µm, the tolerance of MuJoCo's iteration. With stiff contacts, both errors shake a robot that drives
-on level ground.
+MuJoCo tests a cylinder against the prism below each triangle of a height map separately. At the
+edge between two triangles, contacts can have the normal of a side of a prism, inside the ground.
+The depth of other contacts is accurate to 1 µm. With stiff contacts, both errors shake a robot.
 
-This module acts where the height map is a plane up to a distance of one cell from a contact. There,
-it removes each contact whose normal is not that of the plane, up to :data:`SAME_NORMAL_RAD`. The
-other contacts get the normal of the plane, and the depth is computed from the cylinder and the
-plane. On uneven ground, and for the end faces of cylinders, contacts do not change.
+Where the height map is a plane up to a distance of one cell from a contact, this module removes
+each contact whose normal differs by more than :data:`SAME_NORMAL_RAD`. The other contacts get
+the normal of the plane, and a depth that is computed from the cylinder and the plane.
 """
 
 import math
@@ -21,25 +18,25 @@ import numpy as np
 from gz_testauto.base.compiled import compiled
 
 SAME_NORMAL_RAD = 0.02
-"""Angle (rad) between the normals of a contact and a plane below which they count as equal."""
+"""Angle between the normals of a contact and a plane below which they count as equal."""
 
+# difference of the slopes of triangles below which they are in one plane
 FLATNESS = 1e-4
-"""Difference of the slopes of triangles below which they are in one plane."""
 
+# Absolute cosine of the angle between a plane's normal and a cylinder's axis below which the
+# cylinder touches the ground with its curved surface or a rim.
 ROLLING = 0.9
-"""Absolute cosine of the angle between the normal and the axis of a cylinder below which the
-cylinder touches the ground with its curved surface or a rim."""
 
 _HEIGHT_MAP = int(mujoco.mjtGeom.mjGEOM_HFIELD)
 _CYLINDER = int(mujoco.mjtGeom.mjGEOM_CYLINDER)
+# a value of mjContact.exclude with which MuJoCo creates no constraint
 _REMOVED = 3
-"""A value of ``mjContact.exclude`` with which MuJoCo creates no constraint."""
 
 _COSINE = math.cos(SAME_NORMAL_RAD)
 
 
 class _HeightMap(NamedTuple):
-    """A height map: its geom, its heights (m) by row and column, and its half size (m)."""
+    """A height map: its geom, its heights by row and column, and its half size."""
 
     geom: int
     heights_m: np.ndarray
@@ -47,10 +44,7 @@ class _HeightMap(NamedTuple):
 
 
 class HeightMapContacts:
-    """The contacts between the height maps and the movable cylinders of one MuJoCo world."""
-
     def __init__(self, model: Any, data: Any) -> None:
-        """Find the height maps and the cylinders."""
         self._model, self._data = model, data
         moves = model.body_treeid[model.geom_bodyid] >= 0
         self._is_cylinder = (model.geom_type == _CYLINDER) & moves
@@ -58,11 +52,10 @@ class HeightMapContacts:
         self._maps: List[_HeightMap] = [_height_map(model, int(geom)) for geom in maps]
 
     def correct(self) -> None:
-        """Correct the current contacts, and set up MuJoCo's constraints again. Must be called after
-        ``mj_step1``."""
+        """Correct the contacts, and set up the constraints again. Call it after ``mj_step1``."""
         model, data, contact = self._model, self._data, self._data.contact
         changed = 0
-        for one in self._maps:
+        for height_map in self._maps:
             changed += _correct(
                 contact.geom,
                 contact.frame,
@@ -70,11 +63,11 @@ class HeightMapContacts:
                 contact.dist,
                 contact.exclude,
                 contact.efc_address,
-                one.geom,
-                data.geom_xpos[one.geom],
-                data.geom_xmat[one.geom].reshape(3, 3),
-                one.heights_m,
-                one.half_m,
+                height_map.geom,
+                data.geom_xpos[height_map.geom],
+                data.geom_xmat[height_map.geom].reshape(3, 3),
+                height_map.heights_m,
+                height_map.half_m,
                 self._is_cylinder,
                 data.geom_xpos,
                 data.geom_xmat,
@@ -101,8 +94,7 @@ def _correct(  # type: ignore[no-untyped-def]
     geoms, frames, positions, distances, excluded, rows,
     ground, origin, turn, heights_m, half_m, is_cylinder, centers, turns, sizes,
 ):  # fmt: skip
-    """Correct the contacts between one height map and all cylinders. Returns the number of changed
-    contacts.
+    """Correct the contacts of one height map, and return the number of changed contacts.
 
     ``origin`` and ``turn`` are the pose of the height map, with the axes in the columns.
     """
@@ -112,12 +104,12 @@ def _correct(  # type: ignore[no-untyped-def]
     for contact in range(len(distances)):
         first, second = geoms[contact, 0], geoms[contact, 1]
         if first == ground:
-            other, sign = second, 1.0
+            cylinder, sign = second, 1.0
         elif second == ground:
-            other, sign = first, -1.0
+            cylinder, sign = first, -1.0
         else:
             continue
-        if other < 0 or not is_cylinder[other]:
+        if cylinder < 0 or not is_cylinder[cylinder]:
             continue
         for row in range(3):  # in the frame of the height map, from the ground to the cylinder
             normal[row] = point[row] = axis[row] = center[row] = 0.0
@@ -125,8 +117,8 @@ def _correct(  # type: ignore[no-untyped-def]
                 part = turn[column, row]
                 normal[row] += part * sign * frames[contact, column]
                 point[row] += part * (positions[contact, column] - origin[column])
-                axis[row] += part * turns[other, 3 * column + 2]
-                center[row] += part * (centers[other, column] - origin[column])
+                axis[row] += part * turns[cylinder, 3 * column + 2]
+                center[row] += part * (centers[cylinder, column] - origin[column])
         for row in range(3):
             point[row] -= normal[row] * distances[contact] / 2.0
         if not _find_plane(heights_m, half_m, point, plane):
@@ -137,7 +129,7 @@ def _correct(  # type: ignore[no-untyped-def]
         cosine = normal[0] * plane[0] + normal[1] * plane[1] + normal[2] * plane[2]
         if cosine < _COSINE or not _lay(
             frames[contact], positions[contact], distances, contact, sign,
-            origin, turn, plane, along, axis, center, point, sizes[other],
+            origin, turn, plane, along, axis, center, point, sizes[cylinder],
         ):  # fmt: skip
             excluded[contact] = _REMOVED
             rows[contact] = -1
@@ -148,8 +140,10 @@ def _correct(  # type: ignore[no-untyped-def]
 
 @compiled
 def _find_plane(heights_m, half_m, point, plane):  # type: ignore[no-untyped-def]
-    """Return whether a height map is a plane around a point, up to a distance of one cell. Writes
-    the unit normal and a point of the plane into ``plane``."""
+    """Return whether a height map is a plane around a point, up to a distance of one cell.
+
+    Writes the unit normal and a point of the plane into ``plane``.
+    """
     count_y, count_x = heights_m.shape
     step_x, step_y = 2.0 * half_m[0] / (count_x - 1), 2.0 * half_m[1] / (count_y - 1)
     x = math.floor((point[0] + half_m[0]) / step_x)
@@ -176,8 +170,10 @@ def _lay(  # type: ignore[no-untyped-def]
     frame, position, distances, contact, sign,
     origin, turn, plane, along, axis, center, point, size,
 ):  # fmt: skip
-    """Move a contact to the lowest line of the cylinder above a plane, at the same place along the
-    axis. Returns whether the cylinder touches the plane there."""
+    """Move a contact to the lowest line of the cylinder above a plane.
+
+    Returns whether the cylinder touches the plane there.
+    """
     place = 0.0
     for row in range(3):
         place += (point[row] - center[row]) * axis[row]

@@ -1,13 +1,9 @@
 """Simulation of a robot's lidar in MuJoCo.
 
-If a scene consists of boxes, cylinders, spheres, ellipsoids and planes, compiled functions in this
-module cast the rays. If it contains any other geom, MuJoCo's ``mj_multiRay`` casts them. Both
-return identical ranges.
-
-Every convex solid is an intersection of slabs and quadrics, so a ray is inside the solid along a
-single interval. Each solid is tested only against the rays that point at its bounding box, which
-makes the compiled functions several times faster than a general ray caster. Solids can have any
-pose.
+Compiled functions cast the rays if a scene consists of boxes, cylinders, spheres, ellipsoids
+and planes, and otherwise ``mj_multiRay``; the ranges are identical. Every convex solid is an
+intersection of slabs and quadrics, so a ray is inside along a single interval. Each solid is
+tested only against the rays that point at its bounding box.
 """
 
 import math
@@ -22,11 +18,11 @@ from gz_testauto.sdf.robot_sensors import LidarDescription
 from gz_testauto.simulators.embedded.geoms import Role
 from gz_testauto.simulators.mujoco_geoms import cast_scan
 
+# MuJoCo's numbers for the geom types that the compiled functions support.
 PLANE, SPHERE, ELLIPSOID, CYLINDER, BOX = SIMPLE = (0, 2, 4, 5, 6)
-"""MuJoCo's numbers for the geom types that the compiled functions support."""
 
+# The groups of geoms that rays detect, as MuJoCo's functions accept them.
 LIDAR_GROUPS = np.isin(np.arange(6), (Role.BOTH, Role.LIDAR)).astype(np.uint8)
-"""The groups of geoms that rays detect, as MuJoCo's functions accept them."""
 
 _PARALLEL = 1e-15
 
@@ -62,9 +58,11 @@ class MujocoLidar:
         self.is_fast = fast and bool(np.isin(self._kinds[self._geoms], SIMPLE).all())
 
     def ranges_m(self) -> np.ndarray:
-        """Return the distances (m) along all rays, shape (samples,). As in Gazebo, a ray starts
-        at the lidar's minimum range. Distances beyond the maximum range are infinite. MuJoCo's
-        positions must be up to date."""
+        """Return the distances (m) along all rays, shape (samples,).
+
+        As in Gazebo, a ray starts at the minimum range. Distances beyond the maximum range are
+        infinite. MuJoCo's positions must be up to date.
+        """
         body = self._data.xmat[self._body].reshape(3, 3)
         origin = self._data.xpos[self._body] + matrix_product(body, self._position)
         turn = matrix_product(body, self._turn)
@@ -96,8 +94,7 @@ class MujocoLidar:
 
 @compiled
 def _cut_slab(origin, direction, half, near, far):  # type: ignore[no-untyped-def]
-    """Return the part of the interval (near, far) in which a ray is between ``-half`` and ``half``
-    along one axis."""
+    """Return the part of (near, far) in which a ray is within ``half`` of 0 along an axis."""
     if abs(direction) < _PARALLEL:
         return (near, far) if abs(origin) <= half else (1.0, 0.0)
     first, second = (-half - origin) / direction, (half - origin) / direction
@@ -118,9 +115,11 @@ def _cut_round(a, b, c, near, far):  # type: ignore[no-untyped-def]
 
 @compiled
 def _distance(kind, size, o, d, range_min):  # type: ignore[no-untyped-def]
-    """Return the distance from the sensor at ``o`` to the first surface of a solid on a ray, or inf
-    if they do not intersect. The ray has the direction ``d`` and starts ``range_min`` from ``o``.
-    Both vectors are in the frame of the solid."""
+    """Return the distance from the sensor at ``o`` to the first surface of a solid, or inf.
+
+    The ray has the direction ``d`` and starts ``range_min`` from ``o``. Both vectors are in the
+    frame of the solid.
+    """
     near, far = -np.inf, np.inf
     if kind == BOX:
         for axis in range(3):
@@ -153,9 +152,10 @@ def _half_extents(kind, size, half):  # type: ignore[no-untyped-def]
 
 @compiled
 def _angles_at(center, axes, half):  # type: ignore[no-untyped-def]
-    """Return the bearing of a box from the sensor, and the angles (rad) by which the box extends to
-    the right and left of that bearing. If the sensor is inside the box, both angles are a full
-    turn."""
+    """Return the bearing of a box, and the angles (rad) by which it extends right and left of it.
+
+    If the sensor is inside the box, both angles are a full turn.
+    """
     bearing = math.atan2(center[1], center[0])
     low = high = 0.0
     for corner in range(8):
@@ -175,8 +175,7 @@ def _angles_at(center, axes, half):  # type: ignore[no-untyped-def]
 def _cast_solid(  # type: ignore[no-untyped-def]
     kind, size, center, axes, first, last, cosines, sines, range_min, ranges
 ):
-    """Reduce the ranges of the rays ``first`` to ``last`` to the distance of the solid that they
-    hit."""
+    """Reduce the ranges of the rays ``first`` to ``last`` that hit a solid."""
     o, d = np.empty(3), np.empty(3)
     for axis in range(3):
         o[axis] = -(
@@ -190,7 +189,7 @@ def _cast_solid(  # type: ignore[no-untyped-def]
 
 @compiled
 def _cast_plane(center, axes, cosines, sines, range_min, ranges):  # type: ignore[no-untyped-def]
-    """Reduce the ranges of all rays that hit the front of a plane to the distance of the plane."""
+    """Reduce the ranges of all rays that hit the front of a plane."""
     height = axes[0, 2] * center[0] + axes[1, 2] * center[1] + axes[2, 2] * center[2]
     for ray in range(len(ranges)):
         rise = axes[0, 2] * cosines[ray] + axes[1, 2] * sines[ray]
@@ -202,9 +201,8 @@ def _cast_plane(center, axes, cosines, sines, range_min, ranges):  # type: ignor
 def _cast_visible(  # type: ignore[no-untyped-def]
     kind, size, center, axes, half, angle_min, spacing, cosines, sines, range_min, ranges
 ):
-    """Reduce the ranges of the rays that hit a solid. Rays whose angle differs by a full turn from
-    the bearing of the solid are tested too."""
     bearing, low, high = _angles_at(center, axes, half)
+    # the bearing can differ by a full turn from the angle of a ray
     for turns in range(-1, 2):
         start = bearing + low + turns * 2 * math.pi - angle_min
         first, last = 0, len(ranges) - 1
@@ -245,15 +243,13 @@ def cast(  # type: ignore[no-untyped-def]
     range_max,
     ranges,
 ):
-    """Fill ``ranges`` (n,) with the distance (m) along each ray to the first surface. As in
-    Gazebo, a ray starts at the distance ``range_min`` from the sensor, so it passes through nearer
-    surfaces. Distances beyond ``range_max`` are infinite.
+    """Fill ``ranges`` (n,) with the distance (m) along each ray to the first surface.
 
-    ``geoms`` (k,) are the indices of the geoms to test in ``kinds``, ``sizes`` (:, 3),
-    ``positions`` (:, 3) and ``rotations`` (:, 9), which are in the world frame. The sensor is at
-    ``origin`` (3,) with the axes ``turn`` (3, 3). Ray i has the angle ``angle_min + i * spacing``
-    in the sensor's xy plane; ``cosines`` and ``sines`` contain the cosines and sines of these
-    angles.
+    As in Gazebo, a ray starts at the distance ``range_min``. Distances beyond ``range_max`` are
+    infinite. ``geoms`` (k,) are the indices of the geoms to test in ``kinds``, ``sizes`` (:, 3),
+    ``positions`` (:, 3) and ``rotations`` (:, 9), in the world frame. The sensor is at ``origin``
+    (3,) with the axes ``turn`` (3, 3). Ray i has the angle ``angle_min + i * spacing`` in the
+    sensor's xy plane; ``cosines`` and ``sines`` are those of these angles.
     """
     ranges[:] = np.inf
     center, half, axes = np.empty(3), np.empty(3), np.empty((3, 3))

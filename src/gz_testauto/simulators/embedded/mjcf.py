@@ -1,9 +1,7 @@
-"""Conversion of engine models to MJCF, MuJoCo's format: bodies, joints, geoms, collisions and the
-solver.
+"""Conversion of engine models to MJCF, MuJoCo's format.
 
-Between two collisions, the smaller friction coefficient applies, as in Gazebo. MuJoCo uses the
-coefficient of the geom with the higher priority, so geoms with lower friction get a higher
-priority.
+Between two collisions, the smaller friction coefficient applies, as in Gazebo. MuJoCo uses that
+of the geom with the higher priority, so geoms with lower friction get a higher priority.
 """
 
 from dataclasses import dataclass, replace
@@ -27,24 +25,23 @@ from gz_testauto.simulators.embedded.geoms import Geom, GeomFactory, Role
 from gz_testauto.simulators.embedded.wheel_drive import Drivetrain, Servo, Wheel
 from gz_testauto.simulators.mujoco_geoms import place, text
 
+# A tire then holds an acceleration of 20 m/s². In MuJoCo's pyramidal cone, a contact is softer by
+# the square of the coefficient: with 10, the wheels of a TurtleBot3 sink by 7 mm, so that its base
+# and its casters carry it.
 MAX_FRICTION = 2.0
-"""Largest friction coefficient, with which a tire holds an acceleration of 20 m/s². In MuJoCo's
-pyramidal cone, a contact is softer by the square of the coefficient: with a coefficient of 10, the
-wheels of a TurtleBot3 sink by 7 mm, so that its base and its casters carry it."""
 
+# range (rad or m) of motion of a locked joint
 MIN_RANGE = 1e-6
-"""Range (rad or m) of motion of a locked joint."""
 
 MANY_BODIES = 2000
+# Number of bodies above which MuJoCo's memory size is set, and the smallest size.
 MIN_MEMORY_BYTES = 64_000_000
-"""Number of bodies above which MuJoCo's memory size is set explicitly, and the smallest size that
-is set."""
 
+# Name of the MuJoCo site of a robot's IMU, and of the MuJoCo sensors at this site.
 IMU = "{robot} imu"
-"""Name of the MuJoCo site of a robot's IMU, and of the MuJoCo sensors at this site."""
 
+# Name of the MuJoCo site at which servos act, the origin of a robot's model.
 BASE = "{robot} base"
-"""Name of the site in MuJoCo at which servos act, which is the origin of a robot's model."""
 
 _HINGES = {"revolute": "hinge", "universal": "hinge", "revolute2": "hinge", "prismatic": "slide"}
 
@@ -68,8 +65,6 @@ class Blueprint:
 
 @dataclass(frozen=True)
 class RobotEquipment:
-    """The drivetrain and the IMU of a robot."""
-
     drive: Drivetrain
     imu: Optional[Mount] = None
 
@@ -82,15 +77,15 @@ def write_mjcf(
     robots: Mapping[str, RobotEquipment],
     grip: bool = False,
 ) -> Blueprint:
-    """Convert models at their poses to a MuJoCo model. ``robots`` contains the drivetrain and the
-    IMU of each robot, by the robot's name. MuJoCo's sensor data have the order of these IMUs. With
-    ``grip``, bodies slide according to Coulomb's law, as required by wheels that move the robot by
-    friction."""
+    """Convert models at their poses to a MuJoCo model.
+
+    MuJoCo's sensor data have the order of the IMUs in ``robots``, which is by name. With ``grip``,
+    bodies slide according to Coulomb's law, as required by wheels that move the robot by friction.
+    """
     return _MjcfWriter(models, coverage, robots, grip).write(step_s, gravity_mps2)
 
 
 def motor_name(robot: str, motor: Union[Wheel, Servo]) -> str:
-    """Return the name of the MuJoCo actuator of a motor."""
     return motor.joint if isinstance(motor, Wheel) else f"{robot} servo {motor.axis}"
 
 
@@ -151,12 +146,11 @@ class _MjcfWriter:
         return Blueprint(xml, files, self._shapes, self._grip, self._held)
 
     def _add_memory(self, root: Element) -> None:
-        """Set MuJoCo's memory size, so that it is sufficient for the contacts of many bodies.
-        MuJoCo's own estimate is too small for them. The system allocates the memory when it is
-        used."""
+        """Set MuJoCo's memory size, whose own estimate is too small for many bodies."""
         bodies = sum(1 if model.static else len(model.bodies) for model in self._models)
         if bodies > MANY_BODIES:
             needs = 2 * bodies**2 + 120_000 * bodies + MIN_MEMORY_BYTES
+            # the system allocates the memory when it is used
             etree.SubElement(root, "size", memory=str(needs))
 
     def _add_static(self, world: Element, model: EngineModel) -> None:
@@ -265,8 +259,7 @@ class _MjcfWriter:
 
 
 def condim(friction: float) -> int:
-    """Return MuJoCo's dimension of a contact: 3 with friction, or 1 without friction, if the force
-    acts only along the normal."""
+    """Return MuJoCo's dimension of a contact: 3 with friction, otherwise 1."""
     return 3 if friction > 0 else 1
 
 

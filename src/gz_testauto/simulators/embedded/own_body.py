@@ -1,7 +1,6 @@
 """A scan of a robot's lidar in an empty world, in which only the robot's own body is detected.
 
-Rays are cast in MuJoCo at the collision shapes of the robot at its pose in the SDF, as Gazebo casts
-them. No simulator is started.
+Rays are cast in MuJoCo at the collision shapes of the robot, as in Gazebo.
 """
 
 from collections import Counter
@@ -43,13 +42,14 @@ class OwnBodyScan:
 
     @property
     def count(self) -> int:
-        """The number of rays that end on the robot."""
         return sum(self.rays.values())
 
 
 def scan_own_body(robot: RobotModel) -> Optional[OwnBodyScan]:
-    """Return the scan of a robot's lidar in an empty world, or None if the robot has no lidar.
-    Raises ``SdfError`` if a collision shape is not supported."""
+    """Return the scan of a robot's lidar, or None if the robot has no lidar.
+
+    Raises ``SdfError`` if a collision shape is not supported.
+    """
     import mujoco
 
     lidar = robot.lidar
@@ -87,9 +87,11 @@ def scan_own_body(robot: RobotModel) -> Optional[OwnBodyScan]:
     if lidar.parts:
         readings = [
             SensorReading(
-                one, 0.0, cast(one.mount, one.directions, (one.range_min_m, one.range_max_m))[None]
+                part,
+                0.0,
+                cast(part.mount, part.directions, (part.range_min_m, part.range_max_m))[None],
             )
-            for one in lidar.parts
+            for part in lidar.parts
         ]
         ranges = merged_scan(lidar, readings).ranges_m
     else:

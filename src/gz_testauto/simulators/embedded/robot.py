@@ -1,9 +1,7 @@
 """A robot in MuJoCo: its drivetrain, motors and sensors.
 
-The robot is driven by wheels with limited torque, by wheels that keep their commanded speeds, or by
-servos on its base. The torque that a wheel can transmit depends on its load on level ground. The
-load is determined by simulating the robot on a plane until it is at rest. After a world was
-recompiled during a trial, :meth:`MujocoRobot.attach` finds the motors and sensors again.
+The torque that a wheel can transmit depends on its load, which is determined by simulating the
+robot on a plane until it is at rest.
 """
 
 from dataclasses import replace
@@ -34,20 +32,19 @@ from gz_testauto.simulators.engine_robot import ImuMotion, SimulatedRobot
 from gz_testauto.simulators.mujoco_geoms import cast_scan
 
 STEP_S = 0.002
+# One second until a robot on a plane is at rest: it starts at most millimeters above the ground.
 SETTLING_STEPS = 500
-"""Number of physics steps until a robot on a plane is at rest: one second, since robots start at
-most a few millimeters above the ground."""
 
+# Smallest share of a robot's weight on driven wheels that move it. In Gazebo, bodies sink into the
+# ground by up to a millimeter, so wheels and casters share the load although their heights differ
+# slightly. In MuJoCo, the casters carry the robot and the wheels do not grip.
 MIN_LOAD = 0.02
-"""Smallest share of the weight of a robot that its driven wheels must carry to move it. In Gazebo,
-bodies sink into the ground by up to a millimeter, so wheels and casters share the load although
-their heights differ slightly. In MuJoCo, the casters carry the robot and the wheels do not grip."""
+# Driven wheels that are higher above the ground do not move a robot in Gazebo.
 MOST_GAP_M = 0.001
-"""Height (m) of driven wheels above the ground from which on they do not move a robot in Gazebo."""
 
+# Values of MuJoCo's sensors for one IMU: quaternion wxyz, angular velocity (rad/s) in the sensor
+# frame, and velocity (m/s) in the world frame.
 IMU_NUMBERS = 10
-"""Number of values that MuJoCo's sensors report for one IMU: quaternion wxyz, angular velocity
-(rad/s) in the sensor frame, and velocity (m/s) in the world frame."""
 
 
 class DrivenRobot(NamedTuple):
@@ -58,8 +55,11 @@ class DrivenRobot(NamedTuple):
 
 
 def drive_robot(robot: RobotModel, coverage: SdfCoverage, skid: Skid) -> DrivenRobot:
-    """Read a robot and select its drivetrain. ``skid`` is the method to turn a robot with more than
-    two driven wheels. Raises ``SdfError`` for unsupported elements."""
+    """Read a robot and select its drivetrain.
+
+    ``skid`` is the method to turn a robot with more than two driven wheels. Raises ``SdfError`` for
+    unsupported elements.
+    """
     engine_robot = read_engine_robot(robot, coverage)
     model = engine_robot.model
     wheels = motorized_wheels(model, engine_robot.wheels)
@@ -72,7 +72,7 @@ def drive_robot(robot: RobotModel, coverage: SdfCoverage, skid: Skid) -> DrivenR
     at_rest = _at_rest(model, wheels, coverage)
     loads_n = at_rest.loads_n()
     on_robot_n = sum(load for load in loads_n.values() if load > 0.0)
-    on_wheels_n = sum(loads_n.get(one.name, 0.0) for w in wheels for one in shapes[w.link])
+    on_wheels_n = sum(loads_n.get(shape.name, 0.0) for w in wheels for shape in shapes[w.link])
     above_m = min(
         (
             shape.geometry.bounds(at_rest.body_pose(at_rest.body(wheel.link)) * shape.pose)[2, 0]
@@ -96,16 +96,17 @@ def drive_robot(robot: RobotModel, coverage: SdfCoverage, skid: Skid) -> DrivenR
 def _loaded_wheels(
     shapes: Mapping[str, Sequence[BodyShape]], wheels: Sequence[Wheel], loads_n: Mapping[str, float]
 ) -> Tuple[Wheel, ...]:
-    """Return the wheels with a torque limit, which is the torque that they can transmit to the
-    ground. ``shapes`` are the collisions of each link, and ``loads_n`` the vertical forces on
-    them."""
-    found = []
+    """Return the wheels with a torque limit: the torque that they can transmit to the ground.
+
+    ``shapes`` are the collisions of each link, and ``loads_n`` the vertical forces on them.
+    """
+    loaded = []
     for wheel in wheels:
-        own = shapes[wheel.link]
-        load = sum(loads_n.get(shape.name, 0.0) for shape in own)
-        mu = min((min(shape.surface.mu, shape.surface.mu2) for shape in own), default=0.0)
-        found.append(wheel.with_load(load, mu))
-    return tuple(found)
+        tires = shapes[wheel.link]
+        load = sum(loads_n.get(tire.name, 0.0) for tire in tires)
+        mu = min((min(tire.surface.mu, tire.surface.mu2) for tire in tires), default=0.0)
+        loaded.append(wheel.with_load(load, mu))
+    return tuple(loaded)
 
 
 def _at_rest(model: EngineModel, wheels: Sequence[Wheel], coverage: SdfCoverage) -> Engine:
@@ -122,8 +123,7 @@ def _at_rest(model: EngineModel, wheels: Sequence[Wheel], coverage: SdfCoverage)
 
 
 class MujocoRobot(SimulatedRobot):
-    """A robot in a MuJoCo world. If ``fast_lidar`` is False, MuJoCo casts the rays of the robot's
-    lidar."""
+    """A robot in a MuJoCo world. Without ``fast_lidar``, MuJoCo casts the rays of its lidar."""
 
     def __init__(
         self, robot: DrivenRobot, step_s: float, noise: np.random.Generator, fast_lidar: bool
@@ -133,8 +133,10 @@ class MujocoRobot(SimulatedRobot):
         self._fast_lidar = fast_lidar
 
     def attach(self, engine: Engine, imus_before: int) -> None:
-        """Find the robot's motors and sensors in a compiled world. ``imus_before`` is the number of
-        IMUs that precede the IMU of this robot in MuJoCo's sensor data."""
+        """Find the robot's motors and sensors in a compiled world.
+
+        ``imus_before`` is the number of IMUs that precede this one in MuJoCo's sensor data.
+        """
         engine_robot, drive = self.engine_robot, self.equipment.drive
         self._engine = engine
         self._body: FrozenSet[int] = engine.geoms_of(engine_robot.body_shapes)

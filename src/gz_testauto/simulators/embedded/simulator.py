@@ -1,7 +1,6 @@
 """MuJoCo as a simulator in this process.
 
-Every scene is compiled separately. To add or remove models, a simulation recompiles its world and
-copies the state of the remaining models.
+To add or remove models, a simulation recompiles its world and copies the state of the others.
 """
 
 import copy
@@ -28,13 +27,12 @@ from gz_testauto.simulators.engine_simulation import (
 )
 from gz_testauto.simulators.interface import Scene
 
+# longest wall time to wait until the window is closed
 CLOSES_S = 10.0
-"""Longest wall time (s) to wait until the window is closed."""
 
 
 class Settings(NamedTuple):
-    """The physics step (s), whether the compiled lidar is used if possible, and whether bodies
-    slide by Coulomb's law."""
+    """The physics step (s), and the use of the compiled lidar and of Coulomb's law for sliding."""
 
     step_s: float
     fast_lidar: bool
@@ -42,7 +40,6 @@ class Settings(NamedTuple):
 
 
 def require_display() -> None:
-    """Raise ``MissingDependencyError`` if no display is available."""
     if not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
         raise MissingDependencyError(
             "MuJoCo's viewer needs a display, but DISPLAY and WAYLAND_DISPLAY are not set; over "
@@ -51,8 +48,11 @@ def require_display() -> None:
 
 
 class MujocoViewer:
-    """The window of one simulator; it opens with the first state. If the user closes it, it stays
-    closed. It shows copies of model and state, so that no input in it changes the trial."""
+    """The window of one simulator, which opens with the first state.
+
+    If the user closes it, it stays closed. It shows copies of model and state, so that no input in
+    it changes the trial.
+    """
 
     def __init__(self) -> None:
         self._window: Any = None
@@ -100,9 +100,6 @@ class MujocoViewer:
 
 
 class EmbeddedSimulation(EngineSimulation[MujocoRobot]):
-    """A world in MuJoCo; see
-    :class:`~gz_testauto.simulators.engine_simulation.EngineSimulation`."""
-
     _engine: Engine
 
     def __init__(
@@ -145,14 +142,13 @@ class EmbeddedSimulation(EngineSimulation[MujocoRobot]):
         self._recompile({**self._models, **models})
 
     def _remove(self, names: Sequence[str]) -> None:
-        self._recompile({name: one for name, one in self._models.items() if name not in names})
+        self._recompile({name: model for name, model in self._models.items() if name not in names})
 
     def _update(self) -> None:
         self._engine.refresh()
 
     def _set_property(self, change: Change) -> None:
-        """Set a property of the world, and store the change to apply it again after a
-        recompilation."""
+        """Set a property, and store the change to apply it again after a recompilation."""
         super()._set_property(change)
         self._lasting[type(change), change.name] = change
 
@@ -182,8 +178,7 @@ class EmbeddedSimulation(EngineSimulation[MujocoRobot]):
         return Engine(blueprint, engine_models)
 
     def _recompile(self, models: Mapping[str, EngineModel]) -> None:
-        """Compile a world with the specified models, and copy the states of the models that already
-        existed."""
+        """Compile a world with ``models``, and copy the states of those that already existed."""
         engine = self._compiled(models)
         engine.copy_state(self._engine)
         self._engine = engine

@@ -1,10 +1,8 @@
-"""The drivetrain of a robot in MuJoCo: the motors of its wheels, or servos that replace the motors.
+"""The drivetrain of a robot in MuJoCo: the motors of its wheels, or servos that replace them.
 
-Gazebo's drive plugins set the speed of the wheels in every physics step, and friction moves the
-robot. The plugins of gazebo_ros use motors with a torque limit. The wheels of a skid-steer drive
-must slide to turn. One method lets the wheels roll without friction, while servos move and turn the
-base as commanded, with the force that the tires could transmit. With the other method, motors keep
-the speeds of the wheels, and friction moves the robot
+The wheels of a skid-steer drive must slide to turn. With servos, the wheels roll without
+friction, and the base moves as commanded, with the force that the tires could transmit.
+Otherwise motors keep the speeds of the wheels, and friction moves the robot
 (:mod:`~gz_testauto.simulators.embedded.coulomb_friction`).
 """
 
@@ -19,35 +17,36 @@ from gz_testauto.sdf.engine_model.bodies import EngineModel
 from gz_testauto.sdf.engine_model.robots import DrivenWheel
 
 Skid = Literal["servo", "wheels"]
-"""The methods to turn a robot with more than two driven wheels: ``servo`` uses servos on its base,
-and ``wheels`` uses its wheels."""
+"""The method to turn a robot with more than two driven wheels."""
 
+# Time in which a wheel without load reaches its commanded speed. It was fitted to Gazebo, in which
+# the plugin sets the speed in every physics step and the solver reduces it again.
 RESPONSE_S = 0.0015
-"""Time (s) in which a wheel without load reaches its commanded speed. The value was fitted to
-Gazebo, in which the plugin sets the speed in every physics step and the solver reduces it again."""
 
+# Time in which a skid-steer base reaches its commanded speed.
 SERVO_RESPONSE_S = 0.05
-"""Time (s) in which a skid-steer base reaches its commanded speed."""
 
 STANDARD_GRAVITY_MPS2 = 9.8
 
+# Largest driving force of a wheel without a torque limit, relative to its friction force. In
+# Gazebo, the wheel would spin and use the full friction force. In MuJoCo, a spinning wheel would
+# hop, since MuJoCo lifts a body that slides fast.
 PUSH = 0.5
-"""Largest driving force of a wheel without a torque limit, relative to the friction force that its
-load allows. In Gazebo, the wheel would spin and use the full friction force. In MuJoCo, a spinning
-wheel would hop, since MuJoCo lifts a body that slides fast."""
 
 
 @dataclass(frozen=True)
 class Wheel(DrivenWheel):
-    """A driven wheel and its motor. ``axis`` is the axis of rotation in the frame of the wheel's
-    link; ``gain`` is the motor's torque (N m) per rad/s of speed error."""
+    """A driven wheel and its motor.
+
+    ``axis`` is the axis of rotation in the frame of the link; ``gain`` is the torque (N m) per
+    rad/s of speed error.
+    """
 
     axis: Tuple[float, float, float]
     gain: float
 
     def with_load(self, load_n: float, mu: float) -> "Wheel":
-        """Return the wheel with a torque limit: the torque that its tire can transmit under a load
-        (N)."""
+        """Return the wheel with the torque that its tire can transmit under a load as limit."""
         if load_n <= 0 or mu <= 0:
             return self
         bearable = PUSH * min(mu, 1.0) * load_n / abs(self.per_speed)
@@ -57,8 +56,7 @@ class Wheel(DrivenWheel):
 
 @dataclass(frozen=True)
 class Servo:
-    """A motor that acts on the base of a robot: a force along x (``axis`` 0) or y (1) of the base
-    frame, or a torque about z (5).
+    """A motor on the base: a force along x (``axis`` 0) or y (1), or a torque about z (5).
 
     ``gain`` is the force (N) or torque (N m) per m/s or rad/s of error, and ``limit`` the largest
     force or torque.
@@ -73,8 +71,10 @@ class Servo:
 
 @dataclass(frozen=True)
 class Drivetrain:
-    """The motors of a robot. A drivetrain has servos if its wheels roll without friction. With
-    ``held``, the wheels keep their commanded speeds and can slide."""
+    """The motors of a robot. With servos, the wheels roll without friction.
+
+    With ``held``, the wheels keep their commanded speeds and can slide.
+    """
 
     wheels: Tuple[Wheel, ...] = ()
     servos: Tuple[Servo, ...] = ()
@@ -82,12 +82,10 @@ class Drivetrain:
 
     @property
     def motors(self) -> Tuple[Union[Wheel, Servo], ...]:
-        """The motors of all wheels, followed by the servos."""
         return (*self.wheels, *self.servos)
 
     def speeds(self, twist: Twist2D) -> List[float]:
-        """Return the commanded speed of each motor (rad/s, or m/s for servos along an axis) for a
-        twist of the robot."""
+        """Return the commanded speed of each motor (rad/s, or m/s for servos along an axis)."""
         return [
             motor.per_speed * twist.linear_mps + motor.per_turn * twist.angular_radps
             for motor in self.motors
@@ -95,7 +93,6 @@ class Drivetrain:
 
 
 def read_servos(model: EngineModel, wheels: Sequence[Wheel]) -> Tuple[Servo, ...]:
-    """Return the servos of a skid-steer drive with the wheels ``wheels``."""
     bodies = model.bodies
     mass, about_z = 0.0, 0.0
     for body in bodies:
@@ -120,14 +117,13 @@ def read_servos(model: EngineModel, wheels: Sequence[Wheel]) -> Tuple[Servo, ...
 
 
 def motorized_wheels(model: EngineModel, wheels: Sequence[DrivenWheel]) -> Tuple[Wheel, ...]:
-    """Return the driven wheels of a model, each with its motor."""
     bodies = {body.name: body for body in model.bodies}
-    found = []
+    motorized = []
     for wheel in wheels:
         body = bodies[wheel.link]
         assert body.joint is not None and body.inertial is not None, "it is driven by a joint"
         direction = body.joint.axes[0].direction
         axis = np.asarray(direction)
         inertia = float((matrix_product(axis, body.inertial.matrix) * axis).sum())
-        found.append(Wheel(**vars(wheel), axis=direction, gain=inertia / RESPONSE_S))
-    return tuple(found)
+        motorized.append(Wheel(**vars(wheel), axis=direction, gain=inertia / RESPONSE_S))
+    return tuple(motorized)

@@ -1,23 +1,16 @@
 """Adaptation of a robot to a Gazebo without ROS.
 
-Plug-ins of gazebo_ros and of Gazebo Sim cannot be loaded by this gzserver. Their drives, and the
-wheel joints of the key ``robot.drive``, are replaced by one DiffDrivePlugin for each axle. Other
-such plug-ins are removed, and the lidar becomes a ``ray`` sensor, which needs no display. A log
-message lists the changes.
+This gzserver cannot load plug-ins of gazebo_ros and of Gazebo Sim. Their drives, and the wheel
+joints of the key ``robot.drive``, are replaced by one DiffDrivePlugin for each axle. Other such
+plug-ins are removed, and the lidar becomes a ``ray`` sensor, which needs no display.
 
 If a robot has several axles, its wheels must slide to turn. Three changes then give it the motion
-of a robot with motors that keep the speeds of the wheels and with tires whose friction is equal in
-all directions, on which ``wheel_separation_multiplier`` of ros_control is based:
+of a robot with motors that keep the speeds of the wheels and with tires whose friction is equal
+in all directions, on which ``wheel_separation_multiplier`` of ros_control is based:
 
-- DiffDrivePlugin sets the speeds of the wheels before each physics step, and friction could stop
-  light wheels within the step. The moments of inertia of the wheels are increased
-  (:data:`SPEED_LOSS_RADPS`), about all axes, since otherwise a gyroscopic torque tips the robot.
-- ODE limits friction by a cone in the whole world. The edges of the pyramid that is the default are
-  parallel to the axes of the world, so the yaw rate would change by a factor of 1.5 with the
-  heading of the robot.
-- ``<fdir1>`` would rotate the pyramid, and in the cone it is the direction of one of two solved
-  components. But it rotates with the wheel: after a quarter of a turn it is vertical, and the wheel
-  grips no more. It is removed from wheels whose friction is equal in all directions.
+- The moments of inertia of the wheels are increased (:data:`SPEED_LOSS_RADPS`).
+- ODE limits friction by a cone in the whole world.
+- ``<fdir1>`` is removed from wheels whose friction is equal in all directions.
 """
 
 import functools
@@ -54,25 +47,26 @@ LOGGER = logging.getLogger(__name__)
 
 DIFF_DRIVE = "libDiffDrivePlugin.so"
 
+# Largest speed that friction with a coefficient of 1 can take from a wheel of a robot with
+# several axles in one physics step of 1 ms.
 SPEED_LOSS_RADPS = 0.1
-"""Largest speed (rad/s) that friction with a coefficient of 1 can take from a wheel of a robot with
-several axles in one physics step of 1 ms."""
 
 STEP_S = 0.001
 
+# For robots with several axles. The edges of the default pyramid are parallel to the axes of
+# the world, so the yaw rate would change by a factor of 1.5 with the heading of the robot.
 CONE = "cone_model"
-"""ODE's model of friction for robots with several axles."""
 
+# plug-ins that need ROS or Gazebo Sim
 _NOT_LOADABLE = re.compile(r"(lib)?(.*_ros[0-9]?_.*|(gz|ignition)-(sim|gazebo)[0-9]*-.*)")
-"""File names of plug-ins that need ROS or Gazebo Sim."""
 
 
 class AdaptedRobot(NamedTuple):
     """The SDF of a robot for a Gazebo without ROS, and the file name of its drive plug-in.
 
-    The plug-in computes the sizes of the drive from the model. Linear and angular velocities are
-    multiplied by ``linear`` and ``angular``, so that the wheels have the speeds that the sizes of
-    the robot's own drive require. With ``needs_cone``, ODE must limit friction by a cone.
+    Linear and angular velocities are multiplied by ``linear`` and ``angular``, so that the wheels
+    have the speeds that the sizes of the robot's own drive require. With ``needs_cone``, ODE must
+    limit friction by a cone.
     """
 
     sdf: str
@@ -121,8 +115,7 @@ def _without_gpu_lidar(model: Element, robot: RobotModel) -> List[str]:
 def _with_diff_drive(
     document: SdfDocument, wanted: DriveDescription
 ) -> Tuple[AdaptedRobot, List[str]]:
-    """Replace the drive of a robot. Return the robot without its SDF, and descriptions of the
-    changes."""
+    """Replace the drive; return the robot without its SDF, and descriptions of the changes."""
     model, library = document.require_model(), ModelLibrary()
     for plugin in list(model.findall("plugin")):
         if is_drive_plugin(plugin.get("filename") or ""):  # the key robot.drive replaces it
@@ -133,25 +126,26 @@ def _with_diff_drive(
         plugin = etree.SubElement(model, "plugin", name=f"drive_{left}", filename=DIFF_DRIVE)
         etree.SubElement(plugin, "left_joint").text = left
         etree.SubElement(plugin, "right_joint").text = right
-    found = find_drive(node, parts, scene_model(node, library))
-    assert found is not None, "the plug-ins were added"
+    sizes = find_drive(node, parts, scene_model(node, library))
+    assert sizes is not None, "the plug-ins were added"
     changes = [f"{DIFF_DRIVE} drives the wheels"]
     is_skid = len(wanted.left_joints) > 1
     if is_skid:
         wheels = (*wanted.left_joints, *wanted.right_joints)
-        _make_wheels_heavy(node, parts, wheels, found)
+        _make_wheels_heavy(node, parts, wheels, sizes)
         changes.append("the wheels have larger moments of inertia")
         changes.append("friction is limited by a cone in the whole world")
         if _without_directions([parts.joints[name].child for name in wheels]):
             changes.append("without <fdir1> of the wheels, which would rotate with them")
-    linear = found.wheel_diameter_m / wanted.wheel_diameter_m
-    angular = linear * wanted.wheel_separation_m / found.wheel_separation_m
+    linear = sizes.wheel_diameter_m / wanted.wheel_diameter_m
+    angular = linear * wanted.wheel_separation_m / sizes.wheel_separation_m
     return AdaptedRobot("", DIFF_DRIVE, linear, angular, is_skid), changes
 
 
 def _without_directions(wheels: List[PlacedLink]) -> bool:
-    """Remove the direction of friction from collisions with equal friction in all directions.
-    Return whether there was one."""
+    """Remove ``<fdir1>`` from collisions with isotropic friction; return whether any existed."""
+    # <fdir1> rotates with the wheel: after a quarter of a turn it is vertical, and the wheel
+    # does not grip.
     directions = [
         fdir1
         for wheel in wheels
@@ -172,8 +166,8 @@ def _is_isotropic(document: SdfDocument, collision: Element) -> bool:
 def _make_wheels_heavy(
     node: ModelNode, parts: RobotParts, wheels: Tuple[str, ...], drive: DriveDescription
 ) -> None:
-    """Increase the moments of inertia of wheels about their axes, and set them to the same value
-    about all axes."""
+    # DiffDrivePlugin sets the speeds before each physics step, and friction could stop light
+    # wheels within the step. With unequal moments, a gyroscopic torque would tip the robot.
     links = [(placed.model.document, placed.link.element) for placed in parts.links.values()]
     weight_n = sum(read_inertial(*link).mass_kg for link in links) * abs(GRAVITY_MPS2[2])
     torque_nm = weight_n / len(wheels) * drive.wheel_diameter_m / 2

@@ -1,10 +1,9 @@
 """Property changes of a world on a gzserver, as messages of Gazebo's transport.
 
-Masses and friction are sent with the ids of links and collisions, and take effect within 0.2 s of
-wall time. A force is sent as a wrench that acts on a link for one physics step, in the link frame.
-A twist is set by the force that causes the required change of velocity. Lights and visuals affect
-rendering only, so the client does not wait for their effect. The state of a joint cannot be set,
-since Gazebo's transport has no message for it.
+Masses and friction take effect within 0.2 s of wall time. A force is sent as a wrench that acts
+on a link for one physics step, in the link frame. A twist is set by the force that causes the
+required change of velocity. The client does not wait for the effect of lights and visuals. The
+state of a joint cannot be set, since Gazebo's transport has no message for it.
 """
 
 from dataclasses import dataclass
@@ -73,11 +72,8 @@ def check(change: Change, description: Callable[[], Description]) -> None:
 
 
 class PropertyMessages:
-    """A publisher of property changes of masses, friction, gravity, lights and visuals."""
-
     def __init__(self, link: WorldLink, on_server: Callable[[str], str]) -> None:
-        """Use the connection ``link`` to the world. The function ``on_server`` returns the name
-        that a model has on the server."""
+        """Set the function that returns the name that a model has on the server."""
         self._link, self._on_server = link, on_server
         self._lights: Optional[Publisher] = None
         self._visuals: Optional[Publisher] = None
@@ -114,7 +110,6 @@ class PropertyMessages:
             self._link.modify(list(models.values()))
 
     def _link_message(self, models: Dict[str, Any], scoped: str) -> Any:
-        """Return the part of a ``Model`` message that belongs to one of the model's links."""
         model, link = scoped.split("::")
         name = self._on_server(model)
         known = self._described(name, link)
@@ -137,8 +132,7 @@ class PropertyMessages:
         part.surface.friction.mu, part.surface.friction.mu2 = now.mu, now.mu2
 
     def _described(self, model: str, link: str) -> Any:
-        """Return the ``Link`` message that Gazebo published for a link, which contains the link's
-        id."""
+        """Return the ``Link`` message that Gazebo published for a link, with the link's id."""
         if model not in self._link.models:
             self._link.list_models()
         for known in self._link.models[model].link:
@@ -165,8 +159,8 @@ class PropertyMessages:
             self._lights.send(message)
 
     def _send_visual(self, change: SetVisual, description: Description) -> None:
-        model, _, rest = change.name.partition("::")
-        name = f"{self._on_server(model)}::{rest}"
+        model, _, in_model = change.name.partition("::")
+        name = f"{self._on_server(model)}::{in_model}"
         visual = description.visuals[change.name]
         material = MESSAGES["Material"](
             ambient=_color(visual.ambient),
@@ -190,8 +184,10 @@ class PropertyMessages:
 
 @dataclass
 class _GazeboPush:
-    """An active push with its remaining time (s), and the part (s) of the previous interval whose
-    impulse was deferred."""
+    """An active push with its remaining time.
+
+    ``deferred_s`` is the part of the previous interval whose impulse was deferred.
+    """
 
     push: Push
     left_s: float
@@ -202,9 +198,9 @@ class Impulses:
     """The pushes and impulses on links that start with the next physics interval.
 
     A push acts for many physics steps, but Gazebo applies a wrench for one step only. So the
-    impulse of each interval is divided. The first part acts at the start of the interval and causes
-    the displacement of the whole push. The remaining part acts at the start of the next interval
-    and corrects the velocity.
+    impulse of each interval is divided: the first part, at the start of the interval, causes
+    the displacement of the whole push, and the other, at the start of the next interval,
+    corrects the velocity.
     """
 
     def __init__(self, link: WorldLink, on_server: Callable[[str], str], step_s: float) -> None:
@@ -213,19 +209,18 @@ class Impulses:
         self._impulses: Dict[str, Tuple[np.ndarray, np.ndarray]] = {}
 
     def push(self, push: Push) -> None:
-        """Start a push with the next interval of physics."""
         self._link_topic(push.name)
         self._pushing.append(_GazeboPush(push, max(push.duration_s, self._step_s)))
 
     def set_impulse(self, link: str, linear_ns: np.ndarray, angular_nms: np.ndarray) -> None:
-        """Set the impulse through a link's center of mass (N s) and the angular impulse (N m s), in
-        the world frame, for the next interval of physics. They replace impulses of the link that
-        were set before."""
+        """Set the impulse through a link's center of mass and the angular impulse (world frame).
+
+        They replace earlier impulses of the link for the next interval of physics.
+        """
         self._link_topic(link)
         self._impulses[link] = (linear_ns, angular_nms)
 
     def drop(self, model: str) -> None:
-        """Drop all pushes of a model that is about to be deleted."""
         self._pushing = [p for p in self._pushing if p.push.name.split("::")[0] != model]
         for link in [name for name in self._impulses if name.split("::")[0] == model]:
             del self._impulses[link]
@@ -237,8 +232,7 @@ class Impulses:
         pose_of: Callable[[str], Pose],
         description: Callable[[], Description],
     ) -> None:
-        """Publish the wrenches for the start of an interval of physics of ``interval_s``. The
-        function ``pose_of`` returns the pose of a link."""
+        """Publish the wrenches for the start of an interval; ``pose_of`` returns link poses."""
         total, self._impulses = self._impulses, {}
         for pushing in self._pushing:
             acting_s = min(pushing.left_s, interval_s)

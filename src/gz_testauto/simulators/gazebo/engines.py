@@ -1,20 +1,14 @@
-"""Adaptation of a world to each of Gazebo's physics engines, so that it behaves equally in all of
-them.
+"""Adaptation of a world to Gazebo's physics engines, so that it behaves equally in all of them.
 
-All engines read friction from the ODE elements, and the smaller friction of two surfaces applies.
-But in Bullet and DART, a link has a single friction coefficient: that of its last collision in
-Bullet, and the mean in DART. If the coefficients in a link differ, all of its collisions get the
-coefficient of the collisions that touch the ground.
-
-Bullet differs from ODE in three properties of height maps. It places the middle of the range of
-heights, instead of zero, at the height of the collision. It moves a height map with its model, and
-makes it smaller by one vertex. ODE represents a height map by the planes of its triangles and by
-its vertices, but not by its edges: a wheel at the edge of a step sinks into the step by almost its
-height. So height maps can become meshes in ODE. In DART, bodies fall through height maps, and rays
-do not detect them.
-
-The engines place planes differently. ODE ignores the rotation of a plane's pose, and its x and y.
-Bullet rotates and moves a plane with its pose. DART places it at z = 0 of its link.
+- Friction: in Bullet and DART, a link has a single coefficient (that of its last collision, or
+  the mean). If the coefficients in a link differ, all of its collisions get that of the
+  collisions that touch the ground.
+- Height maps: Bullet places the middle of the range of heights, instead of zero, at the height of
+  the collision, moves a height map with its model, and makes it smaller by one vertex. ODE ignores
+  its edges: a wheel sinks into a step by almost its height, so height maps can become meshes. In
+  DART, bodies fall through height maps, and rays do not detect them.
+- Planes: ODE ignores the rotation of a plane's pose, and its x and y. Bullet rotates and moves a
+  plane with its pose. DART places it at z = 0 of its link.
 
 The adaptations are reverted in a saved world.
 """
@@ -45,41 +39,38 @@ from gz_testauto.simulators.changes import ChangeKind, Push, SetFriction, SetMas
 LOGGER = logging.getLogger(__name__)
 
 ENGINES = ("ode", "bullet", "dart")
-"""The supported physics engines."""
 
 NOT_REUSABLE = ("dart",)
-"""Physics engines whose results differ in the last bits if the gzserver process has already
-simulated other worlds."""
+"""Engines whose results differ in the last bits after gzserver has simulated other worlds."""
 
+# Property changes without an effect: Bullet accepts no wrench, and Bullet and DART read friction
+# only once. A change of mass in Bullet was not tested.
 UNSUPPORTED_CHANGES: Mapping[str, FrozenSet[ChangeKind]] = {
     "ode": frozenset(),
     "bullet": frozenset((Push, SetFriction, SetMass, SetModel)),
     "dart": frozenset((SetFriction,)),
 }
-"""Property changes without an effect in each physics engine: Bullet accepts no wrench, and Bullet
-and DART read friction only once. A change of mass in Bullet was not tested."""
 
 SIMBODY = (
     "'simbody' cannot be stepped: it continues while Gazebo's clock is paused (a body that falls "
     "for 0.7 s falls as in 0.75 s)"
 )
 
+# the elements of a collision that an adaptation can change
 CHANGED = ("pose", "geometry", "surface")
-"""The elements of a collision that an adaptation can change."""
 
+# Largest distance (m) of a plane from the origin of its link, and difference of their axes,
+# with which DART places the plane as ODE does.
 _PLANE_TOLERANCE = 1e-6
-"""Largest distance (m) of a plane from the origin of its link, and difference of their axes, with
-which DART places the plane as ODE does."""
 
 _Collision = Tuple[CollisionShape, Element]
 
+# The default of <sampling>, the number of vertices of a height map per pixel.
 _SAMPLING = 2
-"""Default of ``<sampling>``, the number of vertices of a height map per pixel."""
 
+# Horizontal offset of a mesh from its height map: in ODE, a ball that is exactly above a vertex
+# can fall through the mesh (6 of 200 balls at grid points).
 _ASIDE_M = (1.1e-6, 0.7e-6)
-"""Horizontal offset (m) of a mesh from its height map. In ODE, a ball that is exactly above a
-vertex can fall through the mesh (6 of 200 balls at grid points). No ball falls through next to a
-vertex."""
 
 
 def check_engine(name: str) -> None:
@@ -91,15 +82,13 @@ def check_engine(name: str) -> None:
 
 
 def stated_engine(world: Element) -> str:
-    """Return the name of the physics engine that a world specifies, or Gazebo's default. The engine
-    can be unsupported."""
+    """Return the engine that a world specifies, supported or not, or Gazebo's default."""
     physics = chosen_physics(world)
     return "ode" if physics is None else str(physics.get("type", "ode"))
 
 
 def require_engine(document: SdfDocument) -> None:
-    """Raise ``SdfError`` if the physics engine of a world is not supported by gzserver, as in
-    worlds for newer Gazebo versions, or cannot be stepped."""
+    """Raise ``SdfError`` if gzserver does not support the engine of a world or cannot step it."""
     world = document.require_world()
     engine = stated_engine(world)
     if engine in ENGINES:
@@ -115,7 +104,6 @@ def require_engine(document: SdfDocument) -> None:
 
 
 def set_engine(world: Element, engine: str) -> None:
-    """Set the physics engine of a world. The other physics settings do not change."""
     physics = chosen_physics(world)
     assert physics is not None, "the step was set"
     physics.set("type", engine)
@@ -129,10 +117,12 @@ def adapt_model(
     engine: str,
     meshes: Optional[Path] = None,
 ) -> Dict[str, Element]:
-    """Adapt a model, whose includes are expanded, to the physics engine. ``place`` is the pose of
-    the model in the world. For ODE, height maps become meshes in the folder ``meshes``, unless it
-    is None. Return copies of the original collisions that were changed, by scoped name. Raises
-    ``SdfError`` for shapes that the engine does not support."""
+    """Adapt a model, whose includes are expanded, to the physics engine.
+
+    ``place`` is the pose of the model in the world. For ODE, height maps become meshes in the
+    folder ``meshes``, unless it is None. Return copies of the original collisions that were
+    changed, by scoped name. Raises ``SdfError`` for shapes that the engine does not support.
+    """
     if engine == "ode":
         return {} if meshes is None else _as_meshes(document, model, scene, place, meshes)
     before: Dict[str, Element] = {}
@@ -165,15 +155,14 @@ def adapt_model(
 
 
 def restore_collisions(world: Element, before: Mapping[str, Element]) -> None:
-    """Restore the original collisions in a saved world. ``before`` is the return value of
-    :func:`adapt_model`."""
+    """Restore the collisions that :func:`adapt_model` returned, in a saved world."""
     models = {model.get("name"): model for model in world.iterchildren("model")}
     for scoped, was in before.items():
-        model, _, rest = scoped.partition("::")
-        link_name, _, own = rest.rpartition("::")
+        model, _, in_model = scoped.partition("::")
+        link_name, _, collision_name = in_model.rpartition("::")
         link = find_link(models[model], link_name) if model in models else None
         for element in [] if link is None else link.findall("collision"):
-            if element.get("name") == own:
+            if element.get("name") == collision_name:
                 for tag in CHANGED:
                     for part in element.findall(tag):
                         element.remove(part)
@@ -183,7 +172,6 @@ def restore_collisions(world: Element, before: Mapping[str, Element]) -> None:
 def _as_meshes(
     document: SdfDocument, model: Element, scene: SceneModel, place: Pose, folder: Path
 ) -> Dict[str, Element]:
-    """Replace height maps by meshes, for ODE. Return the original collisions, by scoped name."""
     before: Dict[str, Element] = {}
     for shape in scene.collisions:
         if not isinstance(shape.geometry, Heightmap):
@@ -209,10 +197,11 @@ def _as_meshes(
 
 
 def _write_mesh(terrain: Heightmap, folder: Path) -> Path:
-    """Write a height map's surface as an STL file into ``folder`` and return its path. The mesh is
-    centered, its height is 0 where the map is black, and it has two upward triangles per cell.
-    Equal meshes share a file. Raises ``OSError`` if writing fails, and ``SdfError`` for an
-    unreadable map."""
+    """Write a height map's surface as an STL file into ``folder`` and return its path.
+
+    The mesh is centered, and its height is 0 where the map is black. Equal meshes share a file.
+    Raises ``OSError`` if writing fails, and ``SdfError`` for an unreadable map.
+    """
     heights = terrain.heights
     rows, columns = heights.shape
     length_m, width_m, _ = terrain.size
@@ -247,8 +236,10 @@ def _move(element: Element, in_link: Pose) -> None:
 def _lift(
     document: SdfDocument, element: Element, terrain: Heightmap, link: Pose, yaw_rad: float
 ) -> None:
-    """Move a height map for Bullet to its pose in ODE: centered on the world's origin and rotated
-    by ``yaw_rad``. ``link`` is the pose of the height map's link in the world."""
+    """Move a height map for Bullet to its pose in ODE: centered on the world's origin.
+
+    ``link`` is the pose of the height map's link in the world.
+    """
     heights = terrain.heights
     middle_m = float(heights.min() + heights.max()) / 2
     above_m = terrain.position[2]
@@ -266,18 +257,20 @@ def _lift(
 def _set_plane(
     element: Element, plane: Plane, shape: CollisionShape, place: Pose, link: Pose
 ) -> Optional[Element]:
-    """Move and rotate a plane for Bullet, so that its surface is as in ODE. ``place`` is the pose
-    of the model and ``link`` that of the plane's link, in the world. Return a copy of the original
-    element, or None if no change was necessary."""
+    """Move and rotate a plane for Bullet, so that its surface is as in ODE.
+
+    ``place`` and ``link`` are the poses of the model and the link in the world. Return a copy
+    of the original element, or None if no change was necessary.
+    """
     placed = place * shape.local_pose
     if plane.normal == (0.0, 0.0, 1.0) and placed.rotation[2, 2] == 1.0:
         return None
     before = copy.deepcopy(element)
     position = tuple(plane.surface_point(placed).tolist())
     _move(element, link.inverse() * Pose(position, rotation_from_z(plane.world_normal)))
-    own = element.find("geometry/plane")
-    assert own is not None, "the plane was read from it"
-    set_numbers(ensure_child(own, "normal"), 0.0, 0.0, 1.0)
+    plane_element = element.find("geometry/plane")
+    assert plane_element is not None, "the plane was read from it"
+    set_numbers(ensure_child(plane_element, "normal"), 0.0, 0.0, 1.0)
     return before
 
 
@@ -289,9 +282,11 @@ def _require_plane_of_link(
     placed: Pose,
     link: Pose,
 ) -> None:
-    """Raise ``SdfError`` for a plane that DART places elsewhere than ODE: DART uses z = 0 in the
-    frame of the link. ``placed`` and ``link`` are the poses of the collision and its link in the
-    world."""
+    """Raise ``SdfError`` for a plane that DART places elsewhere than ODE.
+
+    DART uses z = 0 in the frame of the link. ``placed`` and ``link`` are the poses of the collision
+    and its link in the world.
+    """
     normal = plane.world_normal
     above_m = normal @ (plane.surface_point(placed) - np.asarray(link.position))
     if abs(above_m) > _PLANE_TOLERANCE or normal @ link.rotation[:, 2] < 1 - _PLANE_TOLERANCE:
@@ -305,16 +300,18 @@ def _require_plane_of_link(
 def _element_of(model: Element, shape: CollisionShape) -> Element:
     link = find_link(model, shape.link)
     assert link is not None, "includes are expanded"
-    own = shape.scoped_name.rpartition("::")[2]
-    return next(c for c in link.iterchildren("collision") if c.get("name") == own)
+    name = shape.scoped_name.rpartition("::")[2]
+    return next(c for c in link.iterchildren("collision") if c.get("name") == name)
 
 
 def _share_friction(
     document: SdfDocument, scene: SceneModel, parts: Sequence[_Collision], engine: str
 ) -> Dict[str, Element]:
-    """Set the same friction for all collisions of a link: the smallest friction among the
-    collisions that touch or are ground, or among all collisions if the link has none of these.
-    Return the original collisions by scoped name."""
+    """Set the same friction for all collisions of a link; return the originals by scoped name.
+
+    It is the smallest friction among the collisions that touch or are ground, or, if there are
+    none, among all.
+    """
     surfaces = [read_surface(document, element) for _, element in parts]
     if len({(surface.mu, surface.mu2) for surface in surfaces}) < 2:
         return {}

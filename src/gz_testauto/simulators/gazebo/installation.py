@@ -1,8 +1,7 @@
 """Search for Gazebo 11 on this machine, and the command and environment to start it.
 
-The search uses an environment variable, PATH and the per-user cache. Gazebo can be an unpacked
-directory tree of another distribution. It is then started with the dynamic loader of that tree, and
-needs neither root nor a chroot. This module starts no server.
+Gazebo can be an unpacked directory tree of another distribution, which is started with the
+dynamic loader of that tree and needs neither root nor a chroot.
 """
 
 import os
@@ -15,18 +14,15 @@ from typing import Dict, Iterable, Mapping, Optional, Tuple
 
 from gz_testauto.base.errors import MissingDependencyError
 
+# the root of an unpacked tree, e.g. from Debian 11's packages
 ROOT_VARIABLE = "GZ_TESTAUTO_GAZEBO_ROOT"
-"""Name of the environment variable with the root of an unpacked tree that contains Gazebo, e.g.
-from Debian 11's packages."""
 
+# No server runs at this address. Gazebo's online database is slow or unavailable, and the
+# results of a world that silently depends on it are not reproducible.
 MODEL_DATABASE = "http://127.0.0.1:9/"
-"""Address that replaces Gazebo's model database for gzserver. No server runs at this address.
-Gazebo's online database is slow or unavailable, and the results of a world that silently depends on
-it are not reproducible."""
 
+# it is run again if a signal killed it
 _VERSION_ATTEMPTS = 3
-"""Maximum number of attempts to run ``gzserver --version``, which is run again if a signal killed
-it."""
 
 _VERSION = re.compile(r"version (\d+\.\d+(?:\.\d+)?)")
 _LOADERS = ("lib/*-linux-gnu*/ld-[0-9]*.so", "lib/*-linux-gnu*/ld-linux*.so.*", "lib*/ld-*.so*")
@@ -61,15 +57,14 @@ class GazeboInstallation:
     ) -> Dict[str, str]:
         """Return the environment of a gzserver or gzclient process.
 
-        With it, Gazebo connects to loopback only and accepts connections from loopback only. It
-        still listens on all network interfaces, since Gazebo has no option to change this.
-        ``model_path`` is searched before the model path of the user's environment.
+        Gazebo then accepts connections from loopback only, although it listens on all
+        interfaces. ``model_path`` is searched before the model path of the user's environment.
         """
         environment = {**os.environ, **self.environment}
         first = {"GAZEBO_MODEL_PATH": map(str, model_path)}
         for name in ("GAZEBO_MODEL_PATH", "GAZEBO_RESOURCE_PATH", "GAZEBO_PLUGIN_PATH"):
-            own = (os.environ.get(name), self.environment.get(name))
-            environment[name] = ":".join(filter(None, (*first.get(name, ()), *own)))
+            known_paths = (os.environ.get(name), self.environment.get(name))
+            environment[name] = ":".join(filter(None, (*first.get(name, ()), *known_paths)))
         environment.update(
             GAZEBO_MASTER_URI=f"http://127.0.0.1:{master_port}",
             GAZEBO_IP="127.0.0.1",
@@ -92,11 +87,10 @@ def cache_directory() -> Path:
 
 
 def find_gazebo() -> GazeboInstallation:
-    """Return the Gazebo to use: the tree of ``GZ_TESTAUTO_GAZEBO_ROOT``, otherwise a ``gzserver``
-    11 on PATH, otherwise the tree in the per-user cache.
+    """Return the Gazebo to use.
 
-    Raises ``MissingDependencyError``, which names the searched locations and how to install Gazebo,
-    if Gazebo is not found.
+    It is the tree of ``GZ_TESTAUTO_GAZEBO_ROOT``, otherwise a ``gzserver`` 11 on PATH,
+    otherwise the tree in the per-user cache. Raises ``MissingDependencyError`` if there is none.
     """
     named = os.environ.get(ROOT_VARIABLE)
     if named:
@@ -119,8 +113,10 @@ def find_gazebo() -> GazeboInstallation:
 
 
 def installation_in_tree(root: Path, where: str) -> GazeboInstallation:
-    """Return the Gazebo in an unpacked tree. Raises ``MissingDependencyError`` if the tree does not
-    contain Gazebo 11."""
+    """Return the Gazebo in an unpacked tree.
+
+    Raises ``MissingDependencyError`` if the tree does not contain Gazebo 11.
+    """
     server = _first(root, ("usr/bin/gzserver-1*", "usr/bin/gzserver"))
     if server is None:
         raise MissingDependencyError(

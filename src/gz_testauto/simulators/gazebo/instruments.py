@@ -1,10 +1,9 @@
 """Sensors that the adaptor adds to models, and that it removes from saved worlds.
 
 Every link of a movable model gets a *probe*: a ray sensor with one ray of a centimeter, whose
-messages contain the exact pose of the link. The robot gets a contact sensor on the collisions that
-should not touch the ground, since this is the fastest method to get contacts from Gazebo. All
-sensors get the period that lock-step requires. Added elements have a common prefix and do not
-affect physics.
+messages contain the exact pose of the link. The robot gets a contact sensor on the collisions
+that should not touch the ground. All sensors get the period that lock-step requires. Added
+elements have a common prefix and do not affect physics.
 """
 
 from dataclasses import dataclass
@@ -30,20 +29,18 @@ from gz_testauto.simulators.gazebo.engines import adapt_model
 from gz_testauto.simulators.interface import NamedModel
 
 PREFIX = "gz_testauto_"
-"""Prefix of the names of all elements that this adaptor adds."""
 
+# Of the names of models on the server in every second scene: the name of a deleted model cannot
+# be reused for more than half a second (see WorldLink.request_deletion), which would be most of
+# the time between trials.
 SUFFIX = "__gz_testauto"
-"""Suffix that is appended to the names of models on the server in every second scene. The name of a
-deleted model cannot be reused for more than half a second (see
-:meth:`~gz_testauto.simulators.gazebo.world.WorldLink.request_deletion`), and this delay would be
-most of the time between trials. The suffix is not visible outside of this adaptor."""
 
+# These types of sensors are updated by Gazebo's rendering thread, at their own rate.
 RENDERED = ("camera", "depth", "gpu_ray", "multicamera", "wideanglecamera")
-"""Types of sensors that Gazebo's rendering thread updates, at their own rate."""
 
+# The probes of models that are loaded with a scene, and of those that are spawned later. Only
+# the subscriptions to the latter are canceled.
 PROBE, SPAWNED_PROBE = PREFIX + "probe", PREFIX + "spawned_probe"
-"""Names of the probes of models that are loaded with a scene, and of those that are spawned later.
-Their names differ, since only the subscriptions to the probes of spawned models are canceled."""
 
 _PROBE = """<sensor name="{name}" type="ray"><ray><scan><horizontal><samples>1</samples>
 <min_angle>0</min_angle><max_angle>0</max_angle></horizontal></scan>
@@ -61,12 +58,12 @@ _RAYS = """<sensor name="{name}" type="ray"><pose/><ray><scan>
 class InstrumentedModel:
     """A model with the added sensors.
 
-    The name of ``model`` is the one on the server. ``name`` is the name in the scene, which is also
-    used in scoped names of links. ``links`` contains the pose of every link in the model frame, by
-    scoped name, starting with the canonical link. ``probes`` maps the topic of each probe to its
-    link, and is empty for a static model. Topics are relative to the world's namespace. ``rates``
+    The name of ``model`` is the one on the server, and ``name`` that in the scene and in scoped
+    names of links. ``links`` contains the pose of every link in the model frame, by scoped
+    name, starting with the canonical link. ``probes`` maps the topic of each probe to its link,
+    and is empty for a static model. Topics are relative to the world's namespace. ``rates``
     contains the original update rates of the model's sensors, and ``before`` the original
-    collisions that were adapted to the physics engine.
+    collisions that were adapted.
     """
 
     name: str
@@ -81,9 +78,9 @@ class InstrumentedModel:
 class InstrumentedRobot:
     """A robot with the added sensors, and the topics of its sensors.
 
-    ``contact_topics`` contains one topic for each link with a contact sensor. ``ray_topics``
-    contains the topic of each selected sensor with rays, by the name of the sensor.
-    ``ray_count`` is the number of rays of the lidar and the selected sensors.
+    ``contact_topics`` contains one topic for each link with a contact sensor, and
+    ``ray_topics`` the topic of each selected sensor with rays. ``ray_count`` is the number of
+    rays of the lidar and the selected sensors.
     """
 
     robot: RobotModel
@@ -102,9 +99,10 @@ def instrument_model(
     engine: str = "ode",
     probe: str = PROBE,
 ) -> InstrumentedModel:
-    """Add sensors to a model that is not a robot, and add ``suffix`` to its name. The model is
-    adapted to the physics engine ``engine``. Its probes are named ``probe``. Raises
-    ``SimulatorError`` if the SDF cannot be read."""
+    """Add sensors to a model that is not a robot, and ``suffix`` to its name.
+
+    Raises ``SimulatorError`` if the SDF cannot be read.
+    """
     document, scene = _read(model, suffix)
     return _instrumented(model, document, scene, sensor_period_ns, engine, probe)
 
@@ -117,13 +115,12 @@ def instrument_robot(
     engine: str = "ode",
     sensors: Sequence[Sensor] = (),
 ) -> InstrumentedRobot:
-    """Add sensors to a robot, and add ``suffix`` to its name. The robot is adapted to the physics
-    engine ``engine``, and placed at the pose ``start`` and the height that its SDF specifies.
+    """Add sensors to a robot, and ``suffix`` to its name, and place it at ``start``.
 
-    For each of the selected ``sensors``, a ``ray`` sensor with its rays is added, since Gazebo
-    renders depth cameras, which requires a display. Other sensors with rays are removed, except the
-    lidar, since Gazebo creates an object for each ray of a model, also for rays that are not used.
-    Raises ``SimulatorError`` if the SDF cannot be read."""
+    For each of the selected ``sensors``, a ``ray`` sensor with its rays is added. Other sensors
+    with rays are removed, except the lidar. Raises ``SimulatorError`` if the SDF cannot be
+    read.
+    """
     sdf = adapt_robot(robot).sdf
     document, scene = _read(NamedModel(robot.name, sdf), suffix)
     model, name = document.require_model(), scene.name
@@ -134,7 +131,7 @@ def instrument_robot(
             f"{robot.path}: in DART rays detect nothing, so the lidar {robot.lidar.sensor!r} does "
             "not work; use another engine, or a robot without a lidar"
         )
-    rays = [one.name for one in sensors if one.kind != "contact"]
+    rays = [sensor.name for sensor in sensors if sensor.kind != "contact"]
     if rays and engine == "dart":
         raise SimulatorError(
             f"{robot.path}: in DART rays detect nothing, so the sensors {', '.join(rays)} do not "
@@ -150,14 +147,17 @@ def instrument_robot(
             contact_topics.append(_topic(name, link, PREFIX + "contact"))
     ray_topics = {}
     for number, sensor in enumerate(sensors):
+        # a ray sensor, since Gazebo renders depth cameras, which requires a display
         element = None if sensor.kind == "contact" else find_link(model, sensor.link)
         if element is not None:
-            own = f"{PREFIX}rays_{number}"
-            text = _RAYS.format(name=own, sensor=sensor, columns=sensor.columns, rows=sensor.rows)
+            sensor_name = f"{PREFIX}rays_{number}"
+            text = _RAYS.format(
+                name=sensor_name, sensor=sensor, columns=sensor.columns, rows=sensor.rows
+            )
             rays = parse_xml(text.encode())
             set_pose(rays, scene.links[sensor.link].inverse() * sensor.mount)
             element.append(rays)
-            ray_topics[sensor.name] = _topic(name, sensor.link, own, "scan")
+            ray_topics[sensor.name] = _topic(name, sensor.link, sensor_name, "scan")
     pose = pose_value(document, model.find("pose")).moved_to(start)
     placed = NamedModel(robot.name, sdf, pose)
     body = _instrumented(placed, document, scene, sensor_period_ns, engine)
@@ -168,15 +168,16 @@ def instrument_robot(
         imu_topic=_topic(name, imu.link, imu.sensor, "imu") if imu else None,
         contact_topics=tuple(contact_topics),
         ray_topics=ray_topics,
-        ray_count=sum(one.columns.samples * one.rows.samples for one in sensors)
+        ray_count=sum(sensor.columns.samples * sensor.rows.samples for sensor in sensors)
         + (lidar.samples if lidar else 0),
     )
 
 
 def remove_instruments(world: Element, models: Iterable[InstrumentedModel]) -> None:
-    """Remove all sensors that this adaptor added to ``models`` from a saved world, and restore the
-    names of the models and the update rates of their sensors, also in the ``<state>`` of the
-    world."""
+    """Remove all added sensors from a saved world, and restore the names of models and the rates.
+
+    This includes the ``<state>`` of the world.
+    """
     for parent in (world, *world.iterchildren("state")):
         for model in parent.iterchildren("model"):
             model.set("name", own_name(model.get("name", "")))
@@ -186,18 +187,17 @@ def remove_instruments(world: Element, models: Iterable[InstrumentedModel]) -> N
     rates = {model.name: model.rates for model in models}
     for element in world.iterchildren("model"):
         for sensor in element.iter("sensor"):
-            own = rates.get(element.get("name"), {})
-            if sensor.get("name") in own:
-                _set_rate(sensor, own[sensor.get("name")])
+            model_rates = rates.get(element.get("name"), {})
+            if sensor.get("name") in model_rates:
+                _set_rate(sensor, model_rates[sensor.get("name")])
 
 
 def own_name(scoped: str) -> str:
-    """Return the name in the scene of a model or of its part, without the suffix that is used on
-    the server."""
-    model, separator, rest = scoped.partition("::")
+    """Return the name of a model or its part without the suffix that is used on the server."""
+    model, separator, in_model = scoped.partition("::")
     if model.endswith(SUFFIX):
         model = model[: -len(SUFFIX)]
-    return model + separator + rest
+    return model + separator + in_model
 
 
 def _read(model: NamedModel, suffix: str) -> Tuple[SdfDocument, SceneModel]:
@@ -213,8 +213,9 @@ def _read(model: NamedModel, suffix: str) -> Tuple[SdfDocument, SceneModel]:
 
 
 def _remove_unused_rays(model: Element, lidar: Optional[LidarDescription]) -> None:
-    """Remove the sensors with rays of a robot, without ``lidar`` and those that a plug-in reads."""
+    """Remove the sensors with rays except ``lidar`` and those that a plug-in reads."""
     link = None if lidar is None else find_link(model, lidar.link)
+    # Gazebo creates an object for each ray of a model, also for rays that are not used.
     for sensor in list(model.iter("sensor")):
         is_lidar = lidar is not None and sensor.get("name") == lidar.sensor
         if is_lidar and sensor.getparent() is link:

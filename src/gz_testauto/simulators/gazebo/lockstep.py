@@ -1,20 +1,13 @@
-"""Lock-step control of simulated time on a gzserver, so that equal commands give bit-identical
-results.
+"""Lock-step control of simulated time on a gzserver: equal commands give bit-identical results.
 
-Gazebo measures in threads while physics continues in another thread, so a sensor that is due during
-a step can measure the world before or after the step. This module prevents that sensors are due
-during a step. Time advances in two parts:
+Gazebo measures in threads while physics continues, so a sensor that is due during a step can
+measure the world before or after the step. Here time advances in two parts:
 
 1. *physics*: the commanded steps, in which no sensor is due;
 2. *rest*: physics is disabled, and time advances by one tiny step, in which every sensor is due.
    The world does not change until all sensors have measured; the probes measure the poses.
 
-Gazebo's clock is ahead of the simulated time by the steps of all rests. ``LockStep`` converts
-stamps.
-
-Only the clock is published with every step. With more topics, the speed would be halved, since
-gzserver's threads would wait for each other. The last messages of a step could also be delayed
-until the next step.
+Gazebo's clock is ahead of the simulated time by the steps of all rests.
 """
 
 import contextlib
@@ -29,31 +22,26 @@ from gz_testauto.simulators.gazebo.readings import leading_stamp
 from gz_testauto.simulators.gazebo.world import CLOCK_TOPIC, WorldLink
 from gz_testauto.simulators.interface import NamedModel
 
+# Difference between a sensor's period and the longest interval of physics. It is large enough
+# to remain if a rate is rounded, and small enough to have no visible effect.
 MARGIN_NS = 1000
-"""Difference (ns) between a sensor's period and the longest interval of physics: large enough to
-remain if a rate is rounded, and small enough to have no visible effect."""
 
+# In a longer interval of physics, Gazebo's contact sensor drops the oldest contacts.
 MAX_STEPS = 100
-"""Maximum number of physics steps in an interval of physics. In a longer interval, Gazebo's contact
-sensor drops the oldest contacts."""
 
+# During steps: higher than the physics engine can reach, so gzserver never waits.
 STEPPING_RATE_HZ = 50000.0
-"""Update rate (Hz) during steps. It is higher than the physics engine can reach, so gzserver never
-waits between steps."""
 
+# At rest: limited, since the server publishes a message each time that it polls for commands.
 RESTING_RATE_HZ = 5000.0
-"""Update rate (Hz) at rest, at which the paused server polls for commands. It is limited, since the
-server publishes a message with each poll."""
 
+# Limits of the wait until the threads of a server at rest sleep: the CPU time of one thread,
+# which only a plugin's thread that never sleeps exceeds, and the wall time.
 SETTLING_CPU_S, SETTLING_S = 1.0, 20.0
-"""Limits of the wait until the threads of a server at rest sleep: CPU time (s) of one thread, and
-wall time (s). Only a plugin's thread that never sleeps exceeds the CPU time. The wall time is
-sufficient on a busy machine."""
 
 _AWAKE_STATES = b"RD"
+# The start of a thread's stat file, which includes its two CPU times.
 _STAT_BYTES = 256
-"""Number of bytes at the start of a thread's ``stat`` file that include the two CPU times of the
-thread."""
 _LOOK_AGAIN_S = 0.00005
 _CLOCK_TICK_S = 1.0 / os.sysconf("SC_CLK_TCK")
 
@@ -64,23 +52,21 @@ _MODEL = """<sdf version="1.6"><model name="{name}"><static>true</static><link n
 _RAY = """<ray><scan><horizontal><samples>1</samples><min_angle>0</min_angle>
 <max_angle>0</max_angle></horizontal></scan><range><min>0.001</min><max>0.01</max></range></ray>"""
 
+# It renders no images, and is the only sensor without rays that measures while physics is
+# disabled and whose last message is sent to later subscribers.
 _LOGICAL_CAMERA = """<logical_camera><near>0.001</near><far>0.01</far><aspect_ratio>1</aspect_ratio>
 <horizontal_fov>0.1</horizontal_fov></logical_camera>"""
-"""A sensor that reports the names of nearby models and renders no images. It is the only sensor
-without rays that measures while physics is disabled, and whose last message is sent to later
-subscribers."""
 
 
 class LockStep:
     """The clock of one world, which is at rest unless a method of this class runs.
 
-    ``sensors`` are the topics on which a message arrives at every rest. ``motion_sensors`` are the
-    topics on which a message arrives only after physics. The subscribers add their topics, and call
+    A message arrives on the topics in ``sensors`` at every rest, and on those in
+    ``motion_sensors`` only after physics. The subscribers add their topics, and call
     :meth:`answered` for each message.
     """
 
     def __init__(self, link: WorldLink, max_interval_ns: int, step_ns: int) -> None:
-        """Set the longest time between two rests (ns) and the physics step (ns)."""
         self._link = link
         self.max_interval_ns = min(max(max_interval_ns // step_ns, 1), MAX_STEPS) * step_ns
         self.step_ns = step_ns
@@ -94,16 +80,17 @@ class LockStep:
         self._clock_ns = -1
         self._answers: Dict[str, int] = {}
         self._threads: Optional[ThreadStates] = None
+        # The only message of every step: with more topics, gzserver's threads would wait for each
+        # other, and the last messages of a step could be delayed until the next step.
         link.listen(CLOCK_TOPIC, "PosesStamped", self._on_clock, latest_only=True)
 
     @property
     def sensor_period_ns(self) -> int:
-        """The period (ns) that every sensor must have."""
         return self.max_interval_ns + MARGIN_NS
 
     @property
     def gazebo_ns(self) -> int:
-        """The current time (ns) on Gazebo's clock."""
+        """The current time on Gazebo's clock."""
         return self.time_ns + self._ahead_ns
 
     def pass_period(self) -> None:
@@ -115,13 +102,10 @@ class LockStep:
         self._link.wait_for(lambda: self._clock_ns > before_ns, "resting")
 
     def rewind(self) -> None:
-        """Set Gazebo's clock to zero. Must be called before any sensor is spawned.
-
-        A sensor that is spawned after more than one period on the clock measures immediately. A
-        measurement has a lasting effect: Gazebo normalizes the direction of a ray each time, so the
-        last bits of a scan depend on the number of earlier scans. With this method, all sensors
-        start at time zero.
-        """
+        """Set Gazebo's clock to zero. Must be called before any sensor is spawned."""
+        # A sensor that is spawned after more than one period on the clock measures immediately,
+        # with a lasting effect: Gazebo normalizes the direction of a ray each time, so the last
+        # bits of a scan depend on the number of earlier scans.
         # The alarms of the sensor threads expire in one long step, so that none wakes them at a
         # wrong time later. A reset replaces a step, so its effect must be visible, which requires a
         # clock that was not at zero before.
@@ -130,16 +114,17 @@ class LockStep:
         self._link.wait_for(lambda: self._clock_ns == 0, "setting the clock to zero")
 
     def begin(self, seed: int) -> None:
-        """Seed the random generators of the world and take the first rest. Must be called after all
-        models are spawned."""
+        """Seed the random generators and take the first rest, after all models are spawned."""
         self._link.control(seed=seed)
         self._link.acknowledge()
         self._threads = ThreadStates(self._link.server.pid)
         self._rest(self.sensors)
 
     def advance(self, duration_ns: int) -> None:
-        """Advance physics by ``duration_ns``, then take a rest. The duration must be a whole number
-        of physics steps and at most ``max_interval_ns``."""
+        """Advance physics by ``duration_ns``, then take a rest.
+
+        The duration must be a whole number of physics steps and at most ``max_interval_ns``.
+        """
         self._await_sensor_threads()
         self._switch_physics(on=True, step_ns=self.step_ns)
         self._ahead_in_physics_ns = self._ahead_ns
@@ -150,8 +135,7 @@ class LockStep:
         self._rest(self.sensors | self.motion_sensors)
 
     def refresh(self) -> None:
-        """Take another rest, so that sensors measure after models were moved. The simulated time
-        does not advance."""
+        """Take another rest, so that sensors measure after models were moved."""
         self._await_sensor_threads()
         self._rest(self.sensors)
 
@@ -162,13 +146,13 @@ class LockStep:
             self._threads = None
 
     def answered(self, topic: str) -> None:
-        """Record that a message has arrived on the topic of a sensor."""
         self._answers[topic] = self._measured_ns
 
     def simulated_ns(self, gazebo_ns: int) -> int:
-        """Convert a stamp of Gazebo (ns) to simulated time, for an event in the last interval of
-        physics. For an event in a rest, the result is outside of the interval: at most
-        ``interval_start_ns``, or later than ``time_ns``."""
+        """Convert a stamp of Gazebo to simulated time, for an event in the last interval.
+
+        The result for an event in a rest is at most ``interval_start_ns``, or after ``time_ns``.
+        """
         return gazebo_ns - self._ahead_in_physics_ns
 
     # private methods
@@ -184,8 +168,7 @@ class LockStep:
         )
 
     def _rest(self, expected: Set[str]) -> None:
-        """Advance Gazebo's clock, without physics, until every sensor is due, and wait for messages
-        on the ``expected`` topics."""
+        """Advance Gazebo's clock until every sensor is due, and wait for ``expected`` topics."""
         rest_ns = self._measured_ns + self.sensor_period_ns - self.gazebo_ns
         self._switch_physics(on=False, step_ns=rest_ns)
         self._ahead_ns += rest_ns
@@ -198,13 +181,10 @@ class LockStep:
         )
 
     def _await_sensor_threads(self) -> None:
-        """Wait until the sensor threads have set their alarms and sleep.
-
-        An alarm expires one period after it was set. If it is set while time passes, it expires too
-        late for the next rest, and the sensor does not measure.
-        """
+        """Wait until the sensor threads have set their alarms and sleep."""
         if self._threads is None:
             return
+        # An alarm that is set while time passes expires too late for the next rest.
         if not self._threads.wait_until_asleep(SETTLING_CPU_S, SETTLING_S):
             self.close()
 
@@ -218,23 +198,15 @@ class LockStep:
 
 
 def initialize_sensor_periods(link: WorldLink, clock: LockStep) -> List[str]:
-    """Trigger separate measurements of a ray sensor and of another sensor, on a server that has no
-    sensors yet.
+    """Trigger separate measurements of a ray sensor and of another sensor, on a new server.
 
-    This method avoids a bug of gzserver. One thread updates ray sensors, another thread all other
-    sensors. A thread computes its period after sensors were added. Both threads share the flag that
-    signals this. If both kinds of sensors are added together, the thread that runs first clears the
-    flag, and the other thread has no period. During physics, that thread then sets its alarm for
-    every step. If it does not return in time, or if the flag is set later and the thread computes
-    its period in the middle of an interval, its sensors do not measure at the next rest.
-
-    To avoid this, time first passes until the first sensor has measured, while the other thread has
-    no sensor. Then no time passes until the second sensor has measured, since passing time would
-    wake the first thread. A thread keeps its period for the lifetime of the server.
-
-    Returns the names of the models that were spawned, which can be deleted. Raises
-    ``SimulatorError`` if a sensor does not measure.
+    Returns the names of the spawned models. Raises ``SimulatorError`` if a sensor does not measure.
     """
+    # This avoids a bug of gzserver. One thread updates ray sensors, another all other sensors. Each
+    # computes its period after sensors were added, but both share the flag that signals this. If
+    # both kinds are added together, the thread that runs first clears the flag, and the other one
+    # has no period: it sets its alarm for every step, and its sensors can miss the next rest. A
+    # thread keeps its period for the lifetime of the server.
     ray, other = f"{PREFIX}ray", f"{PREFIX}logical_camera"
     rate_hz = 1e9 / clock.sensor_period_ns
 
@@ -246,6 +218,7 @@ def initialize_sensor_periods(link: WorldLink, clock: LockStep) -> List[str]:
     clock.pass_period()
     link.wait_for(lambda: bool(scans), "measuring with the first ray")
 
+    # No time passes until this sensor has measured, since it would wake the first thread.
     images: List[bytes] = []
     sdf = _MODEL.format(name=other, kind="logical_camera", rate_hz=rate_hz, own=_LOGICAL_CAMERA)
     link.spawn([NamedModel(other, sdf)])  # measures immediately, as its period has passed
@@ -256,12 +229,10 @@ def initialize_sensor_periods(link: WorldLink, clock: LockStep) -> List[str]:
 
 
 class ThreadStates:
-    """A reader of the states that the kernel reports for the threads of a process. It reads the
-    threads that exist when the object is created.
+    """The states of the threads that a process has at creation of the object.
 
-    Gazebo's sensor threads set an alarm after they have measured, but publish no message about it.
-    A thread that has set its alarm sleeps. One file per thread is open until :meth:`close`. If the
-    kernel does not provide these files, no thread is monitored.
+    One file per thread is open until :meth:`close`. If the kernel does not provide these files, no
+    thread is monitored.
     """
 
     def __init__(self, pid: int) -> None:
@@ -272,9 +243,11 @@ class ThreadStates:
                     self._files.append(os.open(thread / "stat", os.O_RDONLY | os.O_CLOEXEC))
 
     def wait_until_asleep(self, cpu_s: float, timeout_s: float) -> bool:
-        """Wait until each thread has been asleep once. Return False if a thread used ``cpu_s`` of
-        CPU time before that, or after ``timeout_s`` of wall time. A thread that waits for a
-        processor or a disk counts as awake, and uses no CPU time."""
+        """Wait until each thread has been asleep once.
+
+        Return False if a thread used ``cpu_s`` of CPU time before that, or after ``timeout_s`` of
+        wall time.
+        """
         awake = _awake(self._files)
         started_s = awake
         deadline_s = time.monotonic() + timeout_s
@@ -286,20 +259,18 @@ class ThreadStates:
         return not awake
 
     def close(self) -> None:
-        """Close the files."""
         for file in self._files:
             os.close(file)
         self._files.clear()
 
 
 def _awake(files: Iterable[int]) -> Dict[int, float]:
-    """Return the CPU time (s) of each awake thread, by the thread's ``stat`` file (see
-    ``proc(5)``). A thread that no longer exists counts as asleep."""
+    """Return the CPU time (s) of each awake thread, by its ``stat`` file (see ``proc(5)``)."""
     awake = {}
     for file in files:
         with contextlib.suppress(OSError):
-            _, _, rest = os.pread(file, _STAT_BYTES, 0).rpartition(b") ")
-            if rest and rest[:1] in _AWAKE_STATES:
-                fields = rest.split(maxsplit=13)
+            _, _, after_name = os.pread(file, _STAT_BYTES, 0).rpartition(b") ")
+            if after_name and after_name[:1] in _AWAKE_STATES:
+                fields = after_name.split(maxsplit=13)
                 awake[file] = (int(fields[11]) + int(fields[12])) * _CLOCK_TICK_S
     return awake

@@ -1,11 +1,8 @@
 """The messages of Gazebo 11 that this package uses, created at run time.
 
-The table contains the used fields of the ``gazebo.msgs`` types, with their field numbers in Gazebo.
-All other fields are ignored. Neither generated code nor a ``.proto`` file is needed, so any
-protobuf runtime from 3.20 on can be used.
-
-In the table ``!`` marks a required field and ``*`` a repeated field. Enumerations have the type
-``int32``, which has the same encoding.
+The table contains the used fields of the ``gazebo.msgs`` types, with their field numbers in
+Gazebo. Any protobuf runtime from 3.20 on can be used, without generated code. In the table, ``!``
+marks a required field and ``*`` a repeated field. Enumerations are encoded as ``int32``.
 """
 
 import re

@@ -1,8 +1,4 @@
-"""Conversion of gzserver's messages to observations.
-
-This module converts the frames and infinite distances of scans, IMU samples and contacts. It
-computes the poses and twists of models from the poses of their links.
-"""
+"""Conversion of gzserver's messages to observations."""
 
 import math
 from typing import Any, Dict, Mapping, Optional, Sequence, Tuple
@@ -21,13 +17,14 @@ _IDENTITY = Pose()
 
 
 def nanoseconds(stamp: Any) -> int:
-    """Return a ``Time`` message as an exact number of nanoseconds."""
     return int(stamp.sec) * 10**9 + int(stamp.nsec)
 
 
 def leading_stamp(payload: bytes) -> int:
-    """Return the stamp (ns) of a message whose first field is its time, without parsing the other
-    fields, since such messages arrive with every physics step."""
+    """Return the stamp (ns) of a message whose first field is its time.
+
+    The other fields are not parsed, since such messages arrive with every physics step.
+    """
     return nanoseconds(MESSAGES["Time"].FromString(payload[2 : 2 + payload[1]]))
 
 
@@ -45,8 +42,7 @@ class ModelPoses:
         self._measured: Dict[str, Pose] = {}
 
     def add(self, name: str, pose: Pose, links: Mapping[str, Pose]) -> None:
-        """Add a model, or replace a model of the same name. ``links`` contains the poses of its
-        links in the model frame, starting with the canonical link."""
+        """Add or replace a model. ``links`` starts with the canonical link."""
         self.models[name] = pose
         self._links[name] = links
         self._carrier.update((link, name) for link in list(links)[:1])
@@ -54,12 +50,10 @@ class ModelPoses:
             self._measured.pop(link, None)
 
     def place(self, name: str, pose: Pose) -> None:
-        """Set the pose of a known model."""
         self.add(name, pose, self._links[name])
 
     def set_link(self, link: str, pose: Pose) -> None:
-        """Set the measured pose of a link. If the link is the canonical link of its model, the
-        model moves with it."""
+        """Set the measured pose of a link. A model moves with its canonical link."""
         self._measured[link] = pose
         name = self._carrier.get(link)
         if name is not None:
@@ -67,22 +61,21 @@ class ModelPoses:
             self.models[name] = pose if in_model == _IDENTITY else pose * in_model.inverse()
 
     def remove(self, name: str) -> None:
-        """Remove a model."""
         del self.models[name]
         for link in self._links.pop(name):
             self._measured.pop(link, None)
             self._carrier.pop(link, None)
 
     def link_pose(self, link: str) -> Pose:
-        """Return the pose of a link in the world."""
         name = link.split("::", 1)[0]
         return self._measured.get(link) or self.models[name] * self._links[name][link]
 
     def link_states(self) -> LazyLinkStates:
-        """Return the current states of all links."""
         models, measured = dict(self.models), dict(self._measured)
         in_model = {
-            link: (name, pose) for name, own in self._links.items() for link, pose in own.items()
+            link: (name, pose)
+            for name, links in self._links.items()
+            for link, pose in links.items()
         }
 
         def state(link: str) -> ModelState:
@@ -93,8 +86,11 @@ class ModelPoses:
 
 
 def scan_from(message: Any, stamp_ns: int, lidar: LidarDescription) -> LaserScan:
-    """Return a scan with the simulated time ``stamp_ns``. Distances that are NaN, or at or beyond
-    Gazebo's range, become infinite. Distances below the range become minus infinite (REP-117)."""
+    """Return a scan with the simulated time ``stamp_ns``.
+
+    Distances that are NaN, or at or beyond Gazebo's range, become infinite. Distances below the
+    range become minus infinite (REP-117).
+    """
     scan, ranges = message.scan, ranges_from(message)
     ranges.setflags(write=False)
     return LaserScan(
@@ -109,7 +105,7 @@ def scan_from(message: Any, stamp_ns: int, lidar: LidarDescription) -> LaserScan
 
 
 def ranges_from(message: Any) -> np.ndarray:
-    """Return the distances (m) of all rays in a message, row by row; see :func:`scan_from`."""
+    """Return the distances (m) of all rays, row by row; see :func:`scan_from`."""
     scan = message.scan
     ranges = np.array(scan.ranges, dtype=float)
     ranges[~(ranges < scan.range_max)] = np.inf
@@ -117,25 +113,20 @@ def ranges_from(message: Any) -> np.ndarray:
     return ranges
 
 
+# decimal places of accelerations (m/s²), above the resolution of accelerometers
 RESOLUTION_DIGITS = 6
-"""Number of decimal places to which accelerations (m/s²) are rounded. No accelerometer has a higher
-resolution."""
 
 
 class ImuReader:
     """A converter of an IMU's messages to samples in simulated time.
 
-    Gazebo's linear acceleration is the change of velocity since the last measurement divided by the
-    time on its own clock, minus gravity. That clock advances at every rest, and a measurement has
-    the stamp of the last physics step or of the rest after it, so the part that results from motion
-    is computed again. The number of measurements in a period depends on gzserver's threads. Their
-    sum depends on this number only in the last bits, because each measurement is rotated to a fixed
-    frame by its own orientation. The sum is rounded to ``RESOLUTION_DIGITS``, so the same motion
-    gives the same samples.
+    Gazebo's linear acceleration is the change of velocity since the last measurement divided by
+    the time on its own clock, minus gravity. That clock also advances at every rest, so the part
+    that results from motion is computed again.
     """
 
     def __init__(self, gravity_mps2: Sequence[float], mount: Pose) -> None:
-        """Set gravity (m/s²), and the pose ``mount`` of the sensor in the model frame."""
+        """Set gravity, and the pose ``mount`` of the sensor in the model frame."""
         self._gravity = np.asarray(gravity_mps2, dtype=float)
         self._mount = mount
         self._message: Optional[Any] = None
@@ -150,7 +141,6 @@ class ImuReader:
         self._start_ns = gazebo_ns
 
     def receive(self, message: Any) -> None:
-        """Add a message. Any number of messages can arrive between two samples."""
         stamp_ns, a = nanoseconds(message.stamp), message.linear_acceleration
         if self._start_ns is None or stamp_ns <= self._start_ns:
             self._measured_ns = self._since_ns = stamp_ns
@@ -161,9 +151,11 @@ class ImuReader:
         self._message = message
 
     def sample(self, time_ns: int, model: Pose) -> Optional[ImuSample]:
-        """Return one sample for all messages since the previous sample, at the simulated time
-        ``time_ns``. ``model`` is the pose of the model at that time. Return None if no message has
-        arrived or no time has passed."""
+        """Return one sample for all messages since the previous sample.
+
+        ``model`` is the pose of the model at the simulated time ``time_ns``. Return None if no
+        message has arrived or no time has passed.
+        """
         message, gained = self._message, self._gained
         gazebo_ns, passed_ns = self._measured_ns - self._since_ns, time_ns - self._time_ns
         self._message, self._gained = None, np.zeros(3)
@@ -178,6 +170,8 @@ class ImuReader:
             stamp_s=time_ns / 1e9,
             quaternion=(q.x, q.y, q.z, q.w),
             angular_radps=(w.x, w.y, w.z),
+            # The number of measurements in a period depends on gzserver's threads, and the last
+            # bits of their sum depend on this number.
             linear_mps2=tuple(np.round(motion - gravity, RESOLUTION_DIGITS).tolist()),
         )
 
@@ -189,8 +183,7 @@ def _orientation(message: Any) -> np.ndarray:
 
 
 def contact_from(message: Any, stamp_ns: int) -> Contact:
-    """Return a contact of two shapes, without forces. Gazebo reports the forces in link frames, and
-    the poses of the links in that step are unknown."""
+    # Gazebo reports the forces in link frames, whose poses in that step are unknown.
     return Contact(
         stamp_s=stamp_ns / 1e9,
         first=own_name(message.collision1),
@@ -202,8 +195,7 @@ def contact_from(message: Any, stamp_ns: int) -> Contact:
 
 
 def mean_twist(before: Pose, after: Pose, passed_s: float) -> Tuple[Vector, Vector]:
-    """Return the mean linear (m/s) and angular velocity (rad/s) between two poses, in the world
-    frame."""
+    """Return the mean linear and angular velocity between two poses, in the world frame."""
     velocity = np.subtract(after.position, before.position) / passed_s
     x, y, z, w = (after * before.inverse()).quaternion
     sine = math.sqrt(x * x + y * y + z * z)

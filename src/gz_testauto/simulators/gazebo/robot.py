@@ -1,9 +1,8 @@
 """A robot on a gzserver: its velocity command, its topics and its sensor readings.
 
-Gazebo's drive plugins subscribe to ``Pose`` messages on ``~/<model>/vel_cmd``: ``x`` is the speed,
-and the yaw angle is the yaw rate. DiffDrivePlugin turns clockwise for a positive rate.
-SkidSteerDrivePlugin turns at twice the commanded rate, sets the wheel speed only once per message,
-and controls joints with fixed names, whatever its SDF element specifies.
+Gazebo's drive plugins subscribe to ``Pose`` messages on ``~/<model>/vel_cmd``: ``x`` is the
+speed, and the yaw angle is the yaw rate. SkidSteerDrivePlugin sets the wheel speed only once per
+message, and controls joints with fixed names, whatever its SDF element specifies.
 """
 
 import functools
@@ -42,16 +41,16 @@ from gz_testauto.simulators.gazebo.world import WorldLink, pose_message
 
 LOGGER = logging.getLogger(__name__)
 
+# Factor of the yaw rate in the message: DiffDrivePlugin turns clockwise for a positive rate,
+# SkidSteerDrivePlugin turns at twice the commanded rate.
 _YAW_GAIN: Dict[str, float] = {"DiffDrivePlugin": -1.0, "SkidSteerDrivePlugin": 0.5}
-"""Factor of the yaw rate in the message for each drive plugin."""
 
 _SKID_STEER = "SkidSteerDrivePlugin"
 _SKID_STEER_JOINTS = (("left_front", "left_rear"), ("right_front", "right_rear"))
 
 
 def require_drive(robot: RobotModel) -> None:
-    """Raise ``SimulatorError`` if the robot's drive controller has joints that Gazebo's plugin does
-    not support."""
+    """Raise ``SimulatorError`` for joints of the drive that Gazebo's plugin does not support."""
     drive = robot.drive
     if drive is None or _SKID_STEER not in drive.plugin:
         return
@@ -76,10 +75,7 @@ def _warn_about_free_wheels(robot: str) -> None:
 
 
 class DriveCommand:
-    """A converter of velocity commands to messages for the drive plugin of one robot."""
-
     def __init__(self, robot: RobotModel) -> None:
-        """Select the conversion for the drive plugin of a robot, if the plugin is supported."""
         adapted = adapt_robot(robot)
         plugin = adapted.plugin
         self._linear = adapted.linear
@@ -91,18 +87,19 @@ class DriveCommand:
 
     @property
     def available(self) -> bool:
-        """True if the robot has a drive plugin that accepts commands."""
         return self._gain is not None
 
     @property
     def limit_radps(self) -> float:
-        """Upper limit (rad/s) of the absolute yaw rate. The drive plugins use the rate as an angle,
-        which they wrap at pi."""
+        """Upper limit of the absolute yaw rate, which the drive plugins wrap at pi."""
         return math.inf if self._gain is None else math.pi / abs(self._gain)
 
     def message(self, twist: Twist2D) -> Any:
-        """Return the message for a velocity command. Raises ``SimulatorError`` if the robot has no
-        supported drive plugin, and ``ValueError`` for a yaw rate beyond :attr:`limit_radps`."""
+        """Return the message for a velocity command.
+
+        Raises ``SimulatorError`` if the robot has no supported drive plugin, and ``ValueError`` for
+        a yaw rate beyond :attr:`limit_radps`.
+        """
         if self._gain is None:
             raise SimulatorError(
                 f"robot {self._robot!r} has no supported drive plugin; add one of "
@@ -121,8 +118,6 @@ class DriveCommand:
 
 
 class GazeboRobot:
-    """A robot on a gzserver. ``velocity`` is the publisher of its velocity commands."""
-
     def __init__(
         self,
         link: WorldLink,
@@ -168,13 +163,11 @@ class GazeboRobot:
             link.wait_for(lambda: velocity.connected, "connecting to the robot's drive")
 
     def begin(self) -> None:
-        """Start the IMU at simulated time zero."""
         if self._imu_reader is not None:
             self._imu_reader.begin(self._clock.gazebo_ns)
 
     def forget(self) -> None:
-        """Handle the deletion of the robot: stop waiting for its sensors, and send no further
-        commands."""
+        """Stop waiting for the sensors of a deleted robot, and send no further commands."""
         self._clock.sensors -= {
             str(self.instrumented.scan_topic),
             *self.instrumented.ray_topics.values(),
@@ -190,7 +183,7 @@ class GazeboRobot:
             self._commanded, self._to_send = command, message
 
     def deliver_command(self) -> None:
-        """Send the stored velocity command. The command arrives before physics is enabled."""
+        """Send the stored velocity command. It arrives before physics is enabled."""
         if self._to_send is None:
             return
         with self._link.watched("sending a command"):
@@ -199,20 +192,17 @@ class GazeboRobot:
             self._to_send = None
 
     def moved(self, before: Pose, after: Pose, passed_s: float) -> None:
-        """Compute the twist and the IMU sample of an interval of physics from the poses at its
-        start and end."""
+        """Compute the twist and the IMU sample of an interval from the poses at its ends."""
         self._twist = mean_twist(before, after, passed_s)
         if self._imu_reader is not None:
             sample = self._imu_reader.sample(self._clock.time_ns, after)
             self._imu.extend([sample] if sample is not None else [])
 
     def state(self, pose: Pose) -> ModelState:
-        """Return the robot's state at ``pose``. The twist is the mean twist in the last interval of
-        physics."""
+        """Return the state with the mean twist in the last interval of physics."""
         return ModelState(pose, *(self._twist or (None, None)))
 
     def sensed(self) -> SensorReadings:
-        """Return the latest scan, and the IMU samples and contacts since the previous call."""
         contacts = tuple(sorted(self._contacts, key=lambda contact: contact.stamp_s))
         sensed = SensorReadings(self._scan, tuple(self._imu), contacts)
         self._imu.clear()

@@ -1,8 +1,4 @@
-"""A gzserver process with its window, its processor and its temporary directory.
-
-This module manages the process group, the choice of a free port and the log file.
-:mod:`~gz_testauto.processes` stops the server when this process ends.
-"""
+"""A gzserver process with its window, its processor and its temporary directory."""
 
 import contextlib
 import fcntl
@@ -35,8 +31,8 @@ _FATAL_ERRORS = (
     "Could not open file",
     "This plugin will not run",
 )
+# log lines about a missing sound card never explain a failure
 _OF_SOUND_CARD = "ALSA lib"
-"""Start of log lines about a missing sound card, which never explain a failure."""
 
 _COLOR = re.compile(r"\x1b\[[^m]*m?")
 _UP = "Connected to gazebo master"
@@ -45,13 +41,14 @@ SCRATCH_PREFIX = "gz_testauto_gzserver_"
 _OWNER = "owner"
 
 CLAIM_NAME = "\0gz_testauto.processor.{}"
-"""Name in Linux's abstract socket namespace with which a server claims a CPU core. The name is
-visible to every process on the machine, and is released when the process that created it exits."""
+"""Name in Linux's abstract socket namespace with which a server claims a CPU core.
+
+Every process on the machine sees it. It is released when the process that created it exits.
+"""
 
 
 class ServerProcess:
-    """A running gzserver, paused at time zero. Gazebo's master in the server listens on
-    ``port``."""
+    """A running gzserver, paused at time zero, whose master listens on ``port``."""
 
     def __init__(
         self,
@@ -62,10 +59,12 @@ class ServerProcess:
         start_timeout_s: float = 60.0,
         one_processor: bool = True,
     ) -> None:
-        """Start gzserver with the world text ``world``. Raises ``SimulatorError`` with the last
-        lines of the log if gzserver does not start within ``start_timeout_s`` of wall time. With
-        ``one_processor`` the server is bound to a processor that no other server uses, if such a
-        processor exists."""
+        """Start gzserver with the world text ``world``.
+
+        Raises ``SimulatorError`` with the last lines of the log if gzserver does not start within
+        ``start_timeout_s`` of wall time. With ``one_processor`` the server is bound to a processor
+        that no other server uses, if such a processor exists.
+        """
         self._installation = installation
         self._model_path = tuple(model_path)
         remove_orphans()
@@ -91,11 +90,10 @@ class ServerProcess:
 
     @property
     def alive(self) -> bool:
-        """True if the gzserver process is running."""
         return self._process is not None and self._process.poll() is None
 
     def log_lines(self, mark: int = 0) -> List[str]:
-        """Return the log lines after the first ``mark`` bytes of the log, without color codes."""
+        """Return the log lines after the first ``mark`` bytes, without color codes."""
         try:
             with self.log_file.open("rb") as log:
                 log.seek(mark)
@@ -106,22 +104,22 @@ class ServerProcess:
         return [line for line in lines if line]
 
     def log_size(self) -> int:
-        """Return the current size of the log in bytes, which marks a position for
-        :meth:`errors_since`."""
+        """Return the size of the log in bytes, a position for :meth:`errors_since`."""
         try:
             return self.log_file.stat().st_size
         except FileNotFoundError:
             return 0
 
     def errors_since(self, mark: int) -> List[str]:
-        """Return the error lines of the log after the first ``mark`` bytes."""
         return [line for line in self.log_lines(mark) if line.startswith(("[Err]", "Error"))]
 
     def fatal_error_since(self, mark: int, allowed: Sequence[str] = ()) -> Optional[str]:
-        """Return the first error about a missing plugin or file after the first ``mark`` bytes of
-        the log, or None if there is no such error. Gazebo continues after this error, but with a
-        different world. A missing file whose name matches ``allowed`` is only logged."""
+        """Return the first error about a missing plugin or file after the first ``mark`` bytes.
+
+        A missing file whose name matches ``allowed`` is only logged.
+        """
         for line in self.errors_since(mark):
+            # Gazebo continues after this error, but with a different world.
             if any(phrase in line for phrase in _FATAL_ERRORS):
                 if any(is_allowed(word.strip(":[],"), allowed) for word in line.split()):
                     LOGGER.warning(
@@ -132,15 +130,12 @@ class ServerProcess:
         return None
 
     def describe_end(self) -> str:
-        """Return the last log lines for an error message and, if the process has stopped, its exit
-        status."""
         status = "" if self.alive else f"{self._describe_exit()}; "
         lines = [line for line in self.log_lines() if not line.startswith(_OF_SOUND_CARD)]
         lines = lines[-_LOG_LINES_SHOWN:]
         return f"{status}its last lines: " + (" | ".join(lines) if lines else "none")
 
     def close(self) -> None:
-        """Kill the process group and remove the files of the server."""
         if self._process is not None:
             self._process.kill()
             self._process = None
@@ -178,10 +173,9 @@ class ServerProcess:
         raise SimulatorError(f"gzserver did not start: {self.describe_end()}")
 
     def _has_started(self, deadline_s: float) -> bool:
-        """Return whether the log reports a start before ``deadline_s``. The port is not tested,
-        since another process could use it."""
         while time.monotonic() < deadline_s:
             alive = self.alive
+            # The port is not tested, since another process could use it.
             if any(_UP in line for line in self.log_lines()):
                 return True
             if not alive:
@@ -192,12 +186,6 @@ class ServerProcess:
 
 class ClaimedProcessor:
     """A processor to which no other gzserver of this package is bound.
-
-    gzserver's threads pass work to each other thousands of times per second. On several processors
-    they spend more time on waking each other than on the work, and two servers in parallel are
-    hardly faster than one. So each server has its own processor, and a woken thread waits until the
-    working thread has no work left (SCHED_BATCH): one message covers a hundred steps. The results
-    of the simulation are identical, bit by bit.
 
     ``number`` is None if all processors that this process can use are claimed, or if the system
     does not support the claims.
@@ -215,13 +203,15 @@ class ClaimedProcessor:
 
     @contextlib.contextmanager
     def for_children(self) -> Iterator[None]:
-        """Return a context in which all processes that this thread starts are bound to this
-        processor."""
+        """Bind all processes that this thread starts in the context to this processor."""
         if self.number is None:
             yield
             return
         allowed = os.sched_getaffinity(0)
         ordinary = os.sched_getscheduler(0) == os.SCHED_OTHER  # else the user selected it
+        # gzserver's threads pass work to each other thousands of times per second. On several
+        # processors they spend more time on waking each other than on the work. On one, a woken
+        # thread waits until the working thread has no work left (SCHED_BATCH).
         os.sched_setaffinity(0, {self.number})
         try:
             if ordinary:
@@ -233,15 +223,13 @@ class ClaimedProcessor:
             os.sched_setaffinity(0, allowed)
 
     def release(self) -> None:
-        """Release the processor for another server."""
         if self._claim is not None:
             self._claim.close()
         self._claim = self.number = None
 
 
 def _claim(name: str) -> Optional[socket.socket]:
-    """Return a socket with this abstract name, or None if another process uses the name or the
-    system does not support abstract names."""
+    """Return a socket with this abstract name, or None."""
     claim = socket.socket(socket.AF_UNIX)
     try:
         claim.bind(name)
@@ -252,14 +240,13 @@ def _claim(name: str) -> Optional[socket.socket]:
 
 
 class GuiClient:
-    """A gzclient process, the window of a gzserver. It is stopped with this process.
+    """The window of a gzserver, which is closed with this process.
 
     A window that cannot be opened, or that the user closes, does not affect the trial.
     """
 
     def __init__(self, installation: GazeboInstallation, master_port: int) -> None:
-        """Start gzclient. Raises ``MissingDependencyError`` if gzclient is not installed or no
-        display is available."""
+        """Raise ``MissingDependencyError`` if gzclient or a display is missing."""
         if installation.client is None:
             raise MissingDependencyError(
                 f"gzclient was not found in {installation.where}; run without gui"
@@ -277,18 +264,12 @@ class GuiClient:
         )
 
     def close(self) -> None:
-        """Close the window."""
         self._process.kill()
         shutil.rmtree(self._directory, ignore_errors=True)
 
 
 class ScratchDirectory:
-    """A new temporary directory of one gzserver, at ``path``. It is locked until it is removed.
-
-    A directory is owned by the process that holds the lock on a file in the directory. The kernel
-    releases the lock when the process exits. If the owner is killed together with the processes
-    that would remove its directory, the next start of a server by the same user removes it.
-    """
+    """A new temporary directory of one gzserver, at ``path``. It is locked until it is removed."""
 
     def __init__(self) -> None:
         new = Path(tempfile.mkdtemp(prefix="." + SCRATCH_PREFIX))
@@ -299,8 +280,7 @@ class ScratchDirectory:
         self._port = 0
 
     def note_port(self, port: int) -> None:
-        """Store the port of gzserver. The name of gzserver's directory in the home directory
-        contains the port."""
+        """Store the port of gzserver, which names gzserver's directory in the home directory."""
         self._port = port
         os.ftruncate(self._lock, 0)
         os.pwrite(self._lock, str(port).encode(), 0)
@@ -311,8 +291,7 @@ class ScratchDirectory:
         return [self.path, *([_own_log(self._port)] if self._port else [])]
 
     def remove(self) -> None:
-        """Remove the directory, and gzserver's directory in the home directory. Further calls do
-        nothing."""
+        """Remove the directory, and gzserver's directory in the home directory. Idempotent."""
         if self._lock < 0:
             return
         for path in self.files:
@@ -323,6 +302,8 @@ class ScratchDirectory:
 
 def remove_orphans() -> None:
     """Remove the directories whose owner no longer exists. Errors are ignored."""
+    # The kernel releases the lock of a process that exits. The owner can have been killed together
+    # with the processes that would remove its directory.
     orphans, living = [], []
     for directory in _directories():
         try:

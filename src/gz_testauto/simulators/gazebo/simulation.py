@@ -1,8 +1,4 @@
-"""One loaded world on a gzserver, from the start to the end of the trial.
-
-This module collects measurements during a step and creates snapshots.
-:mod:`~gz_testauto.simulators.gazebo.lockstep` advances time.
-"""
+"""One loaded world on a gzserver, from the start to the end of the trial."""
 
 import contextlib
 from pathlib import Path
@@ -92,8 +88,7 @@ class GazeboSimulation(SeveralRobotsSimulation[GazeboRobot]):
     # used by other modules of this adaptor
 
     def begin(self, seed: int) -> None:
-        """Connect to all sensors and set the time to zero. Must be called after all models are
-        spawned."""
+        """Connect to all sensors and set the time to zero, after all models are spawned."""
         self._link.ignore_models()
         for instrumented in self._instrumented.values():
             self._listen_to_probes(instrumented)
@@ -116,9 +111,11 @@ class GazeboSimulation(SeveralRobotsSimulation[GazeboRobot]):
         return [instrumented.model.name for instrumented in self._instrumented.values()]
 
     def cancel_probes(self, names: Optional[Iterable[str]] = None) -> None:
-        """Cancel the subscriptions to the probes of models that were spawned during the trial,
-        before the models are deleted. The default is all of these models. A new probe with the same
-        name then has no subscriber."""
+        """Cancel the subscriptions to probes that were spawned during the trial.
+
+        Must be called before the models, by default all, are deleted. A new probe with the same
+        name then has no subscriber.
+        """
         chosen = self._instrumented if names is None else self._instrumented.keys() & set(names)
         self._link.unsubscribe(
             topic
@@ -154,25 +151,25 @@ class GazeboSimulation(SeveralRobotsSimulation[GazeboRobot]):
             )
             for model in models
         ]
-        names = [one.name for one in instrumented]
+        names = [model.name for model in instrumented]
         mark = self._link.server.log_size()
         try:
-            self._link.spawn([one.model for one in instrumented])
+            self._link.spawn([model.model for model in instrumented])
         except SimulatorError:
             with contextlib.suppress(SimulatorError):  # the first error states the reason
                 present = self._link.list_models()
                 self._link.delete([o.model.name for o in instrumented if o.model.name in present])
             raise
-        for one in instrumented:
-            self._instrumented[one.name] = one
-            self._poses.add(one.name, one.model.pose, one.links)
-        if any(one.probes for one in instrumented):
+        for added in instrumented:
+            self._instrumented[added.name] = added
+            self._poses.add(added.name, added.model.pose, added.links)
+        if any(model.probes for model in instrumented):
             # A probe measures in another thread as soon as it has a subscriber. gzserver crashes if
             # its world inserts a model at that moment. It announces the model before inserting it,
             # and answers a request in the update after that.
             self._link.list_models()
-        for one in instrumented:
-            self._listen_to_probes(one)
+        for added in instrumented:
+            self._listen_to_probes(added)
         self._link.wait_for_topics()
         self._clock.refresh()
         complaint = self._link.server.fatal_error_since(mark)
@@ -198,8 +195,7 @@ class GazeboSimulation(SeveralRobotsSimulation[GazeboRobot]):
                 self._clock.sensors -= set(instrumented.probes)
 
     def _set_states(self, states: Mapping[str, ModelState]) -> None:
-        """Set poses of models. The models keep their twists, since Gazebo has no message to set a
-        twist."""
+        """Set poses of models. The models keep their twists: Gazebo has no message for twists."""
         self._link.move([(self._on_server(name), state.pose) for name, state in states.items()])
         for name, state in states.items():
             self._poses.place(name, state.pose)
@@ -211,10 +207,10 @@ class GazeboSimulation(SeveralRobotsSimulation[GazeboRobot]):
         placed = {c.name: c.pose for c in changes if isinstance(c, SetModel) and c.pose is not None}
         if placed:
             self._set_states({name: ModelState(pose) for name, pose in placed.items()})
-        others = [c for c in changes if not isinstance(c, (SetModel, Push))]
-        if others:
-            self._properties.send(others, self._described_world.now)
-        for change in others:
+        property_changes = [c for c in changes if not isinstance(c, (SetModel, Push))]
+        if property_changes:
+            self._properties.send(property_changes, self._described_world.now)
+        for change in property_changes:
             model = change.name.split("::")[0]
             # the next trial does not restore models of the base
             if isinstance(change, (SetGravity, SetLight)) or model not in self._instrumented:
@@ -229,8 +225,7 @@ class GazeboSimulation(SeveralRobotsSimulation[GazeboRobot]):
         check(change, lambda: self._described_world.now)
 
     def _set_twist(self, change: SetModel) -> None:
-        """Set the twist of a model with one link. The method uses an impulse, since Gazebo has no
-        message for a twist."""
+        """Set the twist of a model with one link by an impulse."""
         if not (change.linear_mps or change.angular_radps):
             return
         description = self._described_world.now
@@ -278,13 +273,14 @@ class GazeboSimulation(SeveralRobotsSimulation[GazeboRobot]):
     # methods in addition to the interface
 
     def physics(self) -> PhysicsSettings:
-        """Return the current physics settings."""
         self._check_usable()
         return self._physics
 
     def set_physics(self, settings: PhysicsSettings) -> None:
-        """Change the physics step, gravity and update rate. The update rate is only written to
-        saved worlds, since it has no effect in lock-step."""
+        """Change the physics step, gravity and update rate.
+
+        The update rate is only written to saved worlds, since it has no effect in lock-step.
+        """
         self._check_usable()
         gravity = MESSAGES["Vector3d"](**dict(zip("xyz", settings.gravity_mps2)))
         self._link.set_physics(gravity=gravity)
@@ -338,11 +334,11 @@ def standalone_model(model: NamedModel) -> NamedModel:
 
 
 def _newest_version(element: etree._Element, version: str) -> str:
-    """Return 1.7 for a model of SDF 1.6 that has the same meaning in both versions. Gazebo 11
-    converts older versions, which takes a fifth of the time to spawn a simple model.
+    """Return 1.7 for a model of SDF 1.6 that has the same meaning in both versions.
 
     The versions differ in the frames of poses and in the axes of joints (``1_6.convert`` of
-    libsdformat 9).
+    libsdformat 9). Gazebo 11 converts older versions, which takes a fifth of the time to spawn a
+    simple model.
     """
     differs = version != "1.6" or element.xpath(".//joint | .//pose[@frame]")
     return version if differs else "1.7"

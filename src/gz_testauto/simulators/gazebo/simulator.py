@@ -1,10 +1,7 @@
-"""The simulator ``gazebo``, which loads scenes on a gzserver and starts a new gzserver if
-necessary.
+"""The simulator ``gazebo``, which loads scenes on a gzserver that it starts.
 
-A server is reused if the base of the new world is equal and no error occurred on the server, for at
-most ``trials_per_server`` trials. Between trials, every part that can have changed is reset, in the
-same order as on a new server. The movable models and the robots are deleted and spawned, time is
-set to zero, and the random generators are seeded.
+A server is reused if the base of the new world is equal and no error occurred. Between trials,
+every part that can have changed is reset, in the same order as on a new server.
 """
 
 import re
@@ -77,8 +74,10 @@ class GazeboSimulator(Simulator):
         engine: Optional[str] = None,
         height_maps: HeightMaps = "fields",
     ) -> None:
-        """Search for Gazebo. Raises ``MissingDependencyError`` if it is not installed. The server
-        starts with the first scene."""
+        """Search for Gazebo. Raises ``MissingDependencyError`` if it is not installed.
+
+        The server starts with the first scene.
+        """
         if engine is not None:
             check_engine(engine)
         if height_maps not in get_args(HeightMaps):
@@ -119,8 +118,7 @@ class GazeboSimulator(Simulator):
         return () if self._server is None else (self._server.pid,)
 
     def turn_limit_radps(self, robot: RobotModel) -> float:
-        """Return the largest yaw rate (rad/s). Gazebo's drive plugins would wrap a higher rate
-        around."""
+        """Return the largest yaw rate; Gazebo's drive plugins would wrap a higher rate around."""
         return DriveCommand(robot).limit_radps
 
     def _load(self, scene: Scene) -> GazeboSimulation:
@@ -136,9 +134,9 @@ class GazeboSimulator(Simulator):
             meshes=None if self._meshes is None else self._meshes.path,
             cone=any(adapt_robot(placed.robot).needs_cone for placed in scene.robots),
         )
-        taken = {*split.poses, *(model.name for model in split.movables)}
+        used_names = {*split.poses, *(model.name for model in split.movables)}
         for model in scene.models:
-            if model.name in taken:
+            if model.name in used_names:
                 raise SimulatorError(f"{scene.world} has a model {model.name!r} already")
         split = replace(split, movables=(*split.movables, *map(standalone_model, scene.models)))
         try:
@@ -177,7 +175,6 @@ class GazeboSimulator(Simulator):
         )
 
     def _take_server(self) -> None:
-        """Reuse the server of the previous simulation, with the models on it."""
         last, self._last = self._last, None
         if last is not None:
             self._loaded = last.spawned
@@ -198,15 +195,14 @@ class GazeboSimulator(Simulator):
             self._client = GuiClient(self._installation, self._server.port)
 
     def _place(self, split: SplitWorld, scene: Scene) -> GazeboSimulation:
-        """Replace the movable models. The old and the new models have different names, so they can
-        coexist."""
         assert self._link is not None and self._server is not None
         link, mark = self._link, self._server.log_size()
+        # different names, so that old and new models can coexist
         suffix = SUFFIX if self._served % 2 == 1 else ""
         clock = self._new_clock(split)
         period_ns = clock.sensor_period_ns
         engine = split.engine
-        models = [instrument_model(one, period_ns, suffix, engine) for one in split.movables]
+        models = [instrument_model(model, period_ns, suffix, engine) for model in split.movables]
         to_spawn = [model.model for model in models]
         robots, places = [], []
         for placed in scene.robots:

@@ -1,10 +1,10 @@
 """A node of Gazebo's transport, which finds topics at the master, publishes and subscribes.
 
 The node must be used by one thread only. Bytes are transferred and callbacks run only in
-:meth:`TransportNode.poll` and :meth:`TransportNode.wait_for`. A frame consists of the length of the
-payload, in eight hexadecimal digits, and the payload. Frames to and from the master, and the first
-frame on a connection between publisher and subscriber, are ``Packet`` messages. After that, a
-publisher sends its messages without an envelope.
+:meth:`TransportNode.poll` and :meth:`TransportNode.wait_for`. A frame consists of the length of
+the payload, in eight hexadecimal digits, and the payload. Frames to and from the master, and the
+first frame on a connection between publisher and subscriber, are ``Packet`` messages. After that,
+a publisher sends its messages without an envelope.
 """
 
 import selectors
@@ -32,19 +32,23 @@ class ConnectionLostError(Exception):
 
 
 def frame(payload: bytes) -> bytes:
-    """Return the frame of a payload: the length and the payload."""
     return b"%08X" % len(payload) + payload
 
 
 class FrameConnection:
-    """A connected socket that transfers frames. The owner must call :meth:`receive` when data are
-    available. :meth:`send` blocks at most for the timeout of the socket."""
+    """A connected socket that transfers frames.
+
+    The caller must call :meth:`receive` when data are available.
+    """
 
     def __init__(
         self, peer: socket.socket, on_frame: Callable[[bytes], None], latest_only: bool = False
     ) -> None:
-        """Use the connected socket ``peer``. The function ``on_frame`` is called with every
-        payload, or only with the last payload of each read if ``latest_only`` is True."""
+        """Use the connected socket ``peer``.
+
+        ``on_frame`` is called with every payload, or, if ``latest_only``, only with the last one
+        of each read.
+        """
         peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.socket = peer
         self.on_frame = on_frame
@@ -52,7 +56,6 @@ class FrameConnection:
         self._pending = b""
 
     def fileno(self) -> int:
-        """Return the file descriptor of the socket, which selectors need."""
         return self.socket.fileno()
 
     def send(self, *payloads: bytes) -> None:
@@ -63,8 +66,7 @@ class FrameConnection:
             raise ConnectionLostError(str(error)) from error
 
     def receive(self) -> None:
-        """Read the available data, and call ``on_frame`` with the payloads of all complete
-        frames."""
+        """Read the available data, and call ``on_frame`` for all complete frames."""
         try:
             data = self.socket.recv(_CHUNK_BYTES)
         except (BlockingIOError, InterruptedError):
@@ -78,8 +80,7 @@ class FrameConnection:
             self.on_frame(payload)
 
     def _cut(self, data: bytes) -> List[bytes]:
-        """Return the payloads of all complete frames in ``data``, and store the incomplete
-        remainder."""
+        """Return the payloads of all complete frames, and store the incomplete remainder."""
         start, frames = 0, []
         while len(data) - start >= _HEADER_BYTES:
             try:
@@ -94,13 +95,10 @@ class FrameConnection:
         return frames
 
     def close(self) -> None:
-        """Close the socket."""
         self.socket.close()
 
 
 class Publisher:
-    """A publisher of messages on one topic."""
-
     def __init__(self, topic: str, message_class: Any) -> None:
         self.topic = topic
         self.message_class = message_class
@@ -120,9 +118,12 @@ class Publisher:
 
 @dataclass
 class Subscription:
-    """A subscription to one topic. ``on_payload`` is called with every unparsed message, or only
-    with the last of several pending messages if ``latest_only`` is True. With ``latching``, the
-    last message that was published before the subscription is also received."""
+    """A subscription to one topic.
+
+    ``on_payload`` is called with every unparsed message, or, if ``latest_only``, only with the last
+    of several pending messages. With ``latching``, the last message that was published before the
+    subscription is also received.
+    """
 
     topic: str
     message_class: Any
@@ -133,11 +134,12 @@ class Subscription:
 
 
 class TransportNode:
-    """A node that is registered at one Gazebo master on this machine."""
-
     def __init__(self, master_port: int, timeout_s: float = 30.0) -> None:
-        """Connect to the master. Raises ``ConnectionLostError`` if the connection fails, and
-        ``TimeoutError`` if the master does not respond."""
+        """Connect to the master.
+
+        Raises ``ConnectionLostError`` if the connection fails, and ``TimeoutError`` if the master
+        does not respond.
+        """
         self.namespaces: List[str] = []
         self._welcomed = False
         self._publishers: Dict[str, Publisher] = {}
@@ -156,15 +158,13 @@ class TransportNode:
             raise ConnectionLostError(str(error)) from error
 
     def advertise(self, topic: str, message_class: Any) -> Publisher:
-        """Advertise ``topic`` and return its publisher, which can be unconnected (see
-        ``Publisher.connected``)."""
+        """Advertise ``topic`` and return its publisher, which can be unconnected."""
         publisher = self._publishers[topic] = Publisher(topic, message_class)
         self._send_to_master("advertise", self._topic_message(Publish, publisher))
         return publisher
 
     def unadvertise(self, publisher: Publisher) -> None:
-        """Withdraw the advertisement of a publisher, and wait until the master has forwarded the
-        withdrawal."""
+        """Withdraw an advertisement, and wait until the master has forwarded the withdrawal."""
         self._send_to_master("unadvertise", self._topic_message(Publish, publisher))
         self._await_master(publisher.topic)
 
@@ -197,14 +197,13 @@ class TransportNode:
             self._drop(connection)
 
     def is_connected(self, topic: str) -> bool:
-        """Return whether a subscription of this node has found its publisher."""
         subscription = self._subscriptions.get(topic)
         return subscription is not None and bool(subscription.peers)
 
     def _await_master(self, topic: str) -> None:
-        """Wait until the master has handled all messages of this node, by a request on a topic. The
-        master handles messages in order."""
+        """Wait until the master has handled all messages of this node."""
         self._answered = False
+        # the master handles messages in order, so its answer to this request is the last
         request = MESSAGES["Request"](id=1, request="topic_info", data=topic)
         self._send_to_master("request", request)
         self.wait_for(lambda: self._answered, _ANSWER_TIMEOUT_S, f"the master's answer on {topic}")
@@ -227,8 +226,7 @@ class TransportNode:
                 self._drop(connection)
 
     def wait_for(self, condition: Callable[[], bool], timeout_s: float, what: str) -> None:
-        """Poll until ``condition()`` is true. Raises ``TimeoutError`` after the timeout. Its
-        message contains ``what``, the name of the missing message."""
+        """Poll until ``condition()`` is true. Raises ``TimeoutError``, which names ``what``."""
         deadline_s = time.monotonic() + timeout_s
         while not condition():
             left_s = deadline_s - time.monotonic()
@@ -237,8 +235,7 @@ class TransportNode:
             self.poll(left_s)
 
     def close(self) -> None:
-        """Close all connections. No message is sent to the master, which detects the closed
-        connections itself."""
+        """Close all connections, which the master detects."""
         for key in list((self._selector.get_map() or {}).values()):  # None after an earlier call
             key.fileobj.close()  # type: ignore[union-attr]
         self._selector.close()

@@ -1,12 +1,8 @@
 """Client of one gzserver and its world.
 
-The client publishes and subscribes to the world's topics, waits for the effects of requests, and
-raises ``SimulatorError`` if the server is dead or does not respond. Other modules implement robots,
-trials and repeatability.
-
-Gazebo processes messages on ``factory``, ``request`` and ``model/modify`` at most five times per
-second of wall time, so requests are sent in batches; ``world_control`` and ``physics`` take effect
-immediately.
+It raises ``SimulatorError`` if the server is dead or does not respond. Gazebo processes messages
+on ``factory``, ``request`` and ``model/modify`` at most five times per second of wall time, so
+requests are sent in batches; ``world_control`` and ``physics`` take effect immediately.
 """
 
 import contextlib
@@ -30,22 +26,24 @@ from gz_testauto.simulators.gazebo.transport import (
 from gz_testauto.simulators.interface import NamedModel
 
 CLOCK_TOPIC = "pose/local/info"
-"""The topic on which Gazebo publishes the time with every step and, at rest, with every poll for
-commands. It is the only topic whose last message is never delayed for long."""
+"""The topic with the time of every step and, at rest, of every poll for commands.
 
+It is the only topic whose last message is never delayed for long.
+"""
+
+# Added to the timeout of a spawning for each ray of a model. Gazebo creates an object for each
+# ray, which takes about 0.5 ms of processor time.
 RAY_TIMEOUT_S = 0.005
-"""Wall time (s) that each ray of a model adds to the timeout of its spawning. Gazebo creates an
-object for each ray, which takes about 0.5 ms of processor time."""
 
 _REPEAT_S = 0.05
 _PHYSICS_TRIES = 1000
 
 
 class WorldLink:
-    """A connection to the world of one server. The server counts as dead after ``stall_timeout_s``
-    of wall time without a response.
+    """A connection to the world of one server.
 
-    ``broken`` is True if the server must not be used for another trial.
+    The server counts as dead after ``stall_timeout_s`` of wall time without a response. ``broken``
+    is True if the server must not be used for another trial.
     """
 
     def __init__(self, server: ServerProcess, stall_timeout_s: float = 30.0) -> None:
@@ -83,7 +81,6 @@ class WorldLink:
     # topics
 
     def topic(self, relative: str) -> str:
-        """Return the full name of a topic of this world."""
         return f"/gazebo/{self.name}/{relative}"
 
     def listen(
@@ -94,14 +91,11 @@ class WorldLink:
         latest_only: bool = False,
         latching: bool = False,
     ) -> None:
-        """Subscribe to a topic of this world. ``on_payload`` is called with unparsed messages and
-        replaces an earlier callback of the topic. With ``latest_only``, only the last of several
-        pending messages is delivered. With ``latching``, the last message that was published before
-        is delivered too.
+        """Subscribe to a topic of this world, or replace its callback; see :class:`Subscription`.
 
-        A subscription remains for the lifetime of the server. Canceling it while messages are sent
-        can silence the publisher permanently. If a model is spawned again, its publisher connects
-        to the existing subscriptions.
+        A subscription remains for the lifetime of the server: canceling it while messages are
+        sent can silence the publisher permanently. If a model is spawned again, its publisher
+        connects to the existing subscriptions.
         """
         subscription = self._subscriptions.get(relative)
         if subscription is None:
@@ -112,8 +106,11 @@ class WorldLink:
             subscription.on_payload = on_payload
 
     def unsubscribe(self, relatives: Iterable[str]) -> None:
-        """Cancel subscriptions. No message must be published on these topics during the call, since
-        that could silence the publisher permanently."""
+        """Cancel subscriptions.
+
+        No message must be published on these topics during the call, since that could silence the
+        publisher permanently.
+        """
         with self.watched("canceling subscriptions"):
             for relative in relatives:
                 if self._subscriptions.pop(relative, None) is not None:
@@ -130,32 +127,32 @@ class WorldLink:
         self.acknowledge()
 
     def ignore_models(self) -> None:
-        """Ignore all future messages on topics of models."""
         for relative, subscription in self._subscriptions.items():
             if relative not in self._own_topics:
                 subscription.on_payload = _ignore
 
     def advertise(self, relative: str, kind: str) -> Publisher:
-        """Return a new publisher on a topic of this world."""
         return self.node.advertise(self.topic(relative), MESSAGES[kind])
 
     def advertise_to(self, model: str, relative: str, kind: str) -> Publisher:
-        """Return the publisher on a command topic of a model that exists or will be spawned. The
-        publisher is connected when the model's plugin has subscribed."""
+        """Return the publisher on a command topic of a model that exists or will be spawned.
+
+        The publisher is connected when the model's plugin has subscribed.
+        """
         topic = f"{model}/{relative}"
         if topic not in self._to_models:
             self._to_models[topic] = self.advertise(topic, kind)
         return self._to_models[topic]
 
     def release(self, models: Optional[Iterable[str]] = None) -> None:
-        """Withdraw the advertisements of the command topics of models that will be deleted, by
-        default of all models.
+        """Withdraw the advertisements of the command topics of models, by default of all models.
 
-        If a plugin is unloaded while its topic has a publisher, the plugin closes the connection
-        while it holds a lock of gzserver. The transport thread waits for that lock while it holds
-        the connection lock. In about one of 100 cases, these two threads and the removal of a
-        sensor deadlock.
+        Must be called before the models are deleted.
         """
+        # A plugin that is unloaded while its topic has a publisher closes the connection while it
+        # holds a lock of gzserver. The transport thread waits for that lock while it holds the
+        # connection lock. In about one of 100 cases, these two threads and the removal of a sensor
+        # deadlock.
         chosen = None if models is None else set(models)
         topics = [t for t in self._to_models if chosen is None or t.split("/")[0] in chosen]
         if not topics:
@@ -172,9 +169,10 @@ class WorldLink:
 
     @contextlib.contextmanager
     def watched(self, doing: str) -> Iterator[None]:
-        """Return a context in which a lost connection or a ``TimeoutError`` becomes a
-        ``SimulatorError``. Its message contains ``doing``, the current operation, and the end of
-        the server's log."""
+        """Turn a lost connection or a ``TimeoutError`` into a ``SimulatorError``.
+
+        Its message contains ``doing``, the current operation, and the end of the server's log.
+        """
         try:
             yield
         except ConnectionLostError as error:
@@ -197,16 +195,14 @@ class WorldLink:
         raise SimulatorError(f"gzserver failed: {what}; {self.server.describe_end()}")
 
     def wait_for(self, condition: Callable[[], bool], doing: str) -> None:
-        """Wait until ``condition()`` is true. Raises ``SimulatorError`` if it is not true within
-        the timeout."""
+        """Wait until ``condition()`` is true. Raises ``SimulatorError`` after the timeout."""
         with self.watched(doing):
             self.node.wait_for(condition, self.stall_timeout_s, "a message of gzserver")
 
     def acknowledge(self) -> Any:
         """Request the physics settings, wait for the response and return it.
 
-        Messages on different topics can overtake each other. When the response arrives, the server
-        has processed all messages that were sent before the request.
+        When it arrives, the server has processed all messages that were sent before the request.
         """
         request_ids: List[int] = []
         deadline_s = time.monotonic() + self.stall_timeout_s
@@ -226,8 +222,6 @@ class WorldLink:
     # the world
 
     def control(self, **fields: Any) -> None:
-        """Publish a ``WorldControl`` message with the fields in ``fields``, such as
-        ``multi_step``, ``seed`` and ``reset``."""
         with self.watched("sending a command"):
             self._control.send(MESSAGES["WorldControl"](**fields))
 
@@ -243,8 +237,7 @@ class WorldLink:
         raise SimulatorError(f"gzserver does not accept the physics settings {scalar}")
 
     def request(self, kind: str, data: str = "") -> Any:
-        """Send a request to the world and return the response. The world processes the request in
-        its next update."""
+        """Send a request, which the world processes in its next update; return the response."""
         request_id = self._send_request(kind, data)
         self.wait_for(lambda: request_id in self._responses, f"answering {kind}")
         return self._responses.pop(request_id)
@@ -257,16 +250,16 @@ class WorldLink:
     ) -> None:
         """Spawn models in one batch, and then move the models in ``places``, all within one update.
 
-        Wait until the server has reported every model and every move. Each of the ``rays`` of the
-        models adds :data:`RAY_TIMEOUT_S` to the timeout. Raises ``SimulatorError`` with the
-        server's errors if a model does not appear.
+        Wait until the server has reported every model and every move. Each of the ``rays`` adds
+        :data:`RAY_TIMEOUT_S` to the timeout. Raises ``SimulatorError`` with the server's errors
+        if a model does not appear.
         """
         mark = self.server.log_size()
         self._announced.clear()
         names = {model.name for model in models}
         factories = [
-            MESSAGES["Factory"](sdf=one.sdf, pose=pose_message(one.pose), allow_renaming=False)
-            for one in models
+            MESSAGES["Factory"](sdf=model.sdf, pose=pose_message(model.pose), allow_renaming=False)
+            for model in models
         ]
         moves = [MESSAGES["Model"](name=name, pose=pose_message(pose)) for name, pose in places]
         with self.watched("spawning models"):
@@ -306,7 +299,7 @@ class WorldLink:
         return sum("Unable to find model" in line for line in errors)
 
     def delete(self, names: Iterable[str]) -> None:
-        """Remove models in one batch, and wait until their names can be used again."""
+        """Remove models, and wait until their names can be used again."""
         self.request_deletion(names)
         self.await_deletion()
         self.await_free_names()
@@ -314,10 +307,7 @@ class WorldLink:
     def request_deletion(self, names: Iterable[str]) -> None:
         """Request the removal of models in one batch.
 
-        The server stores the requests in its next update and removes the models in the update after
-        that. It publishes each removal on the topic on which it also receives requests. So it
-        receives its own message and, two updates later, removes any new model with the same name.
-        Therefore :meth:`await_free_names` must be called before a name is used again.
+        :meth:`await_free_names` must be called before a name is used again.
         """
         self.await_free_names()
         wanted = [
@@ -327,10 +317,11 @@ class WorldLink:
         self._to_remove = {request.data for request in wanted}
         self._removals.clear()
         with self.watched("deleting models"):
+            # The server publishes each removal on the topic on which it also receives requests. So
+            # it receives its own message and, two updates later, removes a new model of this name.
             self._requests.send(*wanted)
 
     def await_deletion(self) -> None:
-        """Wait until the requested removals are complete."""
         self._wait_with_progress(
             lambda: len(self._to_remove - set(self._removals)), "deleting models"
         )
@@ -338,7 +329,6 @@ class WorldLink:
             self.models.pop(name, None)
 
     def await_free_names(self) -> None:
-        """Wait until the names of removed models can be used again."""
         removals = self._removals
         self._wait_with_progress(
             lambda: sum(removals.get(name) not in self._responses for name in self._to_remove),
@@ -348,26 +338,23 @@ class WorldLink:
         self._responses.clear()
 
     def move(self, places: Sequence[Tuple[str, Pose]]) -> None:
-        """Set poses of models and wait until the poses are in effect."""
         self.spawn((), places)
 
     def modify(self, messages: Sequence[Any]) -> None:
-        """Publish partial ``Model`` messages without a pose, in one batch, and wait until the
-        server has processed them."""
+        """Publish partial ``Model`` messages without a pose, and wait until they are processed."""
         self._modified = 0
         with self.watched("changing models"):
             self._modify.send(*messages)
         self._wait_with_progress(lambda: len(messages) - self._modified, "changing models")
 
     def list_models(self) -> Dict[str, Any]:
-        """Return every model of the world as a ``Model`` message, by the name of the model."""
+        """Return every model of the world as a ``Model`` message, by name."""
         response = self.request("entity_list")
         listed = MESSAGES["Model_V"].FromString(response.serialized_data).models
         self.models = {model.name: model for model in listed}
         return dict(self.models)
 
     def close(self) -> None:
-        """Close the connections. The server continues to run until its owner stops it."""
         self.node.close()
 
     # private methods
@@ -389,9 +376,11 @@ class WorldLink:
     def _wait_with_progress(
         self, missing: Callable[[], int], doing: str, more_s: float = 0.0
     ) -> None:
-        """Wait until ``missing()`` returns 0. The timeout, which is ``more_s`` longer than that of
-        a response, starts again when the value decreases. ``missing()`` is also called if no
-        message arrives."""
+        """Wait until ``missing()`` returns 0.
+
+        The timeout, which is ``more_s`` longer than that of a response, starts again when the value
+        decreases. ``missing()`` is also called if no message arrives.
+        """
         least, since_s = missing(), time.monotonic()
         with self.watched(doing):
             while least:
@@ -428,7 +417,6 @@ def _ignore(payload: bytes) -> None: ...
 
 
 def pose_message(pose: Pose) -> Any:
-    """Return a pose as a Gazebo message."""
     message = MESSAGES["Pose"]()
     for axis, value in zip("xyz", pose.position):
         setattr(message.position, axis, value)
@@ -438,6 +426,5 @@ def pose_message(pose: Pose) -> Any:
 
 
 def pose_from(message: Any) -> Pose:
-    """Return the pose in a Gazebo message with all digits."""
     p, q = message.position, message.orientation
     return Pose((p.x, p.y, p.z), (q.x, q.y, q.z, q.w))

@@ -1,8 +1,8 @@
 """Property changes of a world in gazebo_ros, as service calls.
 
-Every field of a request is set, since the services overwrite all properties. Changes that would
-affect the next scene can be reverted. gazebo_ros has no service for friction and visuals. Its
-service for masses (``set_link_properties``) reports success but does not change the physics.
+Every field of a request is set, since the services overwrite all properties. gazebo_ros has no
+service for friction and visuals. Its service for masses (``set_link_properties``) reports success
+but does not change the physics.
 """
 
 from dataclasses import replace
@@ -56,18 +56,20 @@ def check(change: Change, truth: Callable[[], Description]) -> None:
 
 
 def wanted_state(change: SetModel, states: Mapping[str, ModelState]) -> ModelState:
-    """Return the state that a change specifies. If the change has no pose, the pose and the
-    unspecified components of the twist are taken from ``states``, which must contain the model or
-    link."""
+    """Return the state that a change specifies.
+
+    Without a pose, the unspecified components are those in ``states``.
+    """
     if change.pose is not None:
         return ModelState(change.pose, change.linear_mps, change.angular_radps)
     return change.with_twist(states[change.name])
 
 
 class ChangeCalls:
-    """A client that applies property changes by service calls. ``truth`` returns the description of
-    the world, and ``step_s`` is the physics step. If ``paused`` is False, poses are not verified,
-    since time is running and the models move."""
+    """A client that applies property changes by service calls.
+
+    If ``paused`` is False, poses are not verified, since the models move.
+    """
 
     def __init__(
         self,
@@ -101,13 +103,12 @@ class ChangeCalls:
             setter()
 
     def _move(self, changes: Mapping[str, SetModel]) -> None:
-        """Set the states of models. If a change has a twist but no pose, the model keeps its
-        current pose."""
-        present = self._client.states([name for name, one in changes.items() if one.pose is None])
+        """Set the states of models. A model keeps its pose if its change has none."""
+        present = self._client.states([name for name, c in changes.items() if c.pose is None])
         states = {
-            name: wanted_state(one, present)
-            for name, one in changes.items()
-            if set_fields(one) and (one.pose is not None or name in present)
+            name: wanted_state(change, present)
+            for name, change in changes.items()
+            if set_fields(change) and (change.pose is not None or name in present)
         }
         if self._paused:
             self._client.set_states(states, within_m=EXACT, within_rad=EXACT)
@@ -117,8 +118,7 @@ class ChangeCalls:
     def _set_properties(
         self, changes: Sequence[Change], before: Description, now: Description
     ) -> None:
-        """Apply property changes. ``before`` describes the loaded world, and ``now`` the world
-        after the changes."""
+        """Apply property changes. ``before`` describes the loaded world, ``now`` the result."""
         for change in changes:
             if isinstance(change, SetGravity):
                 self._set_gravity(now.gravity_mps2)
@@ -152,10 +152,10 @@ class ChangeCalls:
         self._client.request("set_light_properties", [request])
 
     def _push(self, push: Push) -> None:
-        """Apply a wrench in every physics step that ends within the duration of a push. The
-        duration is extended by half a step, so that rounding does not omit the last step."""
+        """Apply a wrench in every physics step that ends within the duration of a push."""
         wrench = Wrench(Vector3(*push.force_n), Vector3(*push.torque_nm))
         steps = max(1, round(push.duration_s / self._step_s))
+        # half a step longer, so that rounding does not omit the last step
         lasts = rospy.Duration.from_sec((steps + 0.5) * self._step_s)
         request = srv.ApplyBodyWrenchRequest(push.name, WORLD, Point(), wrench, rospy.Time(), lasts)
         self._client.request("apply_body_wrench", [request])

@@ -1,12 +1,8 @@
 """Client of the services of gazebo_ros in a running Gazebo.
 
-The client verifies the effect of a call from the state of the simulator, and does not rely on the
-response. gazebo_ros can report a timeout of a spawn even if the model appears, since it waits for
-the model in simulated time. It can also report success before a state is set. Every wait has a
-timeout in wall time, since simulated time can be paused.
-
-Requests for many models are sent over a persistent connection before the first response is read
-(:mod:`~gz_testauto.simulators.gazebo_ros.connection`). No ROS node is needed.
+The client verifies the effect of a call from the state of the simulator. gazebo_ros can report a
+timeout of a spawn even if the model appears, and success before a state is set. Every wait has a
+timeout in wall time, since simulated time can be paused. No ROS node is needed.
 """
 
 import math
@@ -39,17 +35,15 @@ from gz_testauto.simulators.interface import NamedModel
 from gz_testauto.simulators.world_file import PhysicsSettings
 
 POLL_S = 0.02
-"""Wall time (s) between two polls for an effect."""
+# After a call without a response: gazebo_ros handles one call at a time, so an unfinished call
+# blocks all others.
 SHORT_TIMEOUT_S = 2.0
-"""Timeout (s) of calls after a call without a response. gazebo_ros handles one call at a time, so
-an unfinished call blocks all others."""
+# The name of a deleted model is not reused for this wall time: Gazebo receives its own message
+# about the deletion and handles it 0.2 s later.
 ECHO_S = 0.45
-"""Wall time (s) for which the name of a deleted model is not reused. Gazebo receives its own
-message about the deletion and handles it with its next messages, 0.2 s later."""
 PLACED_M = 0.02
+# While time runs, a movable model has moved for a few milliseconds before its pose is read.
 PLACED_RAD = 0.02
-"""Largest errors (m, rad) at which a pose that was set while time runs counts as reached. A movable
-model has moved for a few milliseconds before its pose is read."""
 WORLD = "world"
 
 KINDS = {
@@ -85,20 +79,21 @@ else:
 
 @dataclass(frozen=True)
 class WorldNow:
-    """The simulated time (s) and the names of all models, in the order of the simulator. A name can
-    occur twice, since Gazebo does not prevent it."""
+    """The simulated time and the names of all models, in the order of the simulator.
+
+    A name can occur twice, since Gazebo does not prevent it.
+    """
 
     time_s: float
     names: Tuple[str, ...]
 
 
 class GazeboRosClient:
-    """A client of the services ``/gazebo/*`` at one ROS master. Every method raises
-    ``SimulatorError`` if a call fails or has no effect.
+    """A client of the services ``/gazebo/*`` at one ROS master.
 
-    ``answer_timeout_s`` is the timeout (wall time) of one call, and ``effect_timeout_s`` the
-    timeout until the effect of a call is visible. ``namespace`` is the namespace of the services.
-    Names are remapped as by rospy. A client can be used from any thread.
+    Every method raises ``SimulatorError`` if a call fails or has no effect. ``answer_timeout_s`` is
+    the timeout (wall time) of one call, and ``effect_timeout_s`` that of its effect. Names are
+    remapped as by rospy. A client can be used from any thread.
     """
 
     def __init__(
@@ -128,44 +123,33 @@ class GazeboRosClient:
     # reading
 
     def ros_version(self) -> str:
-        """Return the name and version of the master's ROS distribution, since gazebo_ros does not
-        report its version."""
+        """Return the name and version of the master's ROS distribution."""
         values = (self._master.parameter(name) for name in ("/rosdistro", "/rosversion"))
         return "ROS " + " ".join(str(text or "?").strip() for text in values)
 
     def world(self) -> WorldNow:
-        """Return the simulated time and the names of all models."""
         (answer,) = self.request("get_world_properties", [srv.GetWorldPropertiesRequest()])
         return WorldNow(answer.sim_time, tuple(answer.model_names))
 
     def model_names(self) -> Set[str]:
-        """Return the names of all models in the world."""
         return set(self.world().names)
 
     def states(self, names: Iterable[str]) -> Dict[str, ModelState]:
-        """Return the states, in the world frame, of the models in ``names``. Models that do not
-        exist are omitted."""
+        """Return the states, in the world frame, of the models in ``names`` that exist."""
         return self._states(list(names))[0]
 
     def states_now(self, names: Iterable[str]) -> Tuple[float, Dict[str, ModelState]]:
-        """Return the simulated time (s) of the first state, and the states of the models in
-        ``names``.
-
-        The stamp of a response is the time that gazebo_ros's node has received, which can be late
-        on a busy machine. If the world's time before the call is later, that time is returned.
-        """
+        """Return the simulated time (s) of the first state, and the states."""
+        # The stamp of a response is the time that gazebo_ros's node has received; it can be late.
         time_s = self.world().time_s
         states, stamp_s = self._states(list(names))
         return max(time_s, stamp_s), states
 
     def poses(self, names: Iterable[str]) -> Dict[str, Pose]:
-        """Return the poses, in the world frame, of the models in ``names``. Models that do not
-        exist are omitted."""
         return {name: state.pose for name, state in self.states(names).items()}
 
     def links_of(self, models: Iterable[str]) -> Dict[str, Tuple[str, ...]]:
-        """Return the scoped names of the links of ``models``. Models that do not exist
-        are omitted."""
+        """Return the scoped names of the links of the ``models`` that exist."""
         requested = list(models)
         requests = [srv.GetModelPropertiesRequest(name) for name in requested]
         return {
@@ -175,8 +159,7 @@ class GazeboRosClient:
         }
 
     def link_states(self, names: Iterable[str]) -> Dict[str, ModelState]:
-        """Return the states, in the world frame, of the links in ``names``. Links that do not exist
-        are omitted."""
+        """Return the states, in the world frame, of the links in ``names`` that exist."""
         requested = list(names)
         requests = [srv.GetLinkStateRequest(name, WORLD) for name in requested]
         return {
@@ -186,13 +169,11 @@ class GazeboRosClient:
         }
 
     def physics(self) -> PhysicsSettings:
-        """Return the physics step, the update rate and gravity."""
         answer = self._physics()
         gravity = (answer.gravity.x, answer.gravity.y, answer.gravity.z)
         return PhysicsSettings(answer.time_step, answer.max_update_rate, gravity)
 
     def paused(self) -> bool:
-        """Return whether simulated time is paused."""
         return bool(self._physics().pause)
 
     # changing
@@ -207,11 +188,9 @@ class GazeboRosClient:
         self.request("set_physics_properties", [request])
 
     def pause(self) -> None:
-        """Pause simulated time."""
         self._call("pause_physics", [EmptyRequest()])
 
     def unpause(self) -> None:
-        """Resume simulated time."""
         self._call("unpause_physics", [EmptyRequest()])
 
     def set_states(
@@ -221,11 +200,11 @@ class GazeboRosClient:
         within_rad: float = PLACED_RAD,
         from_above: bool = False,
     ) -> None:
-        """Set states of models, and wait until the poses are reached within the tolerances. A state
-        without a twist leaves the model at rest. A rejected state does not affect other models.
+        """Set states of models, and wait until the poses are reached within the tolerances.
 
-        With ``from_above``, only x, y and yaw are compared. While time runs, a model that was
-        placed above the ground falls before its pose is read.
+        A state without a twist leaves the model at rest. A rejected state does not affect other
+        models. With ``from_above``, only x, y and yaw are compared: while time runs, a model that
+        was placed above the ground falls before its pose is read.
         """
         self.send_states(states)
         remaining: Dict[str, Pose] = {name: state.pose for name, state in states.items()}
@@ -245,8 +224,7 @@ class GazeboRosClient:
             )
 
     def send_states(self, states: Mapping[str, ModelState]) -> None:
-        """Set states of models without verifying them, e.g. because the models move while time
-        runs."""
+        """Set states of models without verifying them, e.g. because the models move."""
         requests = [
             srv.SetModelStateRequest(_state_message(name, state)) for name, state in states.items()
         ]
@@ -260,8 +238,7 @@ class GazeboRosClient:
             raise SimulatorError(f"not placed: {join_truncated(rejected)}")
 
     def spawn(self, models: Mapping[str, str]) -> None:
-        """Spawn models from SDF texts by name, each at the pose in its SDF, and wait until they
-        exist.
+        """Spawn models from SDF texts by name, each at the pose in its SDF, and wait for them.
 
         Raises ``SimulatorError`` before any request if a name is in use or a text is not SDF. After
         any other error, some of the models can exist.
@@ -271,9 +248,11 @@ class GazeboRosClient:
         self._spawn([(name, xml, Pose()) for name, xml in models.items()])
 
     def spawn_models(self, models: Sequence[NamedModel]) -> None:
-        """Spawn models, each at its pose, and wait until the models exist. Raises
-        ``SimulatorError`` if a name is in use or a text is not SDF, and removes the models that
-        were spawned."""
+        """Spawn models, each at its pose, and wait until they exist.
+
+        Raises ``SimulatorError`` if a name is in use or a text is not SDF, and removes the models
+        that were spawned.
+        """
         parts = [(model.name, _without_pose(model), model.pose) for model in models]
         names = [model.name for model in models]
         try:
@@ -288,9 +267,10 @@ class GazeboRosClient:
             raise
 
     def delete(self, names: Iterable[str]) -> None:
-        """Remove models and wait until they no longer exist. If several models have the same name,
-        all of them are removed. If a removal fails, the other models are removed before
-        ``SimulatorError`` is raised."""
+        """Remove models, all of the same name, and wait until they no longer exist.
+
+        If a removal fails, the other models are removed before ``SimulatorError`` is raised.
+        """
         wanted = set(names)
         faults: Dict[str, str] = {}
         deadline = math.inf
@@ -316,9 +296,9 @@ class GazeboRosClient:
     def _spawn(self, parts: Sequence[Tuple[str, str, Pose]]) -> None:
         before = self.model_names()
         names = [name for name, _, _ in parts]
-        taken = [name for name in names if name in before or names.count(name) > 1]
-        if taken:
-            raise _NameInUseError(f"a model named {taken[0]!r} exists already")
+        in_use = [name for name in names if name in before or names.count(name) > 1]
+        if in_use:
+            raise _NameInUseError(f"a model named {in_use[0]!r} exists already")
         faults = self._request_spawning(parts)
         remaining: Set[str] = set(names)
 
@@ -334,8 +314,7 @@ class GazeboRosClient:
             )
 
     def _request_spawning(self, parts: Sequence[Tuple[str, str, Pose]]) -> Dict[str, str]:
-        """Request the spawning of models, if possible in one request. Return the messages of the
-        responses by the names of the models."""
+        """Return the messages of the responses by model."""
         poses = [ros_messages.pose_message(pose) for _, _, pose in parts]
         names, texts = [name for name, _, _ in parts], [xml for _, xml, _ in parts]
         if self._handles_many("spawn_sdf_model", "spawn_models"):
@@ -351,8 +330,7 @@ class GazeboRosClient:
         }
 
     def _request_deletion(self, names: Sequence[str]) -> Dict[str, str]:
-        """Request the deletion of models, if possible in one request. Return the messages of the
-        rejected requests by the names of the models."""
+        """Return the messages of rejected requests by model."""
         if self._handles_many("delete_model", "delete_models"):
             (answer,) = self._call("delete_models", [DeleteModelsRequest(list(names))])
             return {} if answer.success else {names[0]: answer.message}
@@ -364,8 +342,10 @@ class GazeboRosClient:
         }
 
     def _handles_many(self, service: str, for_many: str) -> bool:
-        """Return whether the simulator is a node of this package, which handles many models in one
-        request to ``for_many``. gazebo_ros handles one model per request to ``service``."""
+        """Return whether the simulator is a node of this package with the service ``for_many``.
+
+        gazebo_ros handles one model per request to ``service``.
+        """
         if for_many not in OWN_KINDS:
             return False
         try:
@@ -378,8 +358,10 @@ class GazeboRosClient:
         return name is not None
 
     def _spawn_one(self, request: srv.SpawnModelRequest) -> str:
-        """Request the spawning of a model. Return the message of the response if the model can
-        still appear. Raise ``SimulatorError`` if the request was rejected."""
+        """Request the spawning of a model; return the response's message if it can still appear.
+
+        Raises ``SimulatorError`` if the request was rejected.
+        """
         name = request.model_name
         try:
             (answer,) = self._call("spawn_sdf_model", [request], repeatable=False)
@@ -401,24 +383,25 @@ class GazeboRosClient:
         return str(answer.status_message)
 
     def _states(self, names: Sequence[str]) -> Tuple[Dict[str, ModelState], float]:
-        """Return the states by the names of the models, and the stamp (s) of the first response, or
-        0 if no response arrived."""
+        """Return the states, and the stamp (s) of the first response, or 0 without a response."""
         requests = [srv.GetModelStateRequest(name, WORLD) for name in names]
         answers = self._call("get_model_state", requests)
-        found = {
+        states = {
             name: ros_messages.state_of(answer.pose, answer.twist)
             for name, answer in zip(names, answers)
             if answer.success
         }
-        return found, answers[0].header.stamp.to_sec() if answers else 0.0
+        return states, answers[0].header.stamp.to_sec() if answers else 0.0
 
     def _physics(self) -> Any:
         (answer,) = self.request("get_physics_properties", [srv.GetPhysicsPropertiesRequest()])
         return answer
 
     def request(self, service: str, requests: Sequence[Any]) -> List[Any]:
-        """Return the responses of a service in :data:`KINDS`. The responses must have a field
-        ``success``. Raises ``SimulatorError`` if ``success`` is false in a response."""
+        """Return the responses of a service in :data:`KINDS`, which have a field ``success``.
+
+        Raises ``SimulatorError`` if ``success`` is false in a response.
+        """
         answers = self._call(service, requests)
         for answer in answers:
             if not answer.success:
@@ -458,9 +441,11 @@ def _state_message(name: str, state: ModelState) -> ModelStateMessage:
 
 
 def _readable(name: str, sdf: str) -> Element:
-    """Return the root element of an SDF text. Raises ``SimulatorError`` if the text contains no
-    valid model, since gazebo_ros would wait for the model until its timeout. Includes are not
-    resolved, since Gazebo resolves them."""
+    """Return the root element of an SDF text.
+
+    Raises ``SimulatorError`` if the text contains no valid model, since gazebo_ros would wait for
+    it until its timeout. Gazebo resolves the includes.
+    """
     try:
         document = SdfDocument.parse(sdf, name)
         model = document.require_model()
@@ -472,8 +457,7 @@ def _readable(name: str, sdf: str) -> Element:
 
 
 def _without_pose(model: NamedModel) -> str:
-    """Return the SDF text of a model without its pose, since gazebo_ros would compose that pose
-    with the requested pose."""
+    """Return the SDF text of a model without its pose, with which gazebo_ros would compose."""
     root = _readable(model.name, model.sdf)
     element = root.find("model")
     for pose in element.findall("pose"):
@@ -483,7 +467,6 @@ def _without_pose(model: NamedModel) -> str:
 
 
 def is_at(pose: Pose, wanted: Pose, within_m: float, within_rad: float) -> bool:
-    """Return whether a pose equals the wanted pose within the tolerances."""
     turn = (wanted.inverse() * pose).quaternion
     angle_rad = 2.0 * math.atan2(math.hypot(*turn[:3]), abs(turn[3]))
     return math.dist(pose.position, wanted.position) <= within_m and angle_rad <= within_rad

@@ -1,12 +1,7 @@
-"""A persistent TCPROS connection to one ROS service, over which many requests are sent before the
-first response is read.
+"""A persistent TCPROS connection to one ROS service, without a node and global state.
 
-The connection looks up the service at the master and performs the handshake. Every wait has a
-timeout in wall time. The connection needs no node and no global state, so one process can use
-several masters.
-
-``rospy.ServiceProxy`` is not used, since its calls have no timeout. It opens a connection per call,
-or keeps a connection and waits for every response before it sends the next request.
+``rospy.ServiceProxy`` is not used, since its calls have no timeout. It opens a connection per
+call, or waits for every response before it sends the next request.
 """
 
 import http.client
@@ -23,27 +18,24 @@ from urllib.parse import urlsplit
 
 from gz_testauto.base.errors import SimulatorError
 
+# The requests and responses fit into the buffers of the sockets, so that no process waits for
+# the other one to read.
 IN_FLIGHT = 100
-"""Number of requests that are sent before their responses are read. This number of requests and
-responses fits into the buffers of the sockets, so that no process waits for the other one to
-read."""
 LENGTH = struct.Struct("<I")
 _QUICK_ACK = getattr(socket, "TCP_QUICKACK", None)
 _numbers = itertools.count()
 
 
 class ServiceUnavailableError(SimulatorError):
-    """Raised if no process provides a service, or if a connection was closed before all responses
-    arrived."""
+    """Raised if no process provides a service, or a connection was closed too early."""
 
 
 class ServiceTimeoutError(SimulatorError):
-    """Raised if a service does not send a response within the timeout."""
+    """Raised if a service does not respond within the timeout."""
 
 
 class MasterLink:
-    """A connection to a ROS master, which looks up services. The default is the master of
-    ``ROS_MASTER_URI``."""
+    """A connection to a ROS master, by default that of ``ROS_MASTER_URI``."""
 
     def __init__(self, uri: Optional[str] = None, timeout_s: float = 5.0) -> None:
         self.uri = uri or os.environ.get("ROS_MASTER_URI", "http://localhost:11311")
@@ -51,8 +43,10 @@ class MasterLink:
         self._timeout_s = timeout_s
 
     def service_address(self, name: str) -> Tuple[str, int]:
-        """Return the host and port of a service. Raises ``ServiceUnavailableError`` if the master
-        does not know the service."""
+        """Return the host and port of a service.
+
+        Raises ``ServiceUnavailableError`` if the master does not know the service.
+        """
         code, reason, uri = self._ask("lookupService", name)
         if code != 1:
             raise ServiceUnavailableError(
@@ -62,19 +56,23 @@ class MasterLink:
         return str(address.hostname), int(address.port or 0)
 
     def parameter(self, name: str) -> Any:
-        """Return the value of a ROS parameter, or None if the parameter is not set. Raises
-        ``ServiceUnavailableError`` if the master does not respond."""
+        """Return the value of a ROS parameter, or None if the parameter is not set.
+
+        Raises ``ServiceUnavailableError`` if the master does not respond.
+        """
         code, _, value = self._ask("getParam", name)
         return value if code == 1 else None
 
     def private_service(self, provided: str, name: str) -> Optional[str]:
-        """Return the full name of the private service ``name`` of the node that provides the
-        service ``provided``, or None if the node has no such service. Raises
-        ``ServiceUnavailableError`` if the master does not respond."""
+        """Return the full name of the private service ``name`` of a node, or None.
+
+        It is the node that provides the service ``provided``. Raises ``ServiceUnavailableError`` if
+        the master does not respond.
+        """
         _, _, (_, _, services) = self._ask("getSystemState")
         nodes = dict(services)
         names = [f"{node}/{name}" for node in nodes.get(provided, ())]
-        return next((one for one in names if one in nodes), None)
+        return next((service for service in names if service in nodes), None)
 
     def _ask(self, question: str, *arguments: str) -> Any:
         try:
@@ -107,8 +105,7 @@ class ServiceConnection:
 
         If the connection is closed, all ``repeatable`` requests are sent once more over a new
         connection, since the server may have been restarted. Raises ``ServiceUnavailableError``,
-        ``ServiceTimeoutError``, or ``SimulatorError`` with the message of the service if the
-        service failed to process a request.
+        ``ServiceTimeoutError``, or ``SimulatorError`` if the service failed to process a request.
         """
         if not self._turn.acquire(timeout=timeout_s):
             raise ServiceTimeoutError(

@@ -1,5 +1,4 @@
-"""Addition of gazebo_ros plugins to a robot, so that its drive controller and sensors use ROS
-topics.
+"""Addition of gazebo_ros plugins to a robot, so that its drive and sensors use ROS topics.
 
 A robot whose drive plugin is unknown or belongs to gazebo_ros is not changed. The added sensor
 plugins do not affect physics.
@@ -24,32 +23,33 @@ from gz_testauto.simulators.gazebo_ros.topics import TopicNames
 DRIVE_RATE_HZ = 100
 BUMPER_RATE_HZ = 50
 MAX_AXLES = 2
+# high, since Gazebo's DiffDrivePlugin hardly limits the torque
 TORQUE_NM = "30"
-"""Default torque limit (N m) of a robot. It is high, since Gazebo's DiffDrivePlugin hardly limits
-the torque."""
 
 
 def with_ros_plugins(robot: RobotModel, names: TopicNames) -> str:
-    """Return the robot's SDF text with plugins that subscribe to ``cmd_vel`` and publish ``odom``,
-    ``scan``, ``imu`` and the first topic of ``contacts``. Raises ``SimulatorError`` for a drive
-    controller with more axles than the plugins of gazebo_ros support."""
+    """Return the robot's SDF text with plugins that use the topics ``names``.
+
+    Only the first topic of ``contacts`` is used. Raises ``SimulatorError`` for a drive controller
+    with more axles than the plugins of gazebo_ros support.
+    """
     if robot.drive is None or "gazebo_ros" in robot.drive.plugin:
         return robot.sdf
     document = SdfDocument.parse(robot.sdf, str(robot.path))
     model = document.require_model()
-    own = robot.drive.plugins_in(model)
+    drive_plugins = robot.drive.plugins_in(model)
     if len(robot.drive.left_joints) > MAX_AXLES:
         raise SimulatorError(
             f"{robot.path}: the drive has {len(robot.drive.left_joints)} axles, and gazebo_ros's "
             f"skid_steer_drive supports {MAX_AXLES}; use the simulator 'gazebo' or 'embedded'"
         )
-    torque_nm = (text_of(own[0], "torque") if own else None) or TORQUE_NM
+    torque_nm = (text_of(drive_plugins[0], "torque") if drive_plugins else None) or TORQUE_NM
     drive = _drive(robot.drive, torque_nm, names)
-    if own:
-        model.replace(own[0], drive)
+    if drive_plugins:
+        model.replace(drive_plugins[0], drive)
     else:
         model.append(drive)
-    for of_another_axle in own[1:]:
+    for of_another_axle in drive_plugins[1:]:
         model.remove(of_another_axle)
     for sensor in model.iter("sensor"):
         if robot.lidar is not None and sensor.get("name") == robot.lidar.sensor:

@@ -1,7 +1,4 @@
-"""One scene in a running gazebo_ros, from the start to the end of the trial.
-
-The states in a snapshot are read while time is paused.
-"""
+"""One scene in a running gazebo_ros, from the start to the end of the trial."""
 
 import math
 import time
@@ -21,20 +18,19 @@ from gz_testauto.simulators.gazebo_ros.client import GazeboRosClient
 from gz_testauto.simulators.gazebo_ros.topics import RobotTopics
 from gz_testauto.simulators.interface import NamedModel, Scene, Simulation
 
+# wall time, for a scan that is due
 SCAN_TIMEOUT_S = 0.25
-"""Timeout (s of wall time) for a scan that is due."""
 STOP_TIMEOUT_S = 5.0
 POLL_S = 0.002
 PROBE_S = 1.0
 
 
 class PausedTime:
-    """The simulated time of one gazebo_ros, in whole nanoseconds. The time is paused between steps.
+    """The simulated time of one gazebo_ros, in whole nanoseconds, paused between steps.
 
     gazebo_ros has no service for a step. So a step resumes time and pauses it at the first clock
-    message at or after the due time. The time at which Gazebo pauses is slightly later.
-    ``stall_timeout_s`` is the longest wall time in a step without progress of simulated time. Every
-    method raises ``SimulatorError`` if gazebo_ros does not respond.
+    message at or after the due time; Gazebo pauses slightly later. ``stall_timeout_s`` is the
+    longest wall time in a step without progress of simulated time.
     """
 
     def __init__(
@@ -46,9 +42,9 @@ class PausedTime:
         self.now_ns = 0
 
     def stop(self) -> int:
-        """Pause the simulated time, wait until it no longer changes, and return it (ns). Gazebo can
-        respond before it finishes the active physics step."""
+        """Pause the simulated time, wait until it no longer changes, and return it (ns)."""
         self._client.pause()
+        # Gazebo can respond before it finishes the active physics step.
         deadline = time.monotonic() + STOP_TIMEOUT_S
         before = self._client.world().time_s
         while True:
@@ -65,8 +61,7 @@ class PausedTime:
             before = now
 
     def run(self, duration_s: float) -> int:
-        """Advance the simulated time to at least ``duration_s`` after the last pause, and return it
-        (ns)."""
+        """Advance to at least ``duration_s`` after the last pause; return the time (ns)."""
         self._client.unpause()
         due_ns = self.now_ns + nanoseconds_of(duration_s)
         try:
@@ -80,11 +75,11 @@ class PausedTime:
         return self.stop()
 
     def _await(self, due_ns: int) -> bool:
-        """Return whether the simulated time reached ``due_ns``. Without clock messages the
-        simulator is polled, so that a dead simulator is detected immediately."""
+        """Return whether the simulated time reached ``due_ns``."""
         probe_s = min(PROBE_S, self._stall_timeout_s)
         stood_s, seen = 0.0, math.nan
         while not self._topics.await_clock(due_ns, probe_s):
+            # Without clock messages the simulator is polled, to detect its death immediately.
             now = self._client.world().time_s
             if nanoseconds_of(now) >= due_ns:
                 return True
@@ -130,7 +125,7 @@ class GazeboRosSimulation(Simulation):
 
     @property
     def time_s(self) -> float:
-        """The time (s) since the start of the scene."""
+        """The time since the start of the scene."""
         return (self._clock.now_ns - self._origin_ns) / NANOSECONDS
 
     def _snapshot(self) -> Snapshot:
@@ -146,7 +141,6 @@ class GazeboRosSimulation(Simulation):
         )
 
     def _drive(self, command: Twist2D) -> None:
-        """Publish the velocity command, which the drive controller keeps until the next command."""
         self._topics.command(command)
 
     def _step(self, count: int) -> None:
@@ -155,12 +149,10 @@ class GazeboRosSimulation(Simulation):
             self._topics.await_scan(self.time_s - self._scan_period_s, SCAN_TIMEOUT_S)
 
     def _spawn(self, models: Sequence[NamedModel]) -> None:
-        """Spawn models. gazebo_ros needs about 0.2 s of wall time for each model."""
         self._client.spawn_models(models)
         self._texts.update((model.name, model.sdf) for model in models)
 
     def _delete(self, names: Sequence[str]) -> None:
-        """Delete models. gazebo_ros needs about 0.4 s of wall time for each model."""
         self._client.delete(names)
         if self.robot is not None and self.robot.name in names:
             self._scan_period_s = 0.0
@@ -182,8 +174,10 @@ class GazeboRosSimulation(Simulation):
         self._calls.restore()
 
     def _save_world(self, path: Path) -> None:
-        """Write the world file of the scene, with the current models at their poses. Raises
-        ``SimulatorError`` if another process has spawned a model, since its SDF is unknown."""
+        """Write the world file with the current models at their poses.
+
+        Raises ``SimulatorError`` if another process has spawned a model, since its SDF is unknown.
+        """
         poses = self._client.poses(self._client.world().names)
         unknown = sorted(set(poses) - set(self._texts))
         if unknown:

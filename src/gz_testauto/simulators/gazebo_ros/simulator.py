@@ -1,7 +1,7 @@
 """The simulator ``gazebo_ros``, which loads scenes one after the other into a running gazebo_ros.
 
-The simulator does not start or stop processes. It loads only the models of a world file. Lights,
-physics settings, gravity and plugins are those of the world with which Gazebo was started.
+It loads only the models of a world file. Lights, physics settings, gravity and plugins are those
+of the world with which Gazebo was started.
 """
 
 import logging
@@ -51,7 +51,7 @@ SETTLING_S = 0.2
 
 
 class ModelDiff(NamedTuple):
-    """The models to delete, to spawn and to move. The operations take place in this order."""
+    """The models to delete, to spawn and to move, in this order."""
 
     delete: Tuple[str, ...]
     spawn: Tuple[NamedModel, ...]
@@ -59,8 +59,7 @@ class ModelDiff(NamedTuple):
 
 
 def read_models(world: Path) -> Tuple[Dict[str, NamedModel], PhysicsSettings]:
-    """Return all models of a world file, by name, each with its SDF text and pose, and the physics
-    settings of the file. Raises ``SimulatorError`` if an element is invalid or missing."""
+    """Return all models of a world file, by name, and its physics settings."""
     try:
         scene = read_scene(world)
         physics = physics_of(scene.document)
@@ -79,14 +78,13 @@ def diff_models(
     known: Mapping[str, str],
     obstacles: Optional[Pattern[str]],
 ) -> ModelDiff:
-    """Return the models to delete, spawn and move so that the ``present`` models become the
-    ``wanted`` ones.
+    """Return the operations with which the ``present`` models become the ``wanted`` ones.
 
     A model that is neither in the scene, nor in the previous scene, nor in the world with which
     Gazebo was started belongs to another process and is not changed. ``known`` contains the known
     SDF texts of models. For other models, the SDF text of the scene's model of the same name is
-    assumed, except for random obstacles. ``obstacles`` is a regular expression for the names of
-    random obstacles, by default the names that the spawner uses.
+    assumed, except for random obstacles. ``obstacles`` is a regular expression for their names, by
+    default the names that the spawner uses.
     """
     texts = {name: model.sdf for name, model in wanted.items()}
     ours: Dict[str, Optional[str]] = {}
@@ -159,14 +157,15 @@ class GazeboRosSimulator(Simulator):
             self.was_started_with(Path(world))
 
     def was_started_with(self, world: Path) -> None:
-        """Assume that the current models are equal to the models with the same names in a world
-        file."""
+        """Assume that the current models equal the models of the same names in a world file."""
         self._texts = {name: model.sdf for name, model in read_models(world)[0].items()}
 
     def _load(self, scene: Scene) -> GazeboRosSimulation:
-        """Replace the current models by the models of ``scene``, each at its pose and at rest. If a
-        model with the name of the scene's robot exists, it is used. Otherwise the robot is spawned,
-        with the plugins of gazebo_ros instead of those of Gazebo."""
+        """Replace the current models by the models of ``scene``, each at its pose and at rest.
+
+        An existing model with the name of the scene's robot is used. Otherwise the robot is
+        spawned, with the plugins of gazebo_ros instead of those of Gazebo.
+        """
         wanted, physics = read_models(scene.world)
         if scene.robot is not None:
             wanted[scene.robot.name] = _placed(scene.robot, scene.start, self._names)
@@ -204,9 +203,7 @@ class GazeboRosSimulator(Simulator):
         return self._last
 
     def _await_first_scan(self, lidar: LidarDescription) -> LaserScan:
-        """Return a scan of the robot at rest at its start pose, with the stamp 0. Sensors do not
-        measure while time is paused, so time advances until a scan has arrived, and then the start
-        pose is set again. Raises ``SimulatorError`` after ``effect_timeout_s`` of wall time."""
+        """Return a scan of the robot at rest at its start pose, with the stamp 0."""
         period_s = 1.0 / lidar.update_rate_hz if lidar.update_rate_hz > 0 else 0.0
         deadline = time.monotonic() + self._effect_timeout_s
         while not self._topics.await_scan(0.0, SCAN_TIMEOUT_S):
@@ -216,13 +213,13 @@ class GazeboRosSimulator(Simulator):
                     "time passed; check that the robot's lidar measures and that its "
                     "plugin publishes on this topic (a lidar of type gpu_ray needs a display)"
                 )
+            # sensors do not measure while time is paused; the caller sets the start pose again
             self._clock.run(max(SETTLING_S, period_s))
         scan = self._topics.scan
         assert scan is not None, "awaited"
         return replace(scan, stamp_s=0.0)
 
     def _close(self) -> None:
-        """Close all connections. gazebo_ros continues to run, with its current models."""
         self._topics.close()
         self._client.close()
 
@@ -238,22 +235,21 @@ class GazeboRosSimulator(Simulator):
         self._place(change.place, robot)
 
     def _place(self, poses: Mapping[str, Pose], robot: Optional[RobotModel]) -> None:
-        """Set models to rest at their poses. A model that is at rest at its pose is not changed."""
-        found = self._client.states(poses)
+        states = self._client.states(poses)
         self._client.set_states(
             {
                 name: ModelState(pose)
                 for name, pose in poses.items()
-                if _is_displaced(found.get(name), pose)
+                if _is_displaced(states.get(name), pose)
                 or (robot is not None and name == robot.name)
             }
         )
 
     def _warn_about_physics(self, wanted: PhysicsSettings) -> None:
-        found = self._client.physics()
+        present = self._client.physics()
         for what, actual, required in (
-            ("a physics step of {} s", found.step_size_s, wanted.step_size_s),
-            ("gravity {} m/s²", tuple(found.gravity_mps2), tuple(wanted.gravity_mps2)),
+            ("a physics step of {} s", present.step_size_s, wanted.step_size_s),
+            ("gravity {} m/s²", tuple(present.gravity_mps2), tuple(wanted.gravity_mps2)),
         ):
             text = (
                 f"gazebo_ros runs with {what.format(actual)}, but the world has "
@@ -271,8 +267,7 @@ def _placed(robot: RobotModel, start: Pose2D, names: TopicNames) -> NamedModel:
     return NamedModel(robot.name, with_ros_plugins(robot, names), pose)
 
 
-def _is_displaced(found: Optional[ModelState], pose: Pose) -> bool:
-    """Return whether a model moves, or rests at a pose other than the expected one."""
-    if found is None or not is_at(found.pose, pose, EXACT, EXACT):
+def _is_displaced(state: Optional[ModelState], pose: Pose) -> bool:
+    if state is None or not is_at(state.pose, pose, EXACT, EXACT):
         return True
-    return any(map(bool, (*(found.linear_mps or ()), *(found.angular_radps or ()))))
+    return any(map(bool, (*(state.linear_mps or ()), *(state.angular_radps or ()))))

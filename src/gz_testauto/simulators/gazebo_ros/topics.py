@@ -1,13 +1,8 @@
-"""The topics of a robot in gazebo_ros.
+"""The topics of a robot in gazebo_ros: clock, sensors and velocity commands.
 
-This module subscribes to the clock and the sensors, and publishes velocity commands. It stores the
-newest scan, and all IMU samples and contacts since the last read. Stamps are converted to the time
-of the scene, which starts with :meth:`RobotTopics.begin`. Older messages are dropped. Every wait
-has a timeout in wall time.
-
-The module does not subscribe to ``/gazebo/model_states`` and ``link_states``: at Gazebo's rate of 1
-kHz, they would occupy one processor, and they are not published while time is paused. The states
-are read by service calls instead.
+Stamps are converted to the time of the scene, which starts with :meth:`RobotTopics.begin`. Older
+messages are dropped. ``/gazebo/model_states`` and ``link_states`` are not used: at 1 kHz, they
+would occupy one processor, and they are not published while time is paused.
 """
 
 import threading
@@ -44,8 +39,10 @@ class TopicNames:
 
 
 class RobotTopics:
-    """The publisher and the subscribers for the topics of one robot. A ROS node is initialized if
-    this process has none. The ROS master must be running."""
+    """The publisher and the subscribers for the topics of one robot.
+
+    A ROS node is initialized if this process has none. The ROS master must be running.
+    """
 
     def __init__(self, names: TopicNames) -> None:
         if not rospy.core.is_initialized():
@@ -71,22 +68,24 @@ class RobotTopics:
         }
 
     def close(self) -> None:
-        """Unsubscribe from all topics, and stop publishing."""
         for subscriber in self._subscribers.values():
             subscriber.unregister()
         self._commands.unregister()
 
     def begin(self, origin_ns: int, mount: Pose) -> None:
-        """Start a scene, and drop all older messages. The time of the scene is 0 at the simulated
-        time ``origin_ns``. ``mount`` is the pose of the lidar on the robot."""
+        """Start a scene at the simulated time ``origin_ns``, and drop all older messages.
+
+        ``mount`` is the pose of the lidar on the robot.
+        """
         with self._news:
             self._origin_ns, self._mount = origin_ns, mount
             self._scan, self._imu, self._contacts = None, [], []
 
     def await_robot(self, hears_scans: bool, timeout_s: float) -> None:
-        """Wait until a drive controller subscribes to the velocity command and, with
-        ``hears_scans``, a lidar publishes scans. Raises ``SimulatorError``, which names the topic,
-        after ``timeout_s`` of wall time."""
+        """Wait until a drive controller subscribes and, with ``hears_scans``, a lidar publishes.
+
+        Raises ``SimulatorError``, which names the topic, after ``timeout_s`` of wall time.
+        """
         wanted: List[Tuple[str, Callable[[], int], str]] = [
             (self._names.cmd_vel, self._commands.get_num_connections, "subscribes to")
         ]
@@ -104,12 +103,13 @@ class RobotTopics:
                 time.sleep(POLL_S)
 
     def command(self, command: Twist2D) -> None:
-        """Publish a velocity command."""
         self._commands.publish(ros_messages.command_message(command))
 
     def await_clock(self, due_ns: int, stall_timeout_s: float) -> bool:
-        """Wait for the first clock message at or after ``due_ns`` (simulated time) and return True.
-        Return False if the clock does not advance for ``stall_timeout_s`` of wall time."""
+        """Wait for the first clock message at or after ``due_ns``, and return True.
+
+        Return False if the clock does not advance for ``stall_timeout_s`` of wall time.
+        """
         with self._news:
             while self._clock_ns is None or self._clock_ns < due_ns:
                 if not self._moves(self._clock_ns, stall_timeout_s):
@@ -117,13 +117,11 @@ class RobotTopics:
         return True
 
     def _moves(self, clock_ns: Optional[int], timeout_s: float) -> bool:
-        """Return whether the clock changes from ``clock_ns`` within ``timeout_s`` of wall time. The
-        caller must hold the lock."""
+        """Return whether the clock changes within ``timeout_s``. The caller must hold the lock."""
         return self._news.wait_for(lambda: self._clock_ns != clock_ns, timeout_s)
 
     def await_scan(self, since_s: float, timeout_s: float) -> bool:
-        """Return whether a scan that is later than ``since_s`` (time of the scene) arrives within
-        ``timeout_s`` of wall time."""
+        """Return whether a scan later than ``since_s`` arrives within ``timeout_s`` (wall time)."""
 
         def fresh() -> bool:
             return self._scan is not None and self._scan.stamp_s > since_s
@@ -174,7 +172,7 @@ class RobotTopics:
 
 
 def _without_limits(scan: LaserScan) -> LaserScan:
-    """Return a scan in which distances at or beyond Gazebo's limits are infinite, as in REP-117."""
+    """Return a scan in which distances at or beyond Gazebo's limits are infinite (REP-117)."""
     ranges = scan.ranges_m
     ranges[~(ranges < scan.range_max_m)] = np.inf
     ranges[ranges < scan.range_min_m] = -np.inf

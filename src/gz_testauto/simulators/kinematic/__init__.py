@@ -1,5 +1,4 @@
-"""A simulator of an ideal robot without mass, which is the reference for simulators with
-dynamics."""
+"""An ideal robot without mass, the reference for simulators with dynamics."""
 
 from gz_testauto.simulators.kinematic.simulator import KinematicSimulation, KinematicSimulator
 

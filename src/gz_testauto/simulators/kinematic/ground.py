@@ -14,8 +14,7 @@ from gz_testauto.sdf.scene import CollisionShape
 from gz_testauto.sdf.shapes import Plane
 
 Surface = Callable[[np.ndarray, np.ndarray], np.ndarray]
-"""A function that returns the heights (m) of a surface at ``x`` and ``y`` (m), which are arrays of
-equal shape. The height is -inf outside of the surface."""
+"""A function of ``x`` and ``y`` (m) that returns heights (m), -inf outside of the surface."""
 
 
 class GroundSurface:
@@ -29,8 +28,7 @@ class GroundSurface:
         """True if the ground has the same height everywhere."""
 
     def height_m(self, x_m: np.ndarray, y_m: np.ndarray) -> np.ndarray:
-        """Return the heights (m) of the ground in the world frame at points in arrays of any shape.
-        The height is -inf at points without ground."""
+        """Return the heights (m) in the world frame at points, which are -inf without ground."""
         height = np.full(np.shape(x_m), -np.inf)
         for surface in self._surfaces:
             height = np.maximum(height, surface(x_m, y_m))
@@ -38,7 +36,6 @@ class GroundSurface:
 
 
 def _is_level(shape: CollisionShape) -> bool:
-    """Return whether a shape is a horizontal plane, which is infinite."""
     if not isinstance(shape.geometry, Plane):
         return False
     east, north, _ = shape.geometry.world_normal
@@ -60,9 +57,10 @@ def _plane(shape: CollisionShape, plane: Plane) -> Surface:
 
 
 def _terrain(shape: CollisionShape, terrain: Heightmap) -> Surface:
-    """Return the surface of a height map, with bilinear interpolation between the pixels. As in
-    Gazebo, the surface is centered on the world's origin, and rotated by the yaw of the shape
-    only."""
+    """Return the surface of a height map, with bilinear interpolation between the pixels.
+
+    As in Gazebo, it is centered on the world's origin, and rotated by the yaw of the shape only.
+    """
     from scipy.ndimage import map_coordinates
 
     heights = terrain.heights + terrain.position[2]

@@ -1,8 +1,7 @@
 """Motion of an ideal robot in the plane, and the samples of its IMU.
 
-The velocity is the mean over one step, and the acceleration is the change of this velocity from one
-step to the next. IMU samples are computed when they are read, since planners and recordings do not
-use them.
+The velocity is the mean over one step, and the acceleration is the change of this velocity from
+one step to the next.
 """
 
 import math
@@ -14,9 +13,8 @@ from gz_testauto.base.observation import ImuSample, ModelState, Twist2D
 from gz_testauto.base.pose import Pose, Pose2D, quaternion_product, wrap_angle
 from gz_testauto.simulators.kinematic.stance import GroundedStance
 
+# poses before a step that determine the acceleration at its end
 EARLIER_POSES = 2
-"""Number of poses before a step that are needed to compute the acceleration at the end of the
-step."""
 
 
 def drive_arc(pose: Pose2D, twist: Twist2D, duration_s: float) -> Pose2D:
@@ -40,8 +38,10 @@ def arc(pose: Pose2D, twist: Twist2D, times_s: np.ndarray) -> np.ndarray:
 
 
 class PoseHistory:
-    """Poses in the plane at successive steps, shape (n, 3), oldest first. The first two poses
-    precede the steps for which samples can be computed."""
+    """Poses in the plane at successive steps, shape (n, 3), oldest first.
+
+    The first two poses precede the steps for which samples can be computed.
+    """
 
     def __init__(self, poses: np.ndarray, stance: GroundedStance, step_s: float) -> None:
         """Store the poses. Raises ``SimulatorError`` if a pose has no ground below the robot."""
@@ -54,7 +54,7 @@ class PoseHistory:
         return cls(np.tile(pose, (EARLIER_POSES + 1, 1)), stance, step_s)
 
     def followed_by(self, poses: np.ndarray, stance: GroundedStance) -> "PoseHistory":
-        """Return a history of the last two poses of this history, followed by ``poses``."""
+        """Return the last two poses of this history, followed by ``poses``."""
         return PoseHistory(np.vstack([self._poses[-EARLIER_POSES:], poses]), stance, self._step_s)
 
     @property
@@ -71,14 +71,12 @@ class PoseHistory:
 
     @property
     def pose(self) -> Pose:
-        """The pose at the last step."""
         return self._last(1)[0]
 
     def samples(
         self, mount: Pose, gravity_mps2: np.ndarray, rows: Sequence[int], stamps_s: Sequence[float]
     ) -> List[ImuSample]:
-        """Return the IMU samples at the poses with the indices ``rows``. ``mount`` is the pose of
-        the IMU in the base frame."""
+        """Return the IMU samples at the poses ``rows``. ``mount`` is in the base frame."""
         from scipy.spatial.transform import Rotation
 
         first = min(rows) - EARLIER_POSES

@@ -20,25 +20,22 @@ from gz_testauto.sdf.robot_sensors import LidarDescription
 from gz_testauto.sdf.scene import CollisionShape, SceneModel
 from gz_testauto.simulators.kinematic.outlines import Outlines, edges_of
 
+# Distance to an obstacle below which each step is checked for contact, and half the height of the
+# slice of a shape that a lidar detects.
 SKIN_M = 1e-3
-"""Tolerance (m) of distances: the distance to an obstacle below which each physics step is checked
-for contact, and half the height of the slice of a shape that a lidar detects."""
 
+# largest change of height (m), roll or pitch in a motion that counts as planar
 LEVEL = 1e-12
-"""Largest change of height (m), roll or pitch in a motion that counts as planar."""
 
 
 @dataclass(frozen=True)
 class _ObstacleShape:
-    """The name of a collision shape, and its outlines for contacts and for the lidar."""
-
     name: str
     solid: BaseGeometry
     solid_edges: np.ndarray
     seen_edges: np.ndarray
 
     def moved(self, motion: Pose2D) -> "_ObstacleShape":
-        """Return the shape after a planar motion."""
         return _ObstacleShape(
             self.name,
             shapely.transform(self.solid, motion.apply),
@@ -49,8 +46,7 @@ class _ObstacleShape:
 
 @dataclass(frozen=True)
 class _Model:
-    """A model with its shapes, both at the pose at which the shapes were read and at the current
-    pose."""
+    """A model with its shapes at the pose at which they were read, and at the current pose."""
 
     read: SceneModel
     read_shapes: Tuple[_ObstacleShape, ...]
@@ -59,8 +55,7 @@ class _Model:
 
 
 class Obstacles:
-    """The shapes of a world that one robot can touch and detect, which are all shapes except the
-    ground."""
+    """The shapes of a world that one robot can touch and detect."""
 
     def __init__(self, robot: RobotModel, body: str) -> None:
         """Set the robot. ``body`` is the name of the robot's shape in contacts."""
@@ -74,9 +69,8 @@ class Obstacles:
         self._models: Mapping[str, _Model] = {}
 
     def update(self, models: Iterable[SceneModel]) -> None:
-        """Replace all models. A model that has only moved in the plane is transformed, which is
-        faster than computing its outlines again."""
         before = self._models
+        # transforming a model that moved in the plane is faster than computing its outlines
         self._models = {model.name: self._of(model, before.get(model.name)) for model in models}
         self._shapes = [shape for model in self._models.values() for shape in model.shapes]
         self._solids = np.array([shape.solid for shape in self._shapes], dtype=object)
@@ -84,8 +78,7 @@ class Obstacles:
         self.seen = Outlines(shape.seen_edges for shape in self._shapes)
 
     def free_steps(self, pose: Pose2D, command: Twist2D, step_s: float, most: int) -> int:
-        """Return the number of the next steps, at most ``most``, in which the robot cannot touch a
-        shape."""
+        """Return how many of the next ``most`` steps cannot touch a shape."""
         speed_mps = abs(command.linear_mps) + abs(command.angular_radps) * self._radius_m
         limit_m = speed_mps * step_s * most + SKIN_M  # the largest distance that a corner can move
         clear_m = self.solid.clearance_m(pose.apply(self._corners), limit_m)
@@ -96,17 +89,19 @@ class Obstacles:
     def check_step(
         self, start: Pose2D, wanted: Pose2D, stamp_s: float
     ) -> Tuple[bool, List[Contact]]:
-        """Return whether a step is possible, and the contacts at its end. A step that would
-        increase the overlap with an obstacle is not possible."""
+        """Return whether a step is possible, and the contacts at its end.
+
+        A step that would increase the overlap with an obstacle is not possible.
+        """
         met, depth = self._overlaps(wanted)
         if not met:
             return True, []
         _, depth_now = self._overlaps(start)
         possible = depth_now == 0.0 or depth <= depth_now
-        return possible, [self.contact(wanted if possible else start, one, stamp_s) for one in met]
+        end = wanted if possible else start
+        return possible, [self.contact(end, index, stamp_s) for index in met]
 
     def contact(self, pose: Pose2D, index: int, stamp_s: float) -> Contact:
-        """Return the contact of the robot at ``pose`` with the shape at ``index``."""
         placed = self._placed(pose)
         touched = placed.intersection(self._solids[index])
         point = (touched if not touched.is_empty else placed).centroid
@@ -122,7 +117,6 @@ class Obstacles:
         )
 
     def scan(self, base: Pose2D, lidar: LidarDescription, stamp_s: float) -> LaserScan:
-        """Return the scan of a lidar on a robot whose base is at ``base``."""
         mount_x, mount_y, _ = lidar.mount.position
         ((x, y),) = base.apply(np.array([[mount_x, mount_y]])).tolist()
         yaw_rad = base.yaw_rad + lidar.mount.yaw_rad
@@ -146,8 +140,7 @@ class Obstacles:
         return _Model(model, shapes, model.pose, shapes)
 
     def _overlaps(self, pose: Pose2D) -> Tuple[List[int], float]:
-        """Return the indices of the shapes that the robot overlaps or touches, and the area (m²) of
-        the overlaps."""
+        """Return the indices of the shapes that the robot touches, and the area (m²) of overlap."""
         outline = self._placed(pose)
         met = np.flatnonzero(shapely.intersects(outline, self._solids)).tolist()
         area = sum(outline.intersection(self._solids[index]).area for index in met)
@@ -168,7 +161,7 @@ def _read_shape(
 
 
 def _planar_motion(start: Pose, end: Pose) -> Optional[Pose2D]:
-    """Return the planar motion from one pose to another, or None if the motion is not planar."""
+    """Return the planar motion from one pose to another, or None if it is not planar."""
     motion = end * start.inverse()
     x, y, _, _ = motion.quaternion
     if max(abs(x), abs(y), abs(motion.position[2])) > LEVEL:

@@ -1,9 +1,7 @@
-"""Distances to outlines of shapes in the plane: along the rays of a planar lidar, and from a
-polygon.
+"""Distances to outlines of shapes in the plane: along lidar rays, and from a polygon.
 
-The loops are compiled and process one array that contains the edges of all outlines. An outline
-whose bounding circle is too far away is skipped, and an outline is tested only against the rays
-that point at it.
+The loops are compiled and process one array of all edges. Outlines that are too far away are
+skipped, and an outline is tested only against the rays that point at it.
 """
 
 import math
@@ -15,9 +13,8 @@ from shapely.geometry.base import BaseGeometry
 
 from gz_testauto.base.compiled import compiled
 
+# For more rays, it is faster to find the rays that can hit each edge than to test all of them.
 FEW_RAYS = 40
-"""Number of rays up to which all edges of an outline are tested against all of the rays. For more
-rays, it is faster to find the rays that can hit each edge."""
 
 
 def edges_of(shape: BaseGeometry) -> np.ndarray:
@@ -41,7 +38,6 @@ class Outlines:
 
     @classmethod
     def of(cls, shapes: Iterable[BaseGeometry]) -> "Outlines":
-        """Return the outlines of polygons."""
         return cls(map(edges_of, shapes))
 
     def cast(
@@ -54,9 +50,10 @@ class Outlines:
         range_max_m: float,
     ) -> np.ndarray:
         """Return the distance (m) along each ray from a point to the first edge, shape (n,).
-        As in Gazebo, a ray starts at the distance ``range_min_m`` from the point. Distances beyond
-        ``range_max_m`` are ``inf``. The angles ``angles_rad`` (n,) of the rays are
-        evenly spaced, increasing, and relative to ``yaw_rad``."""
+
+        As in Gazebo, a ray starts at the distance ``range_min_m``. Distances beyond ``range_max_m``
+        are ``inf``. The angles (n,) are evenly spaced, increasing, and relative to ``yaw_rad``.
+        """
         ranges = np.full(len(angles_rad), np.inf)
         first, last = float(angles_rad[0]), float(angles_rad[-1])
         spacing = (last - first) / max(1, len(angles_rad) - 1) or 1.0
@@ -75,15 +72,16 @@ class Outlines:
         return ranges
 
     def clearance_m(self, corners_m: np.ndarray, limit_m: float) -> float:
-        """Return the distance between the polygon with the corners (k, 2) and the nearest outline.
-        The distance is 0 if they overlap, and at most ``limit_m``."""
+        """Return the distance between a polygon (k, 2) and the nearest outline.
+
+        It is 0 if they overlap, and at most ``limit_m``.
+        """
         return float(_clearance(self._edges, self._ends, self._circles, corners_m, limit_m))
 
 
 @compiled
 def _bounding_circles(edges, ends):  # type: ignore[no-untyped-def]
-    """Return the center and the radius of each outline's bounding circle, shape (n, 3). All values
-    of the first row are zero."""
+    """Return the center and the radius of each bounding circle, shape (n, 3); row 0 is zero."""
     circles = np.zeros((len(ends), 3))
     for group in range(1, len(ends)):
         low_x = low_y = np.inf
@@ -101,8 +99,7 @@ def _bounding_circles(edges, ends):  # type: ignore[no-untyped-def]
 
 @compiled
 def _turning_directions(edges, ends):  # type: ignore[no-untyped-def]
-    """Return 1 for each outline that is one convex ring in counter-clockwise order, -1 for
-    clockwise order, and 0 for any other outline, shape (n,)."""
+    """Return 1 for each convex ring in counter-clockwise order, -1 for clockwise, else 0."""
     turns = np.zeros(len(ends))
     for group in range(1, len(ends)):
         first, end = ends[group - 1], ends[group]
@@ -166,7 +163,6 @@ def _wrapped(angle):  # type: ignore[no-untyped-def]
 
 @compiled
 def _clearance(edges, ends, circles, corners, limit):  # type: ignore[no-untyped-def]
-    """Return the distance between a polygon and the nearest outline."""
     x, y, radius = np.mean(corners[:, 0]), np.mean(corners[:, 1]), 0.0
     for corner in corners:
         radius = max(radius, math.hypot(corner[0] - x, corner[1] - y))
@@ -200,11 +196,10 @@ def _crosses(ax, ay, bx, by, x, y):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _between(one, other):  # type: ignore[no-untyped-def]
-    """Return the distance between two line segments, each specified by the coordinates of its
-    ends."""
-    ax, ay, bx, by = one
-    cx, cy, dx, dy = other
+def _between(first, second):  # type: ignore[no-untyped-def]
+    """Return the distance between two line segments, each given by x and y of its ends."""
+    ax, ay, bx, by = first
+    cx, cy, dx, dy = second
     ux, uy, vx, vy = bx - ax, by - ay, dx - cx, dy - cy
     across = ux * vy - uy * vx
     if across != 0:
@@ -220,8 +215,7 @@ def _between(one, other):  # type: ignore[no-untyped-def]
 
 @compiled
 def _to_segment(x, y, ax, ay, ux, uy):  # type: ignore[no-untyped-def]
-    """Return the distance from a point to the segment that starts at ``a`` and has the vector
-    ``u``."""
+    """Return the distance from a point to the segment from ``a`` with the vector ``u``."""
     length = ux * ux + uy * uy
     along = 0.0 if length == 0 else ((x - ax) * ux + (y - ay) * uy) / length
     along = min(1.0, max(0.0, along))

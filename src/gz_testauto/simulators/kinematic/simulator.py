@@ -1,8 +1,7 @@
-"""The simulator ``kinematic``, in which a robot moves exactly as commanded and all other models
-keep their poses.
+"""The simulator ``kinematic``, in which a robot moves exactly as commanded.
 
-The robot's x, y and yaw follow the velocity command, while its height, roll and pitch follow the
-ground. The simulator starts no process.
+The robot's x, y and yaw follow the velocity command, its height, roll and pitch the ground. All
+other models keep their poses.
 """
 
 from dataclasses import replace
@@ -62,11 +61,6 @@ class KinematicSimulator(Simulator):
 
 
 class KinematicSimulation(Simulation):
-    """A world with an ideal robot.
-
-    See :class:`~gz_testauto.simulators.interface.Simulation`.
-    """
-
     def __init__(self, scene: Scene, step_s: float) -> None:
         super().__init__(step_s, scene.robot, scene)
         self._steps = 0
@@ -92,8 +86,7 @@ class KinematicSimulation(Simulation):
         self._measure_ranges(scene.start, 0)
 
     def ground_m(self, x_m: np.ndarray, y_m: np.ndarray) -> np.ndarray:
-        """Return the heights (m) of the ground in the world frame at points in arrays of any shape.
-        The height is NaN at points without ground."""
+        """Return the heights (m) of the ground in the world frame at points, NaN without ground."""
         heights = self._ground.height_m(np.asarray(x_m), np.asarray(y_m))
         return np.where(np.isinf(heights), np.nan, heights)
 
@@ -145,8 +138,7 @@ class KinematicSimulation(Simulation):
         self._update_models()
 
     def _set_states(self, states: Mapping[str, ModelState]) -> None:
-        """Set poses. Twists are ignored, since only the robot moves. Only x, y and yaw of the
-        robot's pose are used."""
+        """Set poses. Twists are ignored, and so are height, roll and pitch of the robot."""
         for name, state in states.items():
             self._models[name] = _placed(self._models[name], state.pose)
         self._update_models()
@@ -170,14 +162,14 @@ class KinematicSimulation(Simulation):
 
     def _update_models(self) -> None:
         robot = None if self.robot is None else self._models.get(self.robot.name)
-        rest = [model for model in self._models.values() if model is not robot]
+        other_models = [model for model in self._models.values() if model is not robot]
         self._still = {
             name: ModelState(model.pose, _STILL, _STILL) for name, model in self._models.items()
         }
-        self._ground = GroundSurface(shape for model in rest for shape in model.collisions)
+        self._ground = GroundSurface(shape for model in other_models for shape in model.collisions)
         if robot is not None:
             self._grounded = GroundedStance(self._stance, self._ground)
-            self._obstacles.update(rest)
+            self._obstacles.update(other_models)
 
     def _place(self, pose: Pose2D) -> None:
         self._planar = pose
@@ -185,9 +177,11 @@ class KinematicSimulation(Simulation):
             self._history = PoseHistory.at_rest(pose, self._grounded, self.step_size_s)
 
     def _next_poses(self, count: int) -> np.ndarray:
-        """Return the poses (n, 3) of the next 1 to ``count`` steps. These are all steps without a
-        possible contact, or a single step near an obstacle. If an obstacle blocks the robot, the
-        result is the current pose, ``count`` times."""
+        """Return the poses (n, 3) of the next 1 to ``count`` steps.
+
+        These are all steps without a possible contact, or a single step near an obstacle. If an
+        obstacle blocks the robot, the result is the current pose, ``count`` times.
+        """
         step_s, start = self.step_size_s, self._planar
         free = self._obstacles.free_steps(start, self._command, step_s, count)
         wanted = arc(start, self._command, np.arange(1, max(1, free) + 1) * step_s)
@@ -205,8 +199,10 @@ class KinematicSimulation(Simulation):
     def _imu_samples(
         self, history: PoseHistory, before: int, steps: Sequence[int]
     ) -> List[ImuSample]:
-        """Return the samples at the ends of ``steps``, in a history that starts with the poses of
-        the steps ``before - 1`` and ``before``."""
+        """Return the samples at the ends of ``steps``.
+
+        ``history`` starts with the poses of the steps ``before - 1`` and ``before``.
+        """
         assert self.robot is not None and self.robot.imu is not None
         steps = sorted(steps)
         rows = [step - before + EARLIER_POSES - 1 for step in steps]
@@ -218,5 +214,5 @@ class KinematicSimulation(Simulation):
 
 
 def _placed(model: SceneModel, pose: Pose) -> SceneModel:
-    shapes = tuple(replace(one, pose=pose * one.local_pose) for one in model.collisions)
+    shapes = tuple(replace(shape, pose=pose * shape.local_pose) for shape in model.collisions)
     return replace(model, pose=pose, collisions=shapes)

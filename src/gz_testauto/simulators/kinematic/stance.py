@@ -1,9 +1,9 @@
 """Height, roll and pitch of a robot on uneven ground.
 
 Each wheel or ball of the robot is a vertical disc that rests on the highest point below it. Any
-other shape that touches the ground is a point. The pose of the base is the best fit of a plane to
-the heights of these supports. The fit is exact for three supports. If four wheels are on a bump,
-the result is the mean of the two poses between which a stiff robot would rock.
+other shape that touches the ground is a point. The pose of the base is the best fit of a plane
+to the heights of these supports. If four wheels are on a bump, the result is the mean of the two
+poses between which a stiff robot would rock.
 """
 
 from typing import List, Tuple
@@ -18,12 +18,13 @@ from gz_testauto.sdf.scene import placed_model
 from gz_testauto.sdf.shapes import Cylinder, Sphere
 from gz_testauto.simulators.kinematic.ground import GroundSurface
 
+# largest distance between the points at which a wheel is tested against the ground
 SAMPLE_M = 0.01
-"""Largest distance (m) between the points at which a wheel is tested against the ground."""
 
 Support = Tuple[float, float, float, float]
 """The x, y and z of a point where a robot touches level ground, in the base frame, and the radius
-of the wheel (m), which is 0 for a shape that is not a wheel."""
+of the wheel, which is 0 for a shape that is not a wheel.
+"""
 
 
 class Stance:
@@ -46,9 +47,10 @@ class Stance:
     def attitude(
         self, ground: GroundSurface, x_m: np.ndarray, y_m: np.ndarray, yaw_rad: np.ndarray
     ) -> Tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the height (m), roll and pitch (rad) of the base, each of shape (n,), at poses in
-        the plane, each of shape (n,). The values are NaN at poses at which a wheel has no ground
-        below it."""
+        """Return the height (m), roll and pitch (rad) of the base at poses in the plane, all (n,).
+
+        The values are NaN at poses at which a wheel has no ground below it.
+        """
         cos, sin = np.cos(yaw_rad)[:, None], np.sin(yaw_rad)[:, None]
         heights = ground.height_m(
             x_m[:, None] + cos * self._ahead - sin * self._aside,
@@ -61,8 +63,6 @@ class Stance:
 
 
 class GroundedStance:
-    """The height, roll and pitch of a robot on the ground of one world."""
-
     def __init__(self, stance: Stance, ground: GroundSurface) -> None:
         self._stance, self._ground = stance, ground
         self.is_level = ground.is_level
@@ -71,7 +71,9 @@ class GroundedStance:
 
     def attitude(self, poses: np.ndarray) -> np.ndarray:
         """Return the height (m), roll and pitch (rad), shape (n, 3), at poses (n, 3) in the plane.
-        Raises ``SimulatorError`` if a pose has no ground below the robot."""
+
+        Raises ``SimulatorError`` if a pose has no ground below the robot.
+        """
         if self._level is not None:
             return np.tile(self._level, (len(poses), 1))
         attitudes = self._on(poses)
