@@ -20,7 +20,7 @@ from gz_testauto.planners.trajectories import (
     trajectory_costs,
     velocity_samples,
 )
-from gz_testauto.testing.planner_drive import Lidar, Start, TaskSimulation, way
+from gz_testauto.testing.planner_drive import Lidar, Start, TaskSimulation, straight_waypoints
 
 SQUARE = ((-0.2, -0.2), (0.2, -0.2), (0.2, 0.2), (-0.2, 0.2))
 ORIGIN = Pose2D(0.0, 0.0, 0.0)
@@ -239,7 +239,8 @@ def observed(planner, points_m, time_s=0.0, pose=ORIGIN):
 
 def test_a_scan_is_added_at_the_pose_of_its_time():
     planner = DynamicWindow()
-    planner.begin(Task(Pose2D(5.0, 0.0, 0.0), 0.3, way(ORIGIN, Pose2D(5.0, 0.0, 0.0)), LIMITS))
+    goal = Pose2D(5.0, 0.0, 0.0)
+    planner.begin(Task(goal, 0.3, straight_waypoints(ORIGIN, goal), LIMITS))
     observed(planner, [(2.0, 0.0)])
     later = Pose2D(0.4, 0.0, 0.6)
     scan = LaserScan(0.05, 0.0, 0.0, 0.1, 10.0, np.array([2.0]))
@@ -270,7 +271,7 @@ def test_planner_passes_a_narrow_door_and_a_u_shape(outlines):
     lidar = Lidar(Pose(), math.radians(135.0))
     drive = TaskSimulation(
         DynamicWindow(),
-        Task(goal, 0.3, way(ORIGIN, goal), LIMITS, 0.1),
+        Task(goal, 0.3, straight_waypoints(ORIGIN, goal), LIMITS, 0.1),
         lambda time_s, pose: lidar.see(time_s, pose, outlines),
         Start(pose=ORIGIN),
     )

@@ -17,8 +17,9 @@ FINE = 20_001
 """Number of points for the numerical integration of the exact values."""
 
 Speed = Callable[[np.ndarray], Tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]
-"""A function that maps times (s), shape (n,), to the signed driven length (m), the speed, and the
-first and second derivative of the speed, each of shape (n,)."""
+"""A function of times (s), shape (n,), that returns four arrays (n,): the signed driven length (m),
+the speed, and the first and second derivative of the speed.
+"""
 
 
 class AnalyticDrive(NamedTuple):
@@ -39,8 +40,7 @@ def constant(speed_mps: float) -> Speed:
 
 
 def rest_to_rest(peak_mps: float, period_s: float) -> Speed:
-    """Return a speed profile with the speed ``peak (1 − cos ω t) / 2``, which is 0 every
-    ``period_s``."""
+    """Return a speed profile with ``peak (1 − cos ω t) / 2``, which is 0 every ``period_s``."""
     omega, half = 2 * math.pi / period_s, peak_mps / 2
 
     def speed(time_s: np.ndarray) -> Tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -52,8 +52,7 @@ def rest_to_rest(peak_mps: float, period_s: float) -> Speed:
 
 
 def there_and_back(peak_mps: float, period_s: float) -> Speed:
-    """Return a speed profile with the speed ``peak cos ω t``, which is negative half of the
-    time."""
+    """Return a speed profile with ``peak cos ω t``, which is negative half of the time."""
     omega = 2 * math.pi / period_s
 
     def speed(time_s: np.ndarray) -> Tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -75,9 +74,11 @@ def drive(
     curvature_1pm: float = 0.0,
     curvature_rate_1pm2: float = 0.0,
 ) -> AnalyticDrive:
-    """Return the recording of a robot, sampled at ``rate_hz`` for at most ``duration_s``. The
-    curvature of its path is ``curvature_1pm + curvature_rate_1pm2 · s``, where s is the driven
-    length."""
+    """Return the recording of a robot, sampled at ``rate_hz`` for at most ``duration_s``.
+
+    The curvature of its path is ``curvature_1pm + curvature_rate_1pm2 · s``, where s is the driven
+    length.
+    """
     time_s = np.arange(math.floor(duration_s * rate_hz + 1e-9) + 1) / rate_hz
     length_m, forward, _, _ = speed(time_s)
     x, y, yaw = _places(length_m, curvature_1pm, curvature_rate_1pm2)
@@ -103,8 +104,7 @@ def with_noise(
     speed_mps: float = 0.0,
     turn_radps: float = 0.0,
 ) -> Recording:
-    """Return the recording with independent, normally distributed noise. The parameters are the
-    standard deviations of the noise."""
+    """Return the recording with independent, normally distributed noise of these deviations."""
     shape = recording.pose.shape
     return replace(
         recording,

@@ -74,7 +74,7 @@ class _SharedExecutor:
     def __init__(self, campaign: PreparedCampaign, executor: TrialExecutor) -> None:
         self.campaign = campaign
         self.executor = executor
-        self.driven: Dict[str, Tuple[TrialResult, int]] = {}
+        self.results: Dict[str, Tuple[TrialResult, int]] = {}
 
     def drive(
         self, world: str, answer: Callable[[int], bool] = lambda number: False
@@ -135,8 +135,8 @@ class ExecutorConformance:
             suite._shared = shared = _SharedExecutor(campaign, executor)
             executor.open()
             for world in (CLEAR, BLOCKED):
-                shared.driven[world] = shared.drive(world)
-        if len(suite._shared.driven) < 2:
+                shared.results[world] = shared.drive(world)
+        if len(suite._shared.results) < 2:
             pytest.fail("the executor ran no trial; see the error of the first test")
         return suite._shared
 
@@ -158,7 +158,7 @@ class ExecutorConformance:
     def test_a_robot_with_a_free_path_drives_from_start_to_goal(
         self, shared: _SharedExecutor
     ) -> None:
-        result, _ = shared.driven[CLEAR]
+        result, _ = shared.results[CLEAR]
         assert result.outcome is Outcome.REACHED, result.detail
         assert result.recording.completed
         first, last = result.recording.pose[0], result.recording.pose[-1]
@@ -184,7 +184,7 @@ class ExecutorConformance:
     def test_a_collision_ends_the_trial_and_names_the_obstacle(
         self, shared: _SharedExecutor
     ) -> None:
-        result, _ = shared.driven[BLOCKED]
+        result, _ = shared.results[BLOCKED]
         assert result.outcome is Outcome.COLLIDED, result.detail
         assert OBSTACLE in result.detail
         assert not result.recording.completed
@@ -194,14 +194,14 @@ class ExecutorConformance:
     def test_the_clearance_is_zero_at_the_collision_and_larger_before(
         self, shared: _SharedExecutor
     ) -> None:
-        clearance_m = shared.driven[BLOCKED][0].recording.clearance_m
+        clearance_m = shared.results[BLOCKED][0].recording.clearance_m
         assert clearance_m[-1] < 0.05
         assert clearance_m[0] > 1.0
 
     def test_recorded_times_match_the_control_period_and_the_speed_limit(
         self, shared: _SharedExecutor
     ) -> None:
-        recording, spec = shared.driven[CLEAR][0].recording, shared.campaign.spec
+        recording, spec = shared.results[CLEAR][0].recording, shared.campaign.spec
         assert recording.time_s[0] == pytest.approx(0.0, abs=1e-9)
         assert recording.duration_s >= WAY_M / spec.robot.max_linear_mps - 0.1
         gaps_s = np.diff(recording.time_s)
@@ -211,7 +211,7 @@ class ExecutorConformance:
             assert np.median(gaps_s) < 5 * spec.control_period_s
 
     def test_commands_and_cycle_times_are_recorded(self, shared: _SharedExecutor) -> None:
-        recording = shared.driven[CLEAR][0].recording
+        recording = shared.results[CLEAR][0].recording
         assert np.isfinite(recording.command[1:]).any()
         assert len(recording.cycle_time_s) > 0
         assert (recording.cycle_time_s >= 0.0).all()
@@ -220,7 +220,7 @@ class ExecutorConformance:
     def test_the_stop_request_is_checked_in_every_control_period(
         self, shared: _SharedExecutor
     ) -> None:
-        result, calls = shared.driven[CLEAR]
+        result, calls = shared.results[CLEAR]
         assert calls >= len(result.recording.time_s) - 1
 
     def test_a_repeated_trial_is_bit_identical_after_other_trials(
@@ -329,21 +329,21 @@ class ExecutorConformance:
         executor.open()
         try:
             drive = functools.partial(_attempted, executor, answer=lambda number: False)
-            driven = [drive(trial)[0].recording for trial in (first, second, first)]
+            recordings = [drive(trial)[0].recording for trial in (first, second, first)]
         finally:
             executor.close()
-        assert not compare_recordings(driven[0], driven[1]).identical, (
+        assert not compare_recordings(recordings[0], recordings[1]).identical, (
             "two repetitions draw the same random numbers"
         )
         if self.repeatable:
-            assert compare_recordings(driven[0], driven[2]).identical, (
+            assert compare_recordings(recordings[0], recordings[2]).identical, (
                 "a trial that is repeated draws other random numbers"
             )
 
     def assert_drives_as_before(self, shared: _SharedExecutor, world: str) -> None:
         """Assert that a trial has the same outcome as in its first execution and, if
         ``repeatable``, a bit-identical recording."""
-        (before, _), (again, _) = shared.driven[world], shared.drive(world)
+        (before, _), (again, _) = shared.results[world], shared.drive(world)
         assert again.outcome is before.outcome
         if self.repeatable:
             assert again.detail == before.detail

@@ -36,7 +36,7 @@ from gz_testauto.testing.planner_drive import (
     TaskSimulation,
     hurried_clock,
     post,
-    way,
+    straight_waypoints,
 )
 
 PERIOD_S = 0.1
@@ -44,8 +44,7 @@ START = Pose2D(0.0, 0.0, 0.0)
 GOAL = Pose2D(10.0, 0.0, 0.0)
 FAR_GOAL = Pose2D(13.0, 0.0, 0.0)
 LEAST_DRIVEN_M = 0.3
-"""Shortest distance (m) that a planner must drive in a test of repeatability, so that the test is
-meaningful."""
+"""Shortest distance (m) that a planner must drive for a meaningful test of repeatability."""
 
 STRANGE_SCANS = {
     "no hit": lambda generator: np.full(RAYS, np.inf),
@@ -68,8 +67,10 @@ PLACES = ("in free space", "among obstacles", "in noise")
 
 
 class PlannerConformance:
-    """The conformance suite for planners. Override :meth:`make_planner`. For another robot, also
-    override ``limits`` and ``mount``."""
+    """The conformance suite for planners. Override :meth:`make_planner`.
+
+    For another robot, also override ``limits`` and ``mount``.
+    """
 
     limits = RobotLimits(footprint_m=((-0.5, -0.325), (0.6, -0.325), (0.6, 0.325), (-0.5, 0.325)))
     mount = Pose((0.5, 0.0, 0.35))
@@ -126,7 +127,7 @@ class PlannerConformance:
         """A planner respects the limits and the control period of each task, including those of a
         slow robot."""
         slow = RobotLimits(self.limits.footprint_m, 0.4, 0.5, 0.3, 0.6)
-        task = Task(GOAL, 0.5, way(START, GOAL), slow, 0.05)
+        task = Task(GOAL, 0.5, straight_waypoints(START, GOAL), slow, 0.05)
         start = Start(pose=Pose2D(0.0, 0.0, math.pi / 2))
         self.check_limits(self.drive(task, start=start).run(10.0))
 
@@ -270,7 +271,7 @@ class PlannerConformance:
             pytest.skip("this planner draws no random numbers")
         tasks = [replace(self.task(), seed=seed) for seed in range(4)]
         drives = [self.drive_in("among obstacles", task) for task in tasks]
-        assert all(one.commands != drives[0].commands for one in drives[1:]), (
+        assert all(drive.commands != drives[0].commands for drive in drives[1:]), (
             "the planner draws the same random numbers for each seed of the task"
         )
 
@@ -324,7 +325,7 @@ class PlannerConformance:
         waypoints_m: Optional[np.ndarray] = None,
     ) -> Task:
         """Return a task to drive straight from start to goal."""
-        points_m = way(start, goal) if waypoints_m is None else waypoints_m
+        points_m = straight_waypoints(start, goal) if waypoints_m is None else waypoints_m
         return Task(goal, tolerance_m, points_m, self.limits, PERIOD_S)
 
     def on_a_road(self) -> Task:
@@ -335,7 +336,7 @@ class PlannerConformance:
             Lane(np.column_stack([along, np.full(len(along), y_m)]), width_m.copy())
             for y_m in (0.0, 4.0)
         )
-        return Task(GOAL, 0.5, way(START, GOAL), self.limits, PERIOD_S, lanes)
+        return Task(GOAL, 0.5, straight_waypoints(START, GOAL), self.limits, PERIOD_S, lanes)
 
     def drive(
         self,
@@ -379,8 +380,10 @@ class PlannerConformance:
         until_s: float = math.inf,
         lidar: Optional[Lidar] = None,
     ) -> Sense:
-        """Return a function that computes scans. The scans show the outlines in the interval from
-        ``from_s`` to ``until_s`` of simulated time."""
+        """Return a function that computes scans.
+
+        They show the outlines from ``from_s`` to ``until_s`` of simulated time.
+        """
         lidar = Lidar(self.mount) if lidar is None else lidar
 
         def sense(time_s: float, pose: Pose2D) -> LaserScan:
@@ -390,8 +393,7 @@ class PlannerConformance:
         return sense
 
     def made_up(self, ranges: Callable[[np.random.Generator], np.ndarray]) -> Sense:
-        """Return a function that computes scans with synthetic ranges. They are drawn from a
-        generator with a fixed seed."""
+        """Return a function that computes scans with ranges from a generator with a fixed seed."""
         generator, lidar = np.random.default_rng(1), Lidar(self.mount)
         return lambda time_s, pose: lidar.scan(time_s, ranges(generator))
 
@@ -403,8 +405,7 @@ class PlannerConformance:
     def check_avoidance(
         self, outlines: Sequence[BaseGeometry], lidar: Optional[Lidar] = None
     ) -> None:
-        """Assert that the robot passes the obstacles or, if the planner never passes any, stops for
-        them."""
+        """Assert that the robot passes the obstacles or, if the planner never does, stops."""
         self.need_avoidance()
         drive = self.drive(self.task(FAR_GOAL), self.see(outlines, lidar=lidar))
         if self.passes_obstacles:
@@ -413,8 +414,7 @@ class PlannerConformance:
             drive.run_without_collision(self.timeout_s, outlines)
 
     def check_moved(self, place: str, drive: TaskSimulation) -> None:
-        """Assert that the robot has driven far enough for a comparison. A planner can stop if the
-        scan is noise."""
+        """Assert that the robot has driven far enough, except in noise, for a comparison."""
         assert drive.driven_m >= LEAST_DRIVEN_M or place == "in noise", (
             f"drove {drive.driven_m:.2f} m in 6 s {place}; at least {LEAST_DRIVEN_M} m are needed"
         )

@@ -1,9 +1,7 @@
-"""A simulated robot that moves exactly as a planner commands, for the conformance suite for
-planners.
+"""A simulated robot that moves exactly as a planner commands, for the planners' suite.
 
-This module simulates a synthetic world, whose outlines do not move, and a lidar. It records all
-commands and poses. It does not simulate masses and slip, so it does not show how well a planner
-drives.
+The outlines of the world do not move. Masses and slip are not simulated, so the simulation does
+not show how well a planner drives.
 """
 
 import contextlib
@@ -31,14 +29,15 @@ SPACING_M = 0.5
 """Distance (m) between consecutive waypoints."""
 
 Sense = Callable[[float, Pose2D], Optional[LaserScan]]
-"""A function that returns the scan at a time (s) and a pose of the base, or None if no scan is
-available."""
+"""A function that returns the scan at a time (s) and a pose of the base, or None."""
 
 
 @dataclass(frozen=True)
 class Lidar:
-    """A planar lidar that covers the angle ``view_rad`` on each side of its x axis. ``mount`` is
-    the pose of the lidar on the robot. The lidar can be upside down."""
+    """A planar lidar that covers the angle ``view_rad`` on each side of its x axis.
+
+    ``mount`` is the pose of the lidar on the robot. The lidar can be upside down.
+    """
 
     mount: Pose
     view_rad: float = VIEW_RAD
@@ -49,8 +48,7 @@ class Lidar:
         return LaserScan(stamp_s, -view, view, least_m, most_m, ranges_m, self.mount)
 
     def see(self, stamp_s: float, base: Pose2D, outlines: Sequence[BaseGeometry]) -> LaserScan:
-        """Return the scan of a robot at ``base``. The outlines of the obstacles are in the world
-        frame."""
+        """Return the scan of a robot at ``base``. The outlines are in the world frame."""
         sensor = base.to_pose() * self.mount
         forward, up = sensor.rotation[:, 0], sensor.rotation[:, 2]
         yaw_rad = math.atan2(forward[1], forward[0])
@@ -119,8 +117,7 @@ class TaskSimulation:
         return self.pose.distance_to(goal.x_m, goal.y_m) <= self.task.goal_tolerance_m
 
     def cycle(self) -> None:
-        """Simulate one control period. Do nothing if the planner has already raised
-        ``PlannerAborted``."""
+        """Simulate one control period. Do nothing after ``PlannerAborted`` was raised."""
         if self.abort_reason:
             return
         measured = self.commands[-1]
@@ -150,8 +147,7 @@ class TaskSimulation:
         return self
 
     def run_to_goal(self, timeout_s: float, among: Sequence[BaseGeometry] = ()) -> None:
-        """Simulate until the goal is reached. Fail the test if the robot collides or does not reach
-        the goal in time."""
+        """Simulate until the goal is reached. Fail on a collision, or if the time is over."""
         for _ in range(int(timeout_s / self.task.control_period_s)):
             self.cycle()
             if self.abort_reason:
@@ -172,8 +168,7 @@ class TaskSimulation:
             self.fail_if_collided(among)
 
     def differs_from(self, other: "TaskSimulation") -> bool:
-        """Simulate until a command differs from the command of ``other`` in the same cycle. Return
-        whether a command differs."""
+        """Simulate the cycles of ``other``; return whether a command differs."""
         for number in range(len(self.commands), len(other.commands)):
             self.cycle()
             if self.commands[number : number + 1] != other.commands[number : number + 1]:
@@ -181,16 +176,15 @@ class TaskSimulation:
         return False
 
     def fail_if_collided(self, among: Sequence[BaseGeometry]) -> None:
-        """Fail the test if the outline of the robot intersects one of the outlines of the
-        obstacles."""
+        """Fail the test if the outline of the robot intersects an obstacle."""
         if among:
             outline = np.asarray(self.task.limits.footprint_m, dtype=float)
             body = shapely.polygons(self.pose.apply(outline))
-            if any(body.intersects(other) for other in among):
+            if any(body.intersects(obstacle) for obstacle in among):
                 pytest.fail(f"collided at {self.time_s:.1f} s with an obstacle, at {self.pose}")
 
 
-def way(start: Pose2D, goal: Pose2D) -> np.ndarray:
+def straight_waypoints(start: Pose2D, goal: Pose2D) -> np.ndarray:
     """Return waypoints (n, 2) on the straight line from start to goal."""
     count = max(2, math.ceil(start.distance_to(goal.x_m, goal.y_m) / SPACING_M) + 1)
     return np.linspace((start.x_m, start.y_m), (goal.x_m, goal.y_m), count)
@@ -203,8 +197,10 @@ def post(x_m: float, y_m: float, radius_m: float) -> BaseGeometry:
 
 @contextlib.contextmanager
 def hurried_clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Return a context in which the clocks of the module ``time`` are an hour ahead, and advance by
-    one second each time that a clock is read."""
+    """Return a context in which the clocks of the module ``time`` are an hour ahead.
+
+    They advance by one second each time that a clock is read.
+    """
     readings = itertools.count(3600)
     with monkeypatch.context() as patch:
         for name in ("time", "monotonic", "perf_counter", "process_time", "thread_time"):

@@ -56,10 +56,10 @@ class SensorsConformance(SimulatorSuite):
         """A sensor that is not selected has no reading."""
         chosen = named(robot, "camera", "sonar_left", "bumper")
         simulation = self.load(simulator, Scene(world, robot, sensors=chosen))
-        found = simulation.snapshot().sensors
-        assert set(found) == {"camera", "sonar_left", "bumper"}, "other sensors were measured"
-        assert {one.stamp_s for one in found.values()} == {0.0}, "no reading at time 0"
-        shapes = [found[name].ranges_m.shape for name in ("camera", "sonar_left")]
+        readings = simulation.snapshot().sensors
+        assert set(readings) == {"camera", "sonar_left", "bumper"}, "other sensors were measured"
+        assert {reading.stamp_s for reading in readings.values()} == {0.0}, "no reading at time 0"
+        shapes = [readings[name].ranges_m.shape for name in ("camera", "sonar_left")]
         assert shapes == [(60, 80), (1, 1)]
 
     def test_points_of_the_rays_are_on_the_surfaces_of_the_world(
@@ -107,11 +107,11 @@ class SensorsConformance(SimulatorSuite):
         simulation.drive(Twist2D(0.0, 0.5))
         shown = [simulation.step(0.03) for _ in range(20)]
         for name, period_s in (("rear_lidar", 0.1), ("bumper", 0.05)):
-            stamps = sorted({one.sensors[name].stamp_s for one in shown})
+            stamps = sorted({snapshot.sensors[name].stamp_s for snapshot in shown})
             count = int(0.6 / period_s + 1e-9)
             due = [0.03 * math.ceil(k * period_s / 0.03 - 1e-9) for k in range(count + 1)]
             assert stamps == pytest.approx(due), f"{name} measured at {stamps}"
-        distinct = {one.sensors["rear_lidar"].ranges_m.tobytes() for one in shown}
+        distinct = {snapshot.sensors["rear_lidar"].ranges_m.tobytes() for snapshot in shown}
         assert len(distinct) == 7, "a reading is not from the time of its stamp"
 
     def test_noise_depends_only_on_the_seed(
@@ -123,8 +123,8 @@ class SensorsConformance(SimulatorSuite):
         def measured(seed: int, sensors: Tuple[Sensor, ...]) -> np.ndarray:
             scene = Scene(world, robot, Pose2D(3.0, 0.0, math.pi), seed, sensors=sensors)
             simulation = self.load(simulator, scene)
-            found = [simulation.snapshot(), simulation.step(PERIOD_S)]
-            return np.stack([one.sensors["rear_lidar"].ranges_m for one in found])
+            snapshots = [simulation.snapshot(), simulation.step(PERIOD_S)]
+            return np.stack([snapshot.sensors["rear_lidar"].ranges_m for snapshot in snapshots])
 
         noisy, exact = measured(3, chosen), measured(3, silent(chosen))
         again = measured(3, (*named(robot, "sonar_left"), *chosen))
@@ -197,9 +197,9 @@ class SensorsConformance(SimulatorSuite):
             world, robot, others=(other,), sensors=silent(named(robot, "rear_lidar", "camera"))
         )
         snapshot = self.load(simulator, scene).snapshot()
-        own = snapshot.of_robot("second").sensors
-        assert (set(snapshot.sensors), set(own)) == ({"rear_lidar", "camera"}, {"rear_lidar"})
-        ahead_m = float(own["rear_lidar"].ranges_m[0, 270])
+        readings = snapshot.of_robot("second").sensors
+        assert (set(snapshot.sensors), set(readings)) == ({"rear_lidar", "camera"}, {"rear_lidar"})
+        ahead_m = float(readings["rear_lidar"].ranges_m[0, 270])
         assert ahead_m == pytest.approx(WALL_M - 2.17, abs=ERROR_M), "not its own reading"
 
 
@@ -210,12 +210,12 @@ def service_robot(lidar: str, name: str = "robot") -> RobotModel:
 
 def named(robot: RobotModel, *names: str) -> Tuple[Sensor, ...]:
     """Return the sensors of a robot with these names."""
-    return tuple(next(one for one in robot.sensors if one.name == name) for name in names)
+    return tuple(next(sensor for sensor in robot.sensors if sensor.name == name) for name in names)
 
 
 def silent(sensors: Tuple[Sensor, ...]) -> Tuple[Sensor, ...]:
     """Return the sensors without noise."""
-    return tuple(replace(one, noise_m=(0.0, 0.0)) for one in sensors)
+    return tuple(replace(sensor, noise_m=(0.0, 0.0)) for sensor in sensors)
 
 
 def box(name: str, size: str, at_m: Tuple[float, float, float]) -> NamedModel:

@@ -65,7 +65,7 @@ class SeveralRobotsConformance(SimulatorSuite):
         assert not parts_above_floor(snapshots), "the first robot has a contact"
         touched = contacts([snapshot.of_robot("second") for snapshot in snapshots])
         assert {"second", "wall"} in touched
-        samples = [sample for shown in snapshots for sample in shown.others["second"].imu]
+        samples = [sample for snapshot in snapshots for sample in snapshot.others["second"].imu]
         assert len(samples) >= len(snapshots) - 1
 
     def test_a_command_for_an_unknown_robot_is_rejected(

@@ -263,7 +263,7 @@ class SimulatorConformance(SimulatorSensing):
         simulation.step(0.5)
         snapshots = drive(simulation, Twist2D(0.6, 0.0), 1.0)
         stamps, forward = zip(
-            *((one.stamp_s, one.linear_mps2[0]) for shown in snapshots for one in shown.imu)
+            *((s.stamp_s, s.linear_mps2[0]) for snapshot in snapshots for s in snapshot.imu)
         )
         gained_mps = float(np.dot(forward, np.diff([0.5, *stamps])))
         assert gained_mps == pytest.approx(0.6, abs=0.05)

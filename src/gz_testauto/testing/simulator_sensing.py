@@ -124,7 +124,7 @@ class SimulatorSensing(SimulatorSuite):
         self, simulation: Simulation
     ) -> None:
         """The robot touches the wall, whose surface is at x = 4.9 m."""
-        found = False
+        has_touched = False
         for snapshot in drive(simulation, Twist2D(1.0, 0.0), 5.5):
             for contact in snapshot.contacts:
                 names = [shape.split("::")[0] for shape in (contact.first, contact.second)]
@@ -132,11 +132,11 @@ class SimulatorSensing(SimulatorSuite):
                     continue
                 towards_robot = -1.0 if names[0] == "robot" else 1.0
                 for position_m, normal in zip(contact.positions_m, contact.normals):
-                    found = True
+                    has_touched = True
                     assert position_m[0] == pytest.approx(4.9, abs=0.1), "wrong position"
                     assert abs(position_m[1]) < 0.5, "wrong position"
                     assert normal[0] * towards_robot > 0.5, f"the normal is {normal}"
-        assert found, "no contact with the wall has a position and a normal"
+        assert has_touched, "no contact with the wall has a position and a normal"
 
     def test_a_snapshot_does_not_change_in_later_steps(self, simulation: Simulation) -> None:
         """Later steps must not change a snapshot, since the caller can keep it."""
@@ -168,6 +168,7 @@ def frozen(snapshot: Snapshot) -> Tuple[object, ...]:
     """Return the content of a snapshot as values that later steps cannot change."""
     ranges = b"" if snapshot.scan is None else np.asarray(snapshot.scan.ranges_m).tobytes()
     models = {
-        name: (one.pose.position, one.pose.quaternion) for name, one in snapshot.models.items()
+        name: (state.pose.position, state.pose.quaternion)
+        for name, state in snapshot.models.items()
     }
     return snapshot.time_s, models, ranges, tuple(snapshot.imu), tuple(snapshot.contacts)

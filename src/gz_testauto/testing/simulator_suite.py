@@ -1,8 +1,4 @@
-"""Base class, scene and helper functions of the simulator suites.
-
-This module starts and closes the simulator of a suite. It contains the SDF text and the models of
-the scene, whose sizes are known, and operations on a simulation that several suites use.
-"""
+"""Base class, scene and helper functions of the simulator suites."""
 
 import re
 from pathlib import Path
@@ -52,8 +48,10 @@ DOOR = """<model name="door"><pose>-4 3 0 0 0 0</pose><link name="frame"><inerti
 
 
 class SimulatorSuite:
-    """A base class for suites that test one simulator. Override :meth:`make_simulator`. The scene
-    contains a floor, a wall 5 m ahead of the robot, and a box to the left of the robot."""
+    """A base class for suites that test one simulator. Override :meth:`make_simulator`.
+
+    The scene contains a floor, a wall 5 m ahead of the robot, and a box to its left.
+    """
 
     def make_simulator(self) -> Simulator:
         """Start the simulator under test."""
@@ -116,16 +114,17 @@ def range_ahead_m(scan: Optional[LaserScan]) -> float:
 
 
 def drive(simulation: Simulation, command: Twist2D, duration_s: float) -> List[Snapshot]:
-    """Drive for ``duration_s`` with a velocity command and return the snapshot of each control
-    period."""
+    """Drive for ``duration_s`` and return the snapshot of each control period."""
     simulation.drive(command)
     return steps(simulation, duration_s)
 
 
 def steps(simulation: Simulation, duration_s: float) -> List[Snapshot]:
-    """Return the snapshots of consecutive control periods, until ``duration_s`` of simulated time
-    have passed. If a step takes longer than a period, there are fewer snapshots. This can occur on
-    a busy machine with a simulator that runs continuously."""
+    """Return the snapshots of consecutive control periods for ``duration_s`` of simulated time.
+
+    If a step takes longer than a period, there are fewer snapshots. This can occur on a busy
+    machine with a simulator that runs continuously.
+    """
     snapshots = [simulation.step(PERIOD_S)]
     enough_s = snapshots[0].time_s + duration_s - 1.5 * PERIOD_S
     for _ in range(round(duration_s / PERIOD_S) - 1):
