@@ -82,7 +82,6 @@ def map_in_processes(
 
 
 _task: List[Callable[[Any], Any]] = []
-"""The task of this process if the process belongs to a :class:`TaskPool`."""
 
 
 def _initialize(parent: int, task: Callable[[Any], Any]) -> None:

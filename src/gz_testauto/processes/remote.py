@@ -23,18 +23,13 @@ _logged_warnings: Set[str] = set()
 
 
 class ProgressReport(NamedTuple):
-    """The current activity of a child process that handles a request.
-
-    ``warning`` is logged in the parent process, once per text without numbers.
-    """
+    """The activity of a child process. A ``warning`` is logged once per text without numbers."""
 
     doing: str
     warning: str = ""
 
 
 class Reply(NamedTuple):
-    """The reply to one request: a value, or an error and its traceback."""
-
     value: Any = None
     error: Optional[BaseException] = None
     trace: str = ""
@@ -46,7 +41,7 @@ class Reply(NamedTuple):
 
 
 class RemoteTraceback(Exception):
-    """The traceback of a child process, which is the cause of the error that its reply contains."""
+    """The traceback of a child process, the cause of the error in its reply."""
 
     def __str__(self) -> str:
         return f"\n{self.args[0]}"
@@ -126,14 +121,11 @@ def serve_requests(parent: Connection, handle: Callable[[Any], Any]) -> None:
 
 
 def send_reply(parent: Connection, act: Callable[[], Any]) -> None:
-    """Call ``act``, and send the result or the error to the parent process.
-
-    An error that cannot be pickled, or that is not an ``Exception``, is sent as a ``RuntimeError``
-    or ``SimulatorError`` with its text.
-    """
+    """Call ``act``, and send the result or the error to the parent process."""
     try:
         message = Reply(act())
     except BaseException as error:
+        # an error that cannot be pickled is replaced by its text
         message = Reply(None, _sendable(error), traceback.format_exc())
     with contextlib.suppress(ConnectionError):  # the parent has exited; this process will too
         parent.send(message)

@@ -1,9 +1,8 @@
 """Start commands that exit with this process, even if it is killed; find free ports.
 
-The parent process of a command, a watchdog or a subreaper
-(:mod:`gz_testauto.processes.subreaper`), reads from a pipe whose write end this process holds. The
-pipe closes when this process exits, even by SIGKILL. If this process forks without exec, the child
-keeps the pipe open.
+The parent process of a command, a watchdog or a subreaper, reads from a pipe whose write end this
+process holds. The pipe closes when this process exits. If this process forks without exec, the
+child keeps the pipe open.
 """
 
 import contextlib
@@ -61,10 +60,7 @@ class ChildProcess:
         return self._process.poll()
 
     def request_exit(self, number: int, timeout_s: float) -> None:
-        """Send the signal ``number``, and wait up to ``timeout_s`` of wall time.
-
-        If the process is still running after that time, return without an error.
-        """
+        """Send the signal ``number``; wait up to ``timeout_s`` of wall time, without an error."""
         if self._process.poll() is None:
             self._process.send_signal(number)
             with contextlib.suppress(subprocess.TimeoutExpired):
@@ -92,7 +88,7 @@ def start_with_watchdog(
     """Start ``command`` in a new session that ends when this process ends.
 
     If this process exits first, the watchdog deletes the files and directories in ``remove``. The
-    command is started inside the context manager ``within``, in another thread.
+    command is started inside ``within``, in another thread.
     """
     removal = f"rm -rf -- {' '.join(shlex.quote(str(path)) for path in remove)};" if remove else ""
     shell = ["/bin/sh", "-c", _WATCHDOG_SCRIPT.format(remove=removal), "gz_testauto"]
@@ -106,10 +102,7 @@ def start_under_subreaper(
     log_file: Path,
     pass_fds: Sequence[int] = (),
 ) -> ChildProcess:
-    """Start ``command`` as the child of a subreaper in a new session.
-
-    All descendants end with this process or with the command, in any session.
-    """
+    """Start ``command``, whose descendants end with it or with this process, in any session."""
     program = [sys.executable, "-I", "-S", subreaper.__file__]
     return _start([*program, *command], environment, log_file, one_group=False, pass_fds=pass_fds)
 

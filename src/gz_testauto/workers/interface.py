@@ -104,8 +104,8 @@ class Workers(abc.ABC):
         """Wait until a trial ends, and return its attempt; return None if ``size`` has increased.
 
         If ``should_stop`` returns true, all running trials are stopped, and ``TrialStopped`` is
-        raised after the last one. An exception that is not one of :data:`.attempts.FAILURES` is a
-        bug and is passed on.
+        raised after the last one. An exception that is not one of :data:`.attempts.FAILURES` is
+        passed on.
         """
 
     @abc.abstractmethod
@@ -160,8 +160,7 @@ class RenewableExecutor:
     def renew(self) -> None:
         """Restart the executor if the previous trial was invalid.
 
-        Raises the errors of ``TrialExecutor.recover``. After an error, the next call tries the
-        restart again.
+        Raises the errors of ``TrialExecutor.recover``; the next call then tries again.
         """
         if self._needs_restart:
             self._executor.recover()
@@ -227,8 +226,8 @@ class OneWorker(Workers):
 class WorkerPool(Workers):
     """A base class for pools of workers that can start and exit while trials wait.
 
-    It manages the queue of trials, and the timeout for workers that do not stop. A subclass starts
-    the workers, and defines ``size`` (at least one), ``_identity`` and the abstract methods.
+    A subclass starts the workers, and defines ``size`` (at least one), ``_identity`` and the
+    abstract methods.
     """
 
     def __init__(self) -> None:
@@ -272,8 +271,7 @@ class WorkerPool(Workers):
 
     @property
     @abc.abstractmethod
-    def _is_busy(self) -> bool:
-        """Return whether any worker is running a trial."""
+    def _is_busy(self) -> bool: ...
 
     @abc.abstractmethod
     def _assign(self) -> None:

@@ -34,12 +34,12 @@ from gz_testauto.workers.interface import (
 )
 from gz_testauto.workers.worker_process import ProcessWatchdog, work
 
+# wall time in which workers must exit after a second Ctrl-C
 EXIT_TIMEOUT_S = 2.0
-"""Largest wall time (s) in which workers must exit after a second Ctrl-C."""
 
 MAX_DELAY_S = 30.0
+# in a row, after which a worker process is not replaced
 MAX_FAILED_STARTS = 6
-"""Number of failed starts in a row after which a worker process is not replaced."""
 
 _POLL_S = 0.1
 
@@ -162,9 +162,7 @@ class ProcessWorkers(WorkerPool):
             return None
 
     def _handle_exit(self, slot: "_WorkerSlot", worker: "_Worker") -> Optional[Attempt]:
-        """Schedule the replacement of a worker that has exited; return the attempt of its trial, or
-        None if it ran no trial.
-        """
+        """Schedule the replacement of a worker; return the attempt of its trial, if it ran one."""
         worker.process.join(EXIT_TIMEOUT_S)  # sets the exit status
         worker.kill()
         slot.died(worker)
@@ -208,9 +206,9 @@ class _WorkerSlot:
         return self.worker is None and not self.is_abandoned and time.monotonic() >= self._due_s
 
     def died(self, worker: "_Worker") -> None:
-        """Schedule the replacement of ``worker`` after a delay that increases with each exit."""
         self.failed_starts += not worker.is_ready
         self.worker = None
+        # the first replacement starts immediately
         delay_s = min(2.0 ** (self.deaths - 1), MAX_DELAY_S) if self.deaths else 0.0
         self.deaths += 1
         self._due_s = time.monotonic() + delay_s
@@ -236,7 +234,6 @@ class _Worker:
         self.trial: Optional[Trial] = None
         self.is_ready = False
         self.kill_reason = ""
-        """The reason why the campaign has killed the worker, or ""."""
         self.hung = False
         self._began_s = 0.0
         self._watchdog = ProcessWatchdog(self.process.pid, counters)

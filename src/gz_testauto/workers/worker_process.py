@@ -25,11 +25,8 @@ BEATS, STOP_CHECKS = 0, 1
 
 BEAT_S = 0.5
 
+# If the time between two checks is larger, the process of the watchdog was itself stopped.
 _MAX_INTERVAL_S = 1.0
-"""Largest time (s) between two checks that the watchdog adds to its counters.
-
-If the time is larger, the process of the watchdog was itself stopped.
-"""
 
 
 def work(connection: Connection, setting: Any, stop: Any, counters: Any) -> None:
