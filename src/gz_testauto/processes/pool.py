@@ -61,7 +61,8 @@ class TaskPool(Generic[Item, Result]):
         try:
             for item in items:
                 submitted.append(self._pool.submit(_run_task, item))
-                # Few items are pending, so the pool stops soon after an error or the caller's exit.
+                # Few items are pending, so that the pool stops soon after an error, or after the
+                # caller stops iterating.
                 if len(submitted) > self._workers:
                     yield submitted.popleft().result()
             while submitted:

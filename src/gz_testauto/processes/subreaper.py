@@ -75,7 +75,7 @@ def main(command: List[str]) -> int:
         command,
         stdin=subprocess.DEVNULL,
         close_fds=False,
-        # If this process is killed, roslaunch can still stop its nodes.
+        # If this process is killed, SIGTERM lets roslaunch stop its nodes.
         preexec_fn=lambda: libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0),  # single thread
     )
 
