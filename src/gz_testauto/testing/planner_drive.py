@@ -168,7 +168,7 @@ class TaskSimulation:
             self.fail_if_collided(among)
 
     def differs_from(self, other: "TaskSimulation") -> bool:
-        """Simulate the cycles of ``other``; return whether a command differs."""
+        """Simulate until a command differs from that of ``other``; return whether one does."""
         for number in range(len(self.commands), len(other.commands)):
             self.cycle()
             if self.commands[number : number + 1] != other.commands[number : number + 1]:

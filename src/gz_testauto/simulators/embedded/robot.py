@@ -32,7 +32,7 @@ from gz_testauto.simulators.engine_robot import ImuMotion, SimulatedRobot
 from gz_testauto.simulators.mujoco_geoms import cast_scan
 
 STEP_S = 0.002
-# One second until a robot on a plane is at rest: it starts at most millimeters above the ground.
+# One second until a robot is at rest: it starts at most a few millimeters above the ground.
 SETTLING_STEPS = 500
 
 # Smallest share of a robot's weight on driven wheels that move it. In Gazebo, bodies sink into the

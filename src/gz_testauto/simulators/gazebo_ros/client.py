@@ -41,8 +41,9 @@ SHORT_TIMEOUT_S = 2.0
 # The name of a deleted model is not reused for this wall time: Gazebo receives its own message
 # about the deletion and handles it 0.2 s later.
 ECHO_S = 0.45
+# Largest errors (m, rad) at which a pose counts as reached while time runs: a movable model has
+# moved for a few milliseconds before its pose is read.
 PLACED_M = 0.02
-# While time runs, a movable model has moved for a few milliseconds before its pose is read.
 PLACED_RAD = 0.02
 WORLD = "world"
 

@@ -78,7 +78,7 @@ class Obstacles:
         self.seen = Outlines(shape.seen_edges for shape in self._shapes)
 
     def free_steps(self, pose: Pose2D, command: Twist2D, step_s: float, most: int) -> int:
-        """Return how many of the next ``most`` steps cannot touch a shape."""
+        """Return the number of next steps, at most ``most``, without a possible contact."""
         speed_mps = abs(command.linear_mps) + abs(command.angular_radps) * self._radius_m
         limit_m = speed_mps * step_s * most + SKIN_M  # the largest distance that a corner can move
         clear_m = self.solid.clearance_m(pose.apply(self._corners), limit_m)

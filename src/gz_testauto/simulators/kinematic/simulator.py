@@ -138,7 +138,7 @@ class KinematicSimulation(Simulation):
         self._update_models()
 
     def _set_states(self, states: Mapping[str, ModelState]) -> None:
-        """Set poses. Twists are ignored, and so are height, roll and pitch of the robot."""
+        """Set poses, but only x, y and yaw of the robot's pose. Twists are ignored."""
         for name, state in states.items():
             self._models[name] = _placed(self._models[name], state.pose)
         self._update_models()
