@@ -34,6 +34,7 @@ def imported(folder):
     } - {folder.name}
 
 
+@pytest.mark.slow
 def test_an_extra_imports_another_only_if_its_pip_extra_requires_that():
     undeclared = {
         path.name: imported(path) - declared(PYPROJECT, path.name)

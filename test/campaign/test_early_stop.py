@@ -92,6 +92,7 @@ def decided(endless, tmp_path_factory):
     return out, run(endless(), out)[0]
 
 
+@pytest.mark.slow
 def test_copies_of_a_world_are_not_evaluated(smoke, tmp_path):
     """Otherwise one world would decide a campaign."""
     folder = tmp_path / "worlds"

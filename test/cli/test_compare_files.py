@@ -28,6 +28,7 @@ def two(run, tmp_path):
     return [str(tmp_path / "a"), str(tmp_path / "b")]
 
 
+@pytest.mark.slow
 def test_page_of_two_campaigns_has_planners_and_worlds_of_both(two, tmp_path):
     page = tmp_path / "both.html"
     assert main(["compare", *two, "--html", str(page)]) == 0
@@ -46,6 +47,7 @@ def test_page_of_two_campaigns_has_planners_and_worlds_of_both(two, tmp_path):
     assert all(trial["path"][0] for trial in trials)
 
 
+@pytest.mark.slow
 def test_page_lists_differences_and_unpaired_worlds(run, smoke, tmp_path):
     run(out=tmp_path / "a")
     limits = smoke.limits.model_copy(update={"timeout_s": 7.0})
@@ -78,6 +80,7 @@ def test_latex_of_two_campaigns_compares_equal_planners(two, tmp_path):
     assert "fgm (a) $-$ fgm (b) & success (\\%, points)" in (tmp_path / "t.tex").read_text()
 
 
+@pytest.mark.slow
 def test_page_names_a_world_as_its_own_campaign_does_in_replay_commands(run, smoke, tmp_path):
     first = run(out=tmp_path / "a").out
     files = [

@@ -127,6 +127,7 @@ def test_messages_name_start_and_goal_poses_by_their_campaign_keys():
     assert MapInputs(None, start, (last,)).named(last) == "goal"
 
 
+@pytest.mark.slow
 def test_map_of_a_stack_contains_the_areas_of_actors(tmp_path):
     spec = load(CONFIG / "own_stack_campaign.yaml", CampaignSpec)
     path = tmp_path / "given.world"

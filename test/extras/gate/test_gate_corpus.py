@@ -250,6 +250,7 @@ def test_invalid_world_leaves_the_gate_undecided(gated, outcomes):
     assert cases["corpus: fgm in first"] == ["error"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "name"), [(GateOptions, "--trust"), (GateParameters, "~trust")])
 def test_programs_of_a_corpus_need_permission(corpus, outcomes, smoke, monkeypatch, kind, name):
     monkeypatch.setattr(trust, "runs_xacro", lambda model: True)

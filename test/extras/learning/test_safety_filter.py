@@ -143,6 +143,7 @@ def test_reverse_commands_are_checked_behind_the_robot(wall_m, changed):
     assert (made.apply(back, back, seen(walls=[wall_m])) != back) is changed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("filtered", [True, False])
 def test_a_policy_at_full_speed_collides_only_without_the_filter(tmp_path, filtered):
     environment = {"observations": [{"term": "lidar", "beams": 8}, "plan"]}

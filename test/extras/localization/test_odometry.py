@@ -86,6 +86,7 @@ def test_variances_after_a_straight_drive_are_those_on_paper():
     assert sorted([along, lateral]) == pytest.approx(eigenvalues, rel=0.05)
 
 
+@pytest.mark.slow
 def test_errors_of_many_drives_have_the_variances_on_paper():
     length_m, alpha2, alpha3 = 6.0, 1e-4, 4e-3
     text = f"alpha: [0, {alpha2}, {alpha3}, 0]"

@@ -176,6 +176,7 @@ def test_directory_in_use_or_without_campaign_is_not_packed(campaign, tmp_path):
     assert not list(tmp_path.glob("a.zip*"))
 
 
+@pytest.mark.slow
 def test_packing_only_reads_the_directory(packed, tmp_path):
     copy = tmp_path / "copy"
     unpack(packed, copy)
@@ -202,6 +203,7 @@ def temporary(tmp_path, monkeypatch):
     assert os.listdir(place) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "command",
     [

@@ -257,6 +257,7 @@ class TestGivingWay:
         enters, _ = self.crosses_at(Traffic([self.CROSSING], robot=robot))
         assert enters > free + 3.0
 
+    @pytest.mark.slow
     def test_car_merges_behind_a_platoon_without_a_collision(self):
         platoon = (
             "name: main, count: 3, start_m: 200, gap_m: 18, speed_mps: 10, initial_speed_mps: 10"
@@ -286,6 +287,7 @@ class TestPullingOut:
         turning = np.abs(np.diff(path[:, 2])) / np.maximum(np.hypot(*np.diff(path[:, :2].T)), 1e-9)
         assert turning[np.hypot(*np.diff(path[:, :2].T)) > 1e-2].max() < 0.1  # curvature, 1/m
 
+    @pytest.mark.slow
     def test_parked_car_pulls_out_after_approaching_traffic(self):
         cars = "name: car, count: 3, start_m: 60, gap_m: 15, speed_mps: 10, initial_speed_mps: 10"
         paths = Traffic([cars, self.PARKED]).run(20.0)

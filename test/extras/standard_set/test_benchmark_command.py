@@ -101,6 +101,7 @@ def test_verify_reports_equal_bits(folder, tmp_path, capsys):
     assert card_in(tmp_path / "out")["id"] in out and "all 4 trials" in out
 
 
+@pytest.mark.slow
 def test_verify_in_the_same_directory_repeats_the_trials(folder, tmp_path):
     assert benchmark(tmp_path / "out", "--only", "near") == 0
     assert verify(tmp_path / "out" / "straight" / "card.json", tmp_path / "out") == 0
@@ -128,6 +129,7 @@ def test_benchmark_rejects_worlds_that_differ_from_the_set(folder, tmp_path, cap
     assert not (tmp_path / "out" / "straight" / "card.json").exists()
 
 
+@pytest.mark.slow
 def test_verify_names_a_changed_version_and_compares_the_trials(
     folder, tmp_path, capsys, monkeypatch
 ):
@@ -143,6 +145,7 @@ def test_verify_names_a_changed_version_and_compares_the_trials(
     assert "all 3 trials have the same bits" in out
 
 
+@pytest.mark.slow
 def test_verify_names_the_trial_with_another_outcome(folder, tmp_path, capsys):
     from gz_testauto.extras.standard_set.card import read_card, write_card
     from gz_testauto.trial.outcome import Outcome

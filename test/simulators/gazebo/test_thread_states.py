@@ -47,6 +47,7 @@ def test_wait_until_asleep_waits_for_a_busy_thread(process_busy_until, tmp_path)
     timer.join(60)
 
 
+@pytest.mark.slow
 def test_wait_until_asleep_ends_at_the_cpu_limit(process_busy_until, tmp_path):
     states = ThreadStates(process_busy_until(tmp_path / "never").pid)
     assert not states.wait_until_asleep(0.2, 60.0)

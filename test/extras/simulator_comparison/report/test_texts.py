@@ -157,6 +157,7 @@ def test_report_lists_compared_and_omitted_entries(of_both, text_part):
     assert text_part.replace("near: gazebo", "near gazebo") in page
 
 
+@pytest.mark.slow
 def test_totals_and_lead_have_intervals_if_measurements_have_intervals(of_simulators, of_paper):
     table = terminal_text(of_simulators)
     assert re.search(r"^loud +2\.\d+ \[2\.\d+, 2\.\d+\] ", table, re.MULTILINE)
