@@ -17,26 +17,23 @@ Vector = Tuple[float, float, float]
 ROUNDING_S = 1e-9
 
 ARRIVED_M = 1e-3
-"""Distance (m) from its target within which an actor counts as arrived. It exceeds the rounding
-errors of simulators."""
+"""Distance (m) from its target at which an actor arrives, above simulators' rounding errors."""
 
 LEVEL_REMEDY = "change its path, or increase 'height_above_ground_m' if the ground is uneven"
 
 FASTEST_TURN_RADPS = 6.0
-"""Largest yaw rate (rad/s) at which an actor turns to its direction of motion."""
 
 
 def velocity_towards(
     offset: np.ndarray, speed_mps: float, duration_s: float
 ) -> Tuple[np.ndarray, bool]:
-    """Return the velocity (m/s) for a step along ``offset`` (m), and whether it reaches the end."""
+    """Return the velocity for a step along ``offset`` (m), and whether it reaches the end."""
     length = float(np.sqrt(np.square(offset).sum()))
     arrives = length <= speed_mps * duration_s + ARRIVED_M
     return (offset / duration_s if arrives else offset * (speed_mps / length)), arrives
 
 
 def turn_rate(yaw_rad: float, desired_rad: float, duration_s: float) -> float:
-    """Return the yaw rate (rad/s) to the desired heading, up to :data:`FASTEST_TURN_RADPS`."""
     turn = wrap_angle(desired_rad - yaw_rad) / duration_s
     return max(-FASTEST_TURN_RADPS, min(FASTEST_TURN_RADPS, turn))
 
@@ -44,17 +41,15 @@ def turn_rate(yaw_rad: float, desired_rad: float, duration_s: float) -> float:
 class Actor(Hook):
     """A model with a behavior. Subclasses implement :meth:`act`.
 
-    :meth:`start` is called once in a trial, :meth:`act` before each step, and :meth:`fixed_update`
-    every ``fixed_period_s`` of simulated time. ``name`` is the name of the actor's model. ``tags``
-    are words by which other actors find the actor. While ``enabled`` is False, the model does not
-    move and :meth:`act` is not called. With ``spawn_later``, the model is not in the world at the
-    start of a trial. ``spare_models`` are further models that the actor can spawn.
+    :meth:`start` is called once in a trial. ``name`` is the name of the actor's model. ``tags`` are
+    words by which other actors find the actor. While ``enabled`` is False, the model does not move
+    and :meth:`act` is not called. With ``spawn_later``, the model is not in the world at the start
+    of a trial. ``spare_models`` are further models that the actor can spawn.
     """
 
     fixed_period_s: Optional[float] = None
     spawn_later = False
     context: StepContext
-    """The context of the current step."""
 
     def __init__(self, name: str, tags: Sequence[str] = ()) -> None:
         self.name = name
@@ -74,7 +69,7 @@ class Actor(Hook):
 
     @property
     def activity(self) -> str:
-        """A short text about the actor's current activity, for display."""
+        """A short text for display."""
         return type(self).__name__.lower()
 
     @property
@@ -84,15 +79,15 @@ class Actor(Hook):
     # to implement
 
     def reset(self) -> None:
-        """Draw the random values of the actor for a whole trial."""
+        """Draw the random values for a whole trial."""
 
     def expected(self, times_s: np.ndarray) -> Optional[np.ndarray]:
-        """Return the poses at future simulated times (k,), or None if they are not known. The poses
-        have shape (k, 3): x, y (m) and yaw (rad)."""
+        """Return the poses at future simulated times (k,), shape (k, 3): x, y (m) and yaw (rad), or
+        None if they are not known."""
         return None
 
     def act(self, context: StepContext) -> None:
-        """Request the changes that the actor makes in one step."""
+        """Request the actor's changes in one step."""
         raise NotImplementedError
 
     def update_before_spawn(self, context: StepContext) -> None:
@@ -165,7 +160,7 @@ class Actor(Hook):
 
     def set_pose(self, pose: Pose) -> None:
         """Set the pose of the model, which is then at rest. In Gazebo, this takes 0.2 s of wall
-        time; :meth:`set_twist` is faster."""
+        time."""
         self._plane.leave()
         self.context.change(SetModel(self.name, pose))
 
@@ -190,11 +185,10 @@ class Actor(Hook):
         z_m: Optional[float] = None,
         yaw_rad: Optional[float] = None,
     ) -> bool:
-        """Move the model in a straight line towards a point for one step, and return whether it
-        arrives.
+        """Move the model straight towards a point for one step, and return whether it arrives.
 
-        The model turns to its direction of motion, or to ``yaw_rad``. Without ``z_m``, the height
-        of the model does not change.
+        The model turns to its direction of motion, or to ``yaw_rad``. Without ``z_m``, its height
+        does not change.
         """
         duration_s = self.context.duration_s
         x, y, z = self.pose.position
@@ -208,7 +202,7 @@ class Actor(Hook):
         return arrives
 
     def spawn(self, pose: Pose) -> None:
-        """Spawn the actor's model in the current step, at rest. Raises ``ValueError``."""
+        """Spawn the actor's model in the current step, at rest."""
         self.context.spawn(self.name, pose)
 
     def delete(self) -> None:

@@ -1,5 +1,4 @@
-"""SDF of the models of actors: a single link without gravity, which moves at the requested velocity
-and stays upright in contacts."""
+"""SDF of the models of actors: a single link without gravity, which stays upright in contacts."""
 
 from pathlib import Path
 from typing import Tuple
@@ -26,8 +25,8 @@ UPRIGHT_KGM2 = 1e8
 """Moment of inertia (kg m²) about the horizontal axes, so that contacts do not tilt an actor."""
 
 CONTACT_GROUPS = 16
-"""Number of groups of actors. The bit mask of an actor has only the bit of its group, out of the 16
-bits of other models, so that actors of different groups have no contact."""
+"""Number of groups of actors. The bit mask of an actor has only the bit of its group, and those of
+other models have all 16 bits, so actors of different groups have no contact."""
 
 
 def body_sdf(geometry: Geometry, mass_kg: float, center_m: Tuple[float, float, float]) -> str:
@@ -58,11 +57,8 @@ def body_sdf(geometry: Geometry, mass_kg: float, center_m: Tuple[float, float, f
 
 
 def read_body(path: Path) -> str:
-    """Return the SDF of an actor with the model from an SDF, URDF or xacro file.
-
-    Raises ``SpecError`` for a model with several links, ``SdfError`` for a file that cannot be
-    read, and ``MissingDependencyError`` without xacro.
-    """
+    """Return the SDF of an actor with the model from an SDF, URDF or xacro file. Raises
+    ``SpecError`` for a model with several links."""
     document = read_robot_file(model_file(path) if path.is_dir() else path)
     model = document.model
     if model is None:
@@ -74,10 +70,8 @@ def read_body(path: Path) -> str:
 
 
 def actor_body_of(model: Element, version: str, place: str) -> str:
-    """Return the SDF of an actor with the given model, which must not contain includes.
-
-    Raises ``SpecError`` for a model with several links. The message starts with ``place``.
-    """
+    """Return the SDF of an actor with the given model, which must not contain includes. Raises
+    ``SpecError`` for a model with several links."""
     links = list(model.iter("link"))
     if len(links) != 1:
         raise SpecError(
@@ -90,8 +84,7 @@ def actor_body_of(model: Element, version: str, place: str) -> str:
 
 
 def in_contact_group(sdf: str, group: int) -> str:
-    """Return the SDF with collisions that have no contact with actors of other groups, from 0 to
-    :data:`CONTACT_GROUPS` - 1, unless they have a bit mask already."""
+    """Return the SDF with the bit mask of the group in all collisions without one."""
     root = parse_xml(sdf.encode())
     for collision in root.iter("collision"):
         contact = ensure_child(ensure_child(collision, "surface"), "contact")
@@ -101,7 +94,7 @@ def in_contact_group(sdf: str, group: int) -> str:
 
 
 def _as_actor_body(root: Element) -> str:
-    """Remove gravity, joints and plug-ins, so that only requested velocities move the model."""
+
     model = root.find("model")
     for tag in ("static", "plugin", "joint"):
         for element in model.findall(tag):
@@ -119,7 +112,7 @@ def _as_actor_body(root: Element) -> str:
 
 
 def _keep_upright(root: Element) -> None:
-    """Set the moments of inertia about the horizontal axes of the model, and preserve the other."""
+
     text = etree.tostring(root, encoding="unicode")
     document = SdfDocument.parse(text, "actor")
     inertia = read_inertial(document, next(document.root.iter("link")))

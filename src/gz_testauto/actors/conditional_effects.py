@@ -1,7 +1,6 @@
 """The effects of a campaign: hooks that start and stop effects depending on conditions.
 
-A condition depends on simulated time and on the poses of models only, so that effects are identical
-for equal trajectories.
+A condition depends only on simulated time and on the poses of models.
 """
 
 import math
@@ -36,7 +35,7 @@ from gz_testauto.spec.regions import union_of
 ROUNDING_S = 1e-9
 
 PREFIX, SUFFIX = "effect_", "_s"
-"""Prefix and suffix of the result columns with the active times of effects."""
+"""Of the result columns with the active times of effects."""
 
 WORLD = "world"
 """The target of an effect that does not change a model."""
@@ -44,11 +43,8 @@ WORLD = "world"
 
 @dataclass(frozen=True)
 class EffectTargets:
-    """The models and lights of a trial that effects can change.
-
-    ``description`` is that of the world with its robots and actors. ``tags`` maps the tags of
-    actors to their names.
-    """
+    """The models and lights of a trial that effects can change. ``tags`` maps the tags of actors to
+    their names."""
 
     description: Description
     models: FrozenSet[str]
@@ -57,8 +53,7 @@ class EffectTargets:
     robot: str
 
     def models_of(self, selector: str) -> Sequence[str]:
-        """Return the selected models. Raises ``SpecError`` if no model has this name and no actor
-        has this tag."""
+        """Raise ``SpecError`` if no model has this name and no actor has this tag."""
         if selector == "robot":
             return (self.robot,)
         if selector in self.tags:
@@ -84,8 +79,7 @@ def create_effects(
     repetition: int,
     targets: EffectTargets,
 ) -> List[Hook]:
-    """Return the hooks of all effects for one trial. Raises ``SpecError`` for an effect on a model,
-    link or light that does not exist."""
+    """Raise ``SpecError`` for an effect on a model, link or light that does not exist."""
     hooks: List[Hook] = []
     for spec in specs:
         with spec.locating("target", "target"):
@@ -103,8 +97,6 @@ def create_effects(
 def create_hooks(
     specs: Sequence[spec_of.HookSpec], seed: int, world: int, repetition: int
 ) -> List[Hook]:
-    """Return the hooks of other packages for one trial. Raises ``SpecError`` for an object that is
-    not a hook, and the errors of :func:`~gz_testauto.base.parameters.construct`."""
     hooks = []
     for spec in specs:
         with spec.locating("hook", "parameters"):
@@ -132,16 +124,13 @@ def numbers_of(spec: spec_of.HookSpec) -> Sequence[str]:
 
 
 def check_hook(spec: spec_of.HookSpec) -> FrozenSet[ChangeKind]:
-    """Validate the parameters of a hook, and return the kinds of change that it requests. Raises
-    the errors of :func:`~gz_testauto.base.parameters.check_parameters`."""
+    """Validate the parameters of a hook, and return the kinds of change that it requests."""
     with spec.locating("hook", "parameters"):
         check_parameters(spec_of.HOOKS, spec.hook, spec.parameters, arguments=1)
         return frozenset(getattr(spec_of.HOOKS.get(spec.hook), "kinds", ()))
 
 
 class _Conditional(Hook):
-    """The base class of hooks that evaluate the condition of an effect before each step."""
-
     def __init__(self, spec: spec_of.EffectSpec) -> None:
         self.name = f"effects.{spec.name}"
         self.numbers = (column_of(spec),)
@@ -159,7 +148,6 @@ class _Conditional(Hook):
         self.act(active, context)
 
     def act(self, active: Sequence[str], context: StepContext) -> None:
-        """Request the changes of the step on the targets ``active``."""
         raise NotImplementedError
 
     @override
@@ -167,10 +155,10 @@ class _Conditional(Hook):
         return HookResults({column_of(self._spec): round(self._active_s, 9)})
 
     def _targets(self, context: StepContext) -> List[str]:
-        """Return the present targets. A model that was deleted has a new condition later."""
         if not isinstance(self._spec, spec_of.ModelEffectSpec):
             return [WORLD]
         names = [name for name in context.names_of(self._spec.target) if context.state(name)]
+        # a model that was deleted has a new condition later
         for name in [name for name in self._held if name not in names]:
             del self._held[name]
             self._ends_s.pop(name, None)
@@ -212,8 +200,6 @@ class _Conditional(Hook):
 
 
 class ConditionalEffect(_Conditional):
-    """A hook that starts and stops the effect of one entry on visuals, a light or gravity."""
-
     def __init__(self, spec: spec_of.EffectSpec, seed: int, world: int, repetition: int) -> None:
         super().__init__(spec)
         self._path = (seed, EFFECT, spec.name, world, repetition)
@@ -232,8 +218,7 @@ class ConditionalEffect(_Conditional):
 
 
 class ConditionalPush(_Conditional):
-    """A hook that pushes a link of each target while its condition holds. ``links`` maps models to
-    scoped names of links."""
+    """A hook that pushes links. ``links`` maps models to scoped names of links."""
 
     def __init__(self, spec: spec_of.PushEffect, links: Mapping[str, str]) -> None:
         super().__init__(spec)
@@ -247,7 +232,6 @@ class ConditionalPush(_Conditional):
 
 
 def _effect(spec: spec_of.EffectSpec, path: Tuple[Any, ...]) -> Effect:
-    """Return the effect of an entry. ``path`` is the seed and the path of its generator."""
     if isinstance(spec, spec_of.InvisibleEffect):
         return Invisible()
     if isinstance(spec, spec_of.PaintEffect):
@@ -277,7 +261,7 @@ def _models(spec: spec_of.EffectSpec, selector: str, targets: EffectTargets) -> 
 
 
 def _checked(spec: spec_of.EffectSpec, targets: EffectTargets) -> Dict[str, str]:
-    """Check the target of an effect, and return the link to push of each model."""
+    """Return the link to push of each model."""
     description = targets.description
     if isinstance(spec, spec_of.LightEffect):
         if spec.target not in description.lights:

@@ -1,7 +1,6 @@
-"""Creation of the actors of one trial from the specification of a campaign.
+"""Creation of the actors of one trial.
 
-The values of each actor are drawn from a separate random generator, so that an additional actor
-does not change the others.
+Each actor has a separate random generator, so that an additional actor does not change the others.
 """
 
 import math
@@ -37,37 +36,31 @@ START_GAP_M = 0.1
 """Smallest gap (m) between the outlines of two actors at the start of a trial."""
 
 TRIES_TO_START = 2000
-"""Largest number of draws of a start, and of a point in a region."""
 
 
 class ObstacleOutlines:
-    """The outlines (m, world frame) of the obstacles of a world, by name, for actors that need a
-    free path."""
+    """The outlines (m, world frame) of the obstacles of a world, by name."""
 
     def __init__(self, outlines: Mapping[str, BaseGeometry]) -> None:
         self._names = list(outlines)
         self._tree = shapely.STRtree(list(outlines.values()))
 
     def touched_by(self, shape: BaseGeometry) -> Optional[str]:
-        """Return the name of an obstacle that a shape touches, or None."""
         hits = self._tree.query(shape, predicate="intersects")
         return min((self._names[int(index)] for index in hits), default=None)
 
     def crossed(self, lines: np.ndarray) -> np.ndarray:
-        """Return whether each of ``lines``, shape (k,), touches an obstacle."""
         crosses = np.zeros(len(lines), dtype=bool)
         crosses[self._tree.query(lines, predicate="intersects")[0]] = True
         return crosses
 
     def distance_m(self, shape: BaseGeometry) -> float:
-        """Return the distance (m) from a shape to the nearest obstacle, or ``inf`` without
-        obstacles."""
+        """Return the distance (m) to the nearest obstacle, or ``inf`` without obstacles."""
         nearest, distance = self._tree.query_nearest(shape, return_distance=True, all_matches=False)
         return float(distance[0]) if len(nearest) else float("inf")
 
     def nearest_point(self, x_m: float, y_m: float) -> Optional[Tuple[float, float]]:
-        """Return the point (m) of an obstacle that is nearest to a position, or None without
-        obstacles, or inside an obstacle."""
+        """Return the nearest point (m) of an obstacle, or None without obstacles or inside one."""
         here = shapely.Point(x_m, y_m)
         nearest = self._tree.query_nearest(here, all_matches=False)
         if not len(nearest):
@@ -77,7 +70,6 @@ class ObstacleOutlines:
         return None if (x, y) == (x_m, y_m) else (x, y)
 
     def parts_in(self, area: BaseGeometry) -> List[BaseGeometry]:
-        """Return the part of each obstacle that is in an area."""
         hits = sorted(self._tree.query(area, predicate="intersects").tolist())
         return [self._tree.geometries[hit].intersection(area) for hit in hits]
 
@@ -87,13 +79,12 @@ class ObstacleOutlines:
     def is_free_path(
         self, start: Tuple[float, float], end: Tuple[float, float], radius_m: float
     ) -> bool:
-        """Return whether a disc that moves straight from ``start`` to ``end`` touches no
-        obstacle."""
+        """Return whether a disc on the straight path touches no obstacle."""
         return self.distance_m(shapely.LineString([start, end])) > radius_m
 
 
 def draw_point(region: BaseGeometry, random: np.random.Generator) -> Optional[Tuple[float, float]]:
-    """Return a uniformly distributed point (m) in a region, or None if the region has no area."""
+    """Return a uniformly distributed point, or None if the region has no area."""
     if region.is_empty or region.area <= 0.0:
         return None
     min_x, min_y, max_x, max_y = region.bounds
@@ -109,10 +100,9 @@ def draw_point(region: BaseGeometry, random: np.random.Generator) -> Optional[Tu
 class ActorPlacementArea:
     """The surroundings that determine where actors can start.
 
-    ``start`` and ``robot_radius_m`` are the start and the circumscribed circle of the robot, and
-    ``companions`` those of the other robots. ``has_bit_masks`` is True if collisions of the world
-    or of the robot have bit masks, which actors then must not use. ``robots`` maps the names of all
-    robots to their outlines (n, 2) (m, in the frame of the robot).
+    ``companions`` are start and circumscribed radius of the other robots. ``has_bit_masks`` is True
+    if collisions of the world or of the robot have bit masks, which actors then must not use.
+    ``robots`` maps the names of all robots to their outlines (n, 2) (m, in the frame of the robot).
     """
 
     surroundings: ObstacleOutlines
@@ -128,11 +118,10 @@ class ActorPlacementArea:
 class NewActor:
     """The input for the creation of one actor.
 
-    ``index`` counts the actors of one entry in ``actors:``. ``random`` is the generator for all
-    draws of this actor. ``started`` contains the starts of all previous actors: x, y and radius
-    (m). ``others`` are the previous actors by name. ``outlines`` maps the names of robots and
-    actors to their outlines (n, 2) (m, in the frame of the model). It contains all actors when the
-    trial starts.
+    ``index`` counts the actors of one entry in ``actors:``. ``started`` contains x, y and radius
+    (m) of the starts of all previous actors, and ``others`` these actors by name. ``outlines`` maps
+    robots and actors to their outlines (n, 2) (m, in the frame of the model). It contains all
+    actors when the trial starts.
     """
 
     name: str
@@ -147,11 +136,8 @@ class NewActor:
         return float(distribution.quantile(float(self.random.random())))
 
     def is_free(self, point: Tuple[float, float], reach_m: float, min_robot_gap_m: float) -> bool:
-        """Return whether an actor can start at a point.
-
-        A circle of radius ``reach_m`` around it must be free of obstacles and of other actors, with
-        a gap of at least ``min_robot_gap_m`` to each robot.
-        """
+        """Return whether the circle of radius ``reach_m`` around a point is free of obstacles and
+        other actors, and at least ``min_robot_gap_m`` from each robot."""
         ground = self.ground
         robots = ((ground.start, ground.robot_radius_m), *ground.companions)
         return (
@@ -193,11 +179,8 @@ class PluginActorSpec(PlacedActorSpec, LocatedSpec):
 def create_actors(
     specs: Sequence[ActorSpec], seed: int, world: int, repetition: int, ground: ActorPlacementArea
 ) -> Tuple[Actor, ...]:
-    """Return the actors of a trial with their models, independent of the planner.
-
-    Raises ``PlacementError`` if no free start or path is found for an actor, and ``SpecError`` for
-    an unknown behavior or for two actors with the same name.
-    """
+    """Raise ``PlacementError`` if no free start or path is found for an actor, and ``SpecError``
+    for an unknown behavior or for two actors with the same name."""
     actors: Dict[str, Actor] = {}
     started: List[Tuple[float, float, float]] = []
     outlines: Dict[str, BaseGeometry] = {}
@@ -258,7 +241,7 @@ def sdf_of(spec: ActorSpec) -> str:
 
 
 def reach_of(spec: ActorSpec) -> float:
-    """Return the radius (m) of the free circle that an actor needs at its start."""
+    """Return the radius of the free circle that an actor needs at its start."""
     if not spec.needs_free_path:
         return 0.0
     if spec.model is None:

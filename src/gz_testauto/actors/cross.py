@@ -41,9 +41,6 @@ class CrossSpec(PlacedActorSpec):
 
 
 class Cross(Actor):
-    """An actor that moves straight to ``spec.goal_m`` and stays there, ``delay_s`` after the robot
-    is first within ``spec.trigger_distance_m``."""
-
     def __init__(self, name: str, spec: CrossSpec, speed_mps: float, delay_s: float) -> None:
         super().__init__(name, spec.tags)
         self._spec, self.speed_mps, self._delay_s = spec, speed_mps, delay_s

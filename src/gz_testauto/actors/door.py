@@ -58,7 +58,7 @@ class DoorSpec(ActorSpec):
 
     @property
     def swept_area(self) -> BaseGeometry:
-        """The area that the leaf of the door can cover (m, world frame)."""
+        """The area that the leaf can cover (m, world frame)."""
         return self.path
 
     @override
@@ -78,9 +78,6 @@ class DoorSpec(ActorSpec):
 
 
 class Door(Actor):
-    """A door leaf that is open while any model of ``spec.trigger`` is within
-    ``spec.trigger_distance_m`` of the closed leaf, and for ``spec.hold_open_s`` afterwards."""
-
     def __init__(self, name: str, spec: DoorSpec, opening_time_s: float) -> None:
         super().__init__(name, spec.tags)
         slides = spec.kind == "sliding"
@@ -92,11 +89,10 @@ class Door(Actor):
         self.reset()
 
     def reset(self) -> None:
-        self.open_share = 0.0
+        self.open_share = 0.0  # 1 while the door is open
         self._closes_s = -math.inf
 
     def act(self, context: StepContext) -> None:
-        """Move the door. ``open_share`` is 0 while it is closed and 1 while it is open."""
         if self._is_triggered(context):
             self._closes_s = context.time_s + self._spec.hold_open_s
         opens = context.time_s <= self._closes_s

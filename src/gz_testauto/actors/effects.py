@@ -1,4 +1,4 @@
-"""Effects on the visuals of models, on lights and on gravity, which end with the original values.
+"""Temporary effects on the visuals of models, on lights and on gravity.
 
 Before each step, all active effects of a part are applied to its original values, in the order in
 which they started. Changes by other hooks modify the original values.
@@ -37,19 +37,18 @@ class Effect:
     part: ClassVar[str] = "visual"
 
     def apply(self, look: Any, time_s: float, share: float) -> Any:
-        """Return the values with the effect applied, ``time_s`` after its start. They are an
+        """Return the values with the effect applied: an
         :class:`~gz_testauto.sdf.appearance.Appearance`, a
         :class:`~gz_testauto.sdf.appearance.Light`, or the vector of gravity (m/s²).
 
-        ``share`` is the elapsed share of the duration of the effect, or 1 without a duration.
+        ``time_s`` is the time since the start of the effect, and ``share`` the elapsed share of its
+        duration, or 1 without a duration.
         """
         raise NotImplementedError
 
 
 @dataclass(frozen=True)
 class Invisible(Effect):
-    """An effect that hides the model."""
-
     @override
     def apply(self, look: Appearance, time_s: float, share: float) -> Appearance:
         return replace(look, visible=False)
@@ -57,8 +56,6 @@ class Invisible(Effect):
 
 @dataclass(frozen=True)
 class Paint(Effect):
-    """An effect that shows the model in another color."""
-
     color: Color = (1.0, 0.0, 0.0, 1.0)
 
     @override
@@ -68,7 +65,7 @@ class Paint(Effect):
 
 @dataclass(frozen=True)
 class Blink(Effect):
-    """An effect that shows the model in another color during every second interval."""
+    """The color applies during every second interval."""
 
     color: Color = (1.0, 0.0, 0.0, 1.0)
     interval_s: float = 0.5
@@ -82,8 +79,7 @@ class Blink(Effect):
 
 @dataclass(frozen=True)
 class Fade(Effect):
-    """An effect that changes the transparency to ``to`` gradually over its duration, or immediately
-    without one."""
+    """The transparency changes to ``to`` over the duration, or immediately without one."""
 
     to: float = 1.0
 
@@ -94,8 +90,7 @@ class Fade(Effect):
 
 
 class Flicker(Effect):
-    """An effect that multiplies the brightness by a random factor from ``least`` to 1, drawn for
-    each interval."""
+    """The brightness has a random factor from ``least`` to 1, drawn for each interval."""
 
     def __init__(self, random: np.random.Generator, least: float = 0.2, interval_s: float = 0.1):
         self._random, self._least, self._interval_s = random, least, interval_s
@@ -117,7 +112,7 @@ class Flicker(Effect):
 
 @dataclass(frozen=True)
 class Dim(Effect):
-    """An effect that multiplies the colors of a light, always or during every second interval."""
+    """The color has a factor, always or during every second interval of ``interval_s``."""
 
     part = "light"
     factor: float = 0.0
@@ -133,8 +128,6 @@ class Dim(Effect):
 
 @dataclass(frozen=True)
 class Pull(Effect):
-    """An effect that sets the downward gravity (m/s²) of the world."""
-
     part = "world"
     mps2: float
 
@@ -155,7 +148,7 @@ def _dimmed(color: Color, factor: float) -> Color:
 @dataclass(eq=False)
 class RunningEffect:
     """An effect that was started on the model or light ``target``. If ``duration_s`` is None, it
-    lasts until :meth:`stop` is called. ``on_end`` is called when it has ended."""
+    lasts until :meth:`stop` is called."""
 
     effect: Effect
     target: str
@@ -193,7 +186,7 @@ class Effects:
         duration_s: Optional[float] = None,
         on_end: Optional[Observer] = None,
     ) -> RunningEffect:
-        """Start an effect on the visuals of a model, or on a light, in the next step."""
+        """Start an effect in the next step."""
         running = RunningEffect(effect, target, duration_s, on_end)
         self._running.append(running)
         return running
@@ -223,7 +216,7 @@ class Effects:
                 running.on_end(running)
 
     def _start_and_end(self, time_s: float) -> List[RunningEffect]:
-        """Start new effects, and remove and return those that have ended."""
+        """Return the effects that have ended."""
         ended = []
         for running in self._running:
             if running.started_s is None:
@@ -238,7 +231,6 @@ class Effects:
         return ended
 
     def _forget_deleted(self, context: StepContext) -> None:
-        """Remove the originals of visuals whose models do not exist."""
         for part in list(self._originals):
             kind, name = part
             if kind == "visual" and context.state(name.split("::")[0]) is None:
@@ -266,7 +258,6 @@ class Effects:
                 self._shown.pop(part, None)
 
     def _has_originals(self, running: RunningEffect, context: StepContext) -> bool:
-        """Return whether the originals of an effect are stored, or its model does not exist."""
         if running.effect.part == "visual" and context.state(running.target) is None:
             return True
         return any(running.acts_on(*part) for part in self._originals)

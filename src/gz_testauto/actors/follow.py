@@ -35,9 +35,6 @@ class FollowSpec(PlacedActorSpec):
 
 
 class Follow(Actor):
-    """An actor that moves towards ``spec.target`` until it is ``spec.distance_m`` away, or that
-    stays at ``spec.offset_m`` with the heading of the target."""
-
     def __init__(self, name: str, spec: FollowSpec, speed_mps: float) -> None:
         super().__init__(name, spec.tags)
         self._spec, self.speed_mps = spec, speed_mps

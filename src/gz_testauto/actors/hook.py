@@ -1,7 +1,6 @@
 """The interface of hooks, which are called before each step of a simulation to request changes.
 
-All requests of one step are applied together before the step. The order of calls is by priority,
-and by name for equal priorities.
+All requests are applied together before the step. Hooks are called by priority, then by name.
 """
 
 import abc
@@ -28,13 +27,11 @@ from gz_testauto.simulators.description import Description
 from gz_testauto.simulators.interface import NamedModel
 
 HIGH, NORMAL, LOW = 0, 1, 2
-"""Priorities of hooks, in calling order: hooks on which other hooks depend, behaviors of actors,
-and hooks that depend on behaviors. Effects are called last."""
+"""Priorities, in calling order: hooks on which other hooks depend, behaviors of actors, and hooks
+that depend on behaviors. Effects are called last."""
 
 
 class EffectStarter(Protocol):
-    """The effects of a simulation (:class:`~gz_testauto.actors.effects.Effects`)."""
-
     def start(self, effect: Any, target: str, duration_s: Optional[float] = None) -> Any:
         """Start an effect, and return the running effect, which has the method ``stop``."""
 
@@ -52,9 +49,9 @@ class StepContext:
     """The snapshot that a hook reads, and its requests, before one step of ``duration_s``.
 
     ``before`` is the snapshot at the start of the previous step, or None in the first step.
-    ``spare_models`` are the models that can be spawned, by name. ``to_spawn`` and ``to_delete`` are
-    requested for this step. ``robot`` is the name of the first robot's model. ``actors`` are the
-    actors of the trial, by name. ``effects`` starts effects, which act from this step on.
+    ``spare_models`` are the models that can be spawned, and ``actors`` the actors of the trial, by
+    name. ``robot`` is the name of the first robot's model. ``effects`` starts effects, which act
+    from this step on.
     """
 
     def __init__(
@@ -91,12 +88,12 @@ class StepContext:
         return self._effects
 
     def change(self, *changes: Change) -> None:
-        """Request changes at the start of the step. A later change replaces an earlier one."""
+        """Request changes. A later change replaces an earlier one."""
         self.changes.extend(changes)
 
     def spawn(self, name: str, pose: Pose) -> None:
-        """Request that a spare model is spawned at ``pose``, at rest. Raises ``ValueError`` for an
-        unknown or existing model."""
+        """Request that a spare model is spawned, at rest. Raises ``ValueError`` for an unknown or
+        existing model."""
         model = self.spare_models.get(name)
         if model is None:
             raise ValueError(
@@ -137,15 +134,15 @@ class StepContext:
         return turned / (self.snapshot.time_s - before.time_s)
 
     def describe(self) -> Description:
-        """Return the contents of the world before the changes of this step."""
+        """Return the world before the changes of this step."""
         return self._describe()
 
     def tagged(self, tag: str) -> List[OtherActor]:
-        """Return all actors with a tag, sorted by name."""
         return [self.actors[name] for name in sorted(self.actors) if tag in self.actors[name].tags]
 
     def names_of(self, selector: str) -> Sequence[str]:
-        """Return the names of the models ``robot``, with a tag of actors, or with this name."""
+        """Return the names of the robot's model for ``robot``, of the actors with this tag, or of
+        the model with this name."""
         if selector == "robot":
             return () if self.robot is None else (self.robot,)
         return [actor.name for actor in self.tagged(selector)] or (selector,)
@@ -211,5 +208,5 @@ class Hook(abc.ABC):
         return HookResults()
 
     def close(self) -> None:
-        """Release all resources at the end of the trial. Implementations must be idempotent."""
+        """Release all resources. Implementations must be idempotent."""
         return

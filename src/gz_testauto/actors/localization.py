@@ -13,11 +13,8 @@ from gz_testauto.spec.worlds import RandomNumbers
 
 
 class EstimatorInputs(NamedTuple):
-    """The inputs of an estimator.
-
-    ``scale`` is the factor of all errors. ``wheel_separation_m`` is None for a robot without a
-    drive controller.
-    """
+    """``scale`` is the factor of all errors. ``wheel_separation_m`` is None for a robot without a
+    drive controller."""
 
     random_numbers: RandomNumbers
     robot: str

@@ -6,7 +6,7 @@ from gz_testauto.base.errors import SceneError
 from gz_testauto.base.pose import Pose
 
 HEIGHT_TOLERANCE_M = 1e-4
-"""Difference (m) from its height above which a model returns to it."""
+"""Change of height (m) above which a model returns to its plane."""
 
 OFF_PLANE_M, OFF_PLANE_RAD = 0.05, 0.05
 """Largest change of height (m) and of tilt (rad) of a model that moves horizontally."""

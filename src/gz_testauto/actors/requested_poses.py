@@ -1,9 +1,8 @@
 """The poses of models that move exactly at the twists that hooks request.
 
-Simulators integrate a twist with different rounding errors, and Gazebo rounds the start pose of a
-model to six significant digits. The forces between people amplify such differences. While a model
-moves as requested, its computed pose therefore replaces the simulator's pose, bit by bit the same
-in all simulators, and the next twist corrects the simulator's pose.
+Simulators integrate a twist with different rounding errors, which the forces between people
+amplify. While a model moves as requested, its computed pose therefore replaces the simulator's
+pose, and the next twist corrects the simulator's pose.
 """
 
 import math
@@ -16,20 +15,20 @@ from gz_testauto.simulators.changes import Change, SetModel, Vector
 from gz_testauto.simulators.interface import NamedModel
 
 TOLERANCE_M, TOLERANCE_RAD = 1e-5, 1e-4
-"""Largest difference of the simulator's position (m, along each axis) and orientation (rad) from
-the computed pose, above the rounding errors of simulators."""
+"""Largest difference of position (m, along each axis) and orientation (rad) from the computed pose,
+above the rounding errors of simulators."""
 
 START_TOLERANCE_M = 1e-3
-"""Tolerance (m) until the first request after a model was spawned. Between 100 m and 1 km from
-the origin, six significant digits have an error of up to 5e-4 m."""
+"""Tolerance (m) until the first request for a spawned model. Gazebo rounds its start pose to six
+significant digits: between 100 m and 1 km from the origin, the error is up to 5e-4 m."""
 
 AT_REST: Vector = (0.0, 0.0, 0.0)
 
 
 @dataclass
 class _RequestedMotion:
-    """The computed pose of a model, its requested velocity (m/s) and yaw rate (rad/s), and the
-    position (m) and yaw (rad) of the computed pose relative to the simulator's pose."""
+    """The computed ``pose`` of a model. ``offset_m`` and ``offset_rad`` are its position and yaw
+    relative to the simulator's pose."""
 
     pose: Pose
     linear_mps: Vector = AT_REST
@@ -39,7 +38,6 @@ class _RequestedMotion:
     tolerance_m: float = TOLERANCE_M
 
     def advance(self, duration_s: float) -> None:
-        """Compute the pose at the end of a step."""
         x, y, z = (a + duration_s * v for a, v in zip(self.pose.position, self.linear_mps))
         turned, half_rad = self.pose.quaternion, duration_s * self.turn_radps / 2
         if half_rad:
@@ -47,7 +45,6 @@ class _RequestedMotion:
         self.pose = Pose((x, y, z), turned)
 
     def agrees(self, pose: Pose) -> bool:
-        """Return whether the simulator's pose is the computed pose except for rounding errors."""
         x, y, z = (a - b for a, b in zip(self.pose.position, pose.position))
         i, j, k, w = pose.quaternion
         i, j, k, w = quaternion_product(self.pose.quaternion, (-i, -j, -k, w))
@@ -73,8 +70,8 @@ class RequestedPoses:
     def request(
         self, changes: Sequence[Change], snapshot: Snapshot, duration_s: float
     ) -> List[Change]:
-        """Compute the poses at the end of a step in which ``changes`` apply, and return the changes
-        with corrected twists. ``snapshot`` contains the computed poses before the step."""
+        """Compute the poses at the end of a step, and return the changes with corrected twists.
+        ``snapshot`` contains the computed poses before the step."""
         corrected = [
             self._requested(change, snapshot, duration_s) if type(change) is SetModel else change
             for change in changes
@@ -104,8 +101,7 @@ class RequestedPoses:
         return replace(change, linear_mps=(x, y, z), angular_radps=(*angular[:2], turn))
 
     def shown(self, snapshot: Snapshot) -> Snapshot:
-        """Return a snapshot of the simulator with the computed poses of the models that have moved
-        as requested."""
+        """Return the snapshot with the computed poses of models that moved as requested."""
         models = dict(snapshot.models)
         for name, motion in tuple(self._motions.items()):
             state = models.get(name)

@@ -121,8 +121,6 @@ class Timetable:
         wait_s: float = 0.0,
         repeat: str = "once",
     ) -> None:
-        """Raise ``ValueError`` for a wrong number of speeds, or if two consecutive points have the
-        same position."""
         points = np.asarray(points_m, dtype=float).reshape(-1, 2)
         speeds = np.asarray(speeds_mps, dtype=float)
         if repeat == "back_and_forth":
@@ -142,10 +140,7 @@ class Timetable:
         cls, points_m: np.ndarray, times_s: np.ndarray, repeat: str = "once"
     ) -> "Timetable":
         """Return a timetable with a time (s) for each of ``points_m`` (n, 2), the first of which is
-        0, and with ``loop`` a further time for the return to the first point.
-
-        Raises ``ValueError`` for a wrong number of times.
-        """
+        0, and with ``loop`` a further time for the return to the first point."""
         points = np.asarray(points_m, dtype=float).reshape(-1, 2)
         durations = np.diff(np.asarray(times_s, dtype=float))
         if repeat == "back_and_forth":
@@ -195,10 +190,8 @@ def _repeated(points: np.ndarray, repeat: str) -> np.ndarray:
 
 
 def _headings(offsets: np.ndarray) -> np.ndarray:
-    """Return the heading (rad) of each leg, shape (n,), from its vector, shape (n, 2).
-
-    A leg of length 0 has the heading of the previous leg, or of the next leg if it is the first.
-    """
+    """Return the heading (rad) of each leg, shape (n,), from its vector, shape (n, 2). A leg of
+    length 0 has the heading of the previous leg, or of the next leg if it is the first."""
     moves = np.hypot(*offsets.T) > 0.0
     if not moves.any():
         return np.zeros(len(offsets))
@@ -208,11 +201,8 @@ def _headings(offsets: np.ndarray) -> np.ndarray:
 
 
 class Script(Actor):
-    """An actor that follows a timetable.
-
-    The timetable starts ``delay_s`` after the start of the trial, or after the robot is first
-    within ``trigger_distance_m``. ``yaw_rad`` is the heading of an actor with a single waypoint.
-    """
+    """An actor that follows a timetable, ``delay_s`` after the start of the trial, or after the
+    robot is first within ``trigger_distance_m``."""
 
     def __init__(
         self,
@@ -230,7 +220,7 @@ class Script(Actor):
 
     @property
     def start_pose(self) -> Tuple[float, float, float]:
-        """The pose at which the actor starts: x, y (m), yaw (rad)."""
+        """The start: x, y (m), yaw (rad)."""
         x_m, y_m, yaw_rad = self.timetable.at(np.zeros(1), self.yaw_rad)[0].tolist()
         return x_m, y_m, yaw_rad
 

@@ -18,15 +18,15 @@ from gz_testauto.simulators.interface import NamedModel, Simulation
 
 
 class Filter:
-    """The base class of filters of scans and commands between the first robot and its planner."""
+    """A filter of scans and commands between the first robot and its planner."""
 
     def scanned(self, scan: LaserScan) -> LaserScan:
-        """Return the filtered scan. This method is called once for each scan."""
+        """Return the filtered scan. This is called once for each scan."""
         return scan
 
     def delayed(self, scan: LaserScan, time_s: float) -> LaserScan:
-        """Return the scan that the planner receives at ``time_s``. This method is called for each
-        snapshot with the newest scan."""
+        """Return the scan that the planner receives at ``time_s``. This is called for each snapshot
+        with the newest scan."""
         return scan
 
     def commanded(self, command: Twist2D, time_s: float, duration_s: float) -> Twist2D:
@@ -35,11 +35,11 @@ class Filter:
 
 
 class ActorSimulation(Simulation):
-    """A simulation that calls hooks before each step, and applies filters to scans and commands. It
-    forwards all other calls to an inner simulation.
+    """A wrapper of a simulation that calls hooks before each step, and applies filters to scans and
+    commands.
 
     A snapshot contains the computed poses of the models that move exactly as hooks request
-    (:mod:`~gz_testauto.actors.requested_poses`). ``effects`` starts effects.
+    (:mod:`~gz_testauto.actors.requested_poses`).
     """
 
     def __init__(
@@ -49,10 +49,8 @@ class ActorSimulation(Simulation):
         filters: Sequence[Filter] = (),
         robot: Optional[str] = None,
     ) -> None:
-        """Create the simulation for the first robot ``robot``, by default that of ``simulation``.
-
-        Raises ``ValueError`` if two hooks have the same name.
-        """
+        """``robot`` is the first robot, by default that of ``simulation``. Raises ``ValueError`` if
+        two hooks have the same name."""
         super().__init__(simulation.step_size_s, simulation.robot)
         self.changes = simulation.changes
         self._inner = simulation
@@ -75,7 +73,7 @@ class ActorSimulation(Simulation):
     # hooks
 
     def add(self, hook: Hook) -> None:
-        """Add a hook from the next step on. Raises ``ValueError`` for an existing name."""
+        """Raise ``ValueError`` for an existing name."""
         if hook.name in self._hooks:
             raise ValueError(f"a hook named {hook.name!r} exists already; use another name")
         self._hooks[hook.name] = hook
@@ -83,7 +81,7 @@ class ActorSimulation(Simulation):
         self._arrange()
 
     def remove(self, name: str) -> None:
-        """Remove a hook. Raises ``ValueError`` if no hook has this name."""
+        """Raise ``ValueError`` if no hook has this name."""
         if self._hooks.pop(name, None) is None:
             raise ValueError(
                 f"no hook is named {name!r}; hooks: {', '.join(self._hooks) or 'none'}"
@@ -103,7 +101,7 @@ class ActorSimulation(Simulation):
     # the interface
 
     def snapshot(self) -> Snapshot:
-        """Return the current snapshot, with the scan that the planner receives."""
+        """Return the snapshot with the scan that the planner receives."""
         return self._shown(self._read())
 
     def drive(self, command: Twist2D, robot: Optional[str] = None) -> None:
@@ -114,8 +112,8 @@ class ActorSimulation(Simulation):
         self._command, self._driven = command, True
 
     def step(self, duration_s: float) -> Snapshot:
-        """Call all hooks, apply their requests, and simulate ``duration_s``. An exception of a hook
-        ends the simulation, and ``SceneError`` is raised."""
+        """Call all hooks, apply their requests, and simulate ``duration_s``. If a hook raises an
+        exception, end the simulation, and raise ``SceneError``."""
         self._check_usable()
         seen = self._read() if self._seen is None else self._seen
         context = StepContext(

@@ -45,15 +45,14 @@ FASTEST = 1.3
 """Largest speed of an actor, as a factor of its desired speed."""
 
 ARRIVED_M = 0.3
-"""Distance (m) from the target within which an actor counts as arrived, since an actor in a crowd
-rarely reaches an exact point."""
+"""Distance (m) from the target at which an actor arrives: in a crowd, it rarely reaches a point."""
 
 SLOWEST_MPS = 0.05
-"""Speed (m/s) below which the heading of an actor remains constant."""
+"""Speed (m/s) below which the heading remains constant."""
 
 
 def driving(desired: np.ndarray, velocity: np.ndarray, spec: SocialForceSpec) -> np.ndarray:
-    """Return the acceleration (m/s²) towards the desired velocity, shape (2,)."""
+    """Return the acceleration (m/s²) to the desired velocity, shape (2,)."""
     return (desired - velocity) / spec.relaxation_time_s
 
 
@@ -76,8 +75,6 @@ def repulsion(
 
 
 class SocialForce(Wander):
-    """An actor that moves to random points of a region under the social forces."""
-
     def __init__(
         self,
         new: NewActor,
@@ -91,7 +88,6 @@ class SocialForce(Wander):
 
     @property
     def radius_m(self) -> float:
-        """The radius (m) of the actor, which determines its distance from other actors."""
         return self._radius_m
 
     def go(self, context: StepContext) -> bool:
@@ -119,10 +115,7 @@ class SocialForce(Wander):
         extra: Optional[np.ndarray] = None,
     ) -> Tuple[np.ndarray, float]:
         """Return the velocity (m/s), shape (2,), and its length after one step under the social
-        forces and the acceleration ``extra`` (m/s²).
-
-        The speed is limited to :data:`FASTEST` times ``speed_mps``.
-        """
+        forces and the acceleration ``extra`` (m/s²)."""
         velocity = np.array(self.linear_mps[:2])
         pushed = driving(desired, velocity, self._forces)
         if extra is not None:
@@ -140,9 +133,8 @@ class SocialForce(Wander):
         return name == self.name
 
     def _neighbors(self, context: StepContext) -> Iterator[Tuple[np.ndarray, float]]:
-        """Yield the offset (m) from each neighbor, or the nearest point of the obstacles, to this
-        actor, and the distance (m) at which both touch.
-        """
+        """Yield the offset (m) of this actor from each neighbor and from the nearest obstacle, and
+        the distance (m) at which both touch."""
         here = np.array(self.pose.position[:2])
         for name in context.moving_models:
             state = context.state(name)
@@ -154,7 +146,6 @@ class SocialForce(Wander):
             yield here - np.array(nearest), self._radius_m
 
     def _radius_of(self, other: Optional[OtherActor]) -> float:
-        """Return the radius (m) of the robot or of another actor, by default that of this actor."""
         if other is None:
             return self._robot_radius_m
         return other.radius_m if isinstance(other, SocialForce) else self._radius_m

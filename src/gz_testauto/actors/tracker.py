@@ -1,6 +1,6 @@
-"""Tracked objects that are computed from the true states of moving models.
+"""Tracked objects, computed from the true states of moving models.
 
-Noise depends only on the seed, the object and the time stamp, so it is identical for all planners.
+Noise depends only on seed, object and time stamp, so it is identical for all planners.
 """
 
 import functools
@@ -27,8 +27,6 @@ ROUNDING_S = 1e-9
 
 @dataclass(frozen=True)
 class TrackedScene:
-    """The input of an object tracker: moving models, and obstacles that occlude them."""
-
     models: Tuple[NamedModel, ...]
     actors: Tuple[Actor, ...]
     obstacles: ObstacleOutlines
@@ -45,16 +43,12 @@ class _ReceivedSnapshot:
 
 
 class _LastObservation(NamedTuple):
-    """The last observation of an object, with the object's true pose at this time."""
-
     time_s: float
     seen: TrackedObject
     true: Pose2D
 
 
 class ObjectTracker:
-    """A tracker of the moving objects around one robot, which observes every snapshot."""
-
     def __init__(self, spec: TrackingSpec, robot: str, scene: TrackedScene) -> None:
         self._spec, self._robot, self._scene = spec, robot, scene
         self._outlines = {
@@ -68,11 +62,11 @@ class ObjectTracker:
 
     @property
     def objects(self) -> Tuple[TrackedObject, ...]:
-        """The tracked objects at the time of the latest snapshot, sorted by name."""
+        """The tracked objects in the latest snapshot, sorted by name."""
         return self._objects
 
     def observe(self, snapshot: Snapshot) -> None:
-        """Update the tracked objects with a snapshot, unless it is not newer than the previous."""
+        """Update the tracked objects. A snapshot that is not newer than the previous is ignored."""
         time_s = snapshot.time_s
         if self._past and time_s <= self._past[-1].time_s + ROUNDING_S:
             return
@@ -123,8 +117,8 @@ class ObjectTracker:
         return [name for name in near if self._is_in_sight(name, eye, bodies)]
 
     def _is_in_sight(self, name: str, eye: np.ndarray, bodies: Mapping[str, BaseGeometry]) -> bool:
-        """Return whether a straight line from the robot to a corner or the center of the object
-        crosses no obstacle and no other object."""
+        """Return whether a line from the robot to a corner or the center of the object crosses no
+        obstacle and no other object."""
         body = bodies[name]
         corners = shapely.get_coordinates(body)[:-1]
         ends = np.vstack([corners, shapely.get_coordinates(body.centroid)])
@@ -140,7 +134,6 @@ class ObjectTracker:
     def _object(
         self, name: str, now: _ReceivedSnapshot, before: Optional[_ReceivedSnapshot]
     ) -> TrackedObject:
-        """Return an object with noise, but without a predicted path."""
         pose, velocity = now.poses[name], (0.0, 0.0, 0.0)
         was = None if before is None else before.poses.get(name)
         if before is not None and was is not None:
@@ -162,7 +155,6 @@ class ObjectTracker:
         return TrackedObject(name, pose, velocity, self._outlines[name], no_path, self._spec.step_s)
 
     def _predicted(self, last: _LastObservation, now_s: float) -> TrackedObject:
-        """Return an observed object with its predicted path from the current time on."""
         seen, age_s = last.seen, now_s - last.time_s
         actor = self._actors.get(seen.name)
         path: Optional[np.ndarray] = None
@@ -184,8 +176,8 @@ class ObjectTracker:
 
 @functools.lru_cache(maxsize=256)  # the actors of one entry have one model
 def outline_m(sdf: str) -> np.ndarray:
-    """Return the convex hull of a model's horizontal outline in the model frame, shape (n, 2),
-    counter-clockwise, or three points at the origin of a model without collision shapes."""
+    """Return the convex hull of a model's outline in the model frame, shape (n, 2),
+    counter-clockwise, or three points at the origin without collision shapes."""
     footprint = placed_model(sdf, "model", Pose()).obstacle_footprint(-np.inf, np.inf)
     hull = footprint.convex_hull
     if not isinstance(hull, shapely.Polygon) or hull.is_empty:

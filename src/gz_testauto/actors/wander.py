@@ -42,7 +42,7 @@ class WanderSpec(ActorSpec):
     has_several_starts: ClassVar[bool] = True
 
     def create(self, new: NewActor) -> Tuple["Wander", Pose2D]:
-        """Return the actor and its random start. Raises ``PlacementError``."""
+        """Raise ``PlacementError`` without a free start."""
         region, reach_m = union_of(self.region), reach_of(self)
         wander = self.wanderer(new, region, reach_m, new.draw(self.speed_mps))
         for _ in range(TRIES_TO_START):
@@ -60,12 +60,11 @@ class WanderSpec(ActorSpec):
     def wanderer(
         self, new: NewActor, region: BaseGeometry, reach_m: float, speed_mps: float
     ) -> "Wander":
-        """Return an actor with the behavior of this specification and the radius ``reach_m``."""
         return Wander(new, self, region, reach_m, speed_mps)
 
 
 TRIES = 50
-"""Largest number of draws of a point with a free straight path, before the actor waits."""
+"""Largest number of draws of a point with a free path before the actor waits."""
 
 RETRY_S = 1.0
 
@@ -77,9 +76,6 @@ AHEAD = 0.3
 
 
 class Wander(Actor):
-    """An actor that moves in a straight line to a random point of ``region``, waits there, and
-    draws the next point. All paths are free of obstacles."""
-
     def __init__(
         self,
         new: NewActor,
@@ -110,7 +106,7 @@ class Wander(Actor):
             self._until_s = context.time_s + context.duration_s + self._spec.pause_s
 
     def go(self, context: StepContext) -> bool:
-        """Move towards the current point for one step, and return whether the actor arrives."""
+        """Move towards the target for one step, and return whether the actor arrives."""
         return self.go_to(*self._target, self.speed_mps)
 
     def _draw(self, context: StepContext) -> None:

@@ -1,9 +1,9 @@
 """Actors for the ``<actor>`` elements of a world file.
 
-In Gazebo, these actors have no collision shapes, and a ``ray`` lidar does not detect them. This
-module represents each actor as a cylinder with the size of a person, which follows the waypoints in
-straight lines, and back if the path does not end at its start. Gazebo rounds the corners, and moves
-the actor to the start immediately. Skins, animations and plug-ins are ignored.
+In Gazebo, these actors have no collision shapes, and a ``ray`` lidar does not detect them. Here,
+each is a cylinder with the size of a person, which follows the waypoints in straight lines, and
+back if the path does not end at its start. Gazebo rounds the corners, and moves the actor to the
+start immediately. Skins, animations and plug-ins are ignored.
 """
 
 import re
@@ -19,24 +19,22 @@ from gz_testauto.sdf.values import flag, number, pose_value, required
 from gz_testauto.spec.distributions import Fixed
 
 SUFFIX = "_body"
-"""Suffix of the name of an actor's cylinder. It distinguishes the cylinder from the original actor,
-which also exists in Gazebo."""
+"""Of the name of an actor's cylinder, which distinguishes it from the original actor in Gazebo."""
 
 CLOSES_M = 0.05
-"""Distance (m) between the ends of a path below which the path counts as a loop."""
+"""Distance (m) between the ends of a path that counts as a loop."""
 
 
 class WorldActorSpec(ScriptSpec):
-    """An actor of a world file. As in Gazebo, it passes through obstacles."""
+    """An actor of a world file."""
 
     @property
     def path(self) -> None:
-        """None, since the path is allowed to cross obstacles."""
+        """None, since the path can cross obstacles as in Gazebo."""
         return None
 
 
 def world_actors(scene: WorldScene) -> Tuple[WorldActorSpec, ...]:
-    """Return the actors of a world. Raises ``SdfError``."""
     world = scene.document.world
     elements = [] if world is None else world.findall("actor")
     return tuple(_read(scene.document, element) for element in elements)
