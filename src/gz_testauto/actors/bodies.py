@@ -94,7 +94,6 @@ def in_contact_group(sdf: str, group: int) -> str:
 
 
 def _as_actor_body(root: Element) -> str:
-
     model = root.find("model")
     for tag in ("static", "plugin", "joint"):
         for element in model.findall(tag):
@@ -112,7 +111,6 @@ def _as_actor_body(root: Element) -> str:
 
 
 def _keep_upright(root: Element) -> None:
-
     text = etree.tostring(root, encoding="unicode")
     document = SdfDocument.parse(text, "actor")
     inertia = read_inertial(document, next(document.root.iter("link")))

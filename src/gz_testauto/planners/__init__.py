@@ -21,17 +21,14 @@ __all__ = ["PLANNERS", "LocalPlanner", "make_planner", "planner_origin"]
 
 
 def make_planner(plugin: str, **parameters: Any) -> LocalPlanner:
-    """Construct the planner that is registered as ``plugin``.
-
-    Raises ``UnknownNameError`` for an unknown plug-in, and ``SpecError`` for invalid parameters.
-    """
+    """Raise ``UnknownNameError`` for an unknown plug-in, ``SpecError`` for invalid parameters."""
     planner: LocalPlanner = construct(PLANNERS, plugin, parameters)
     return planner
 
 
 def planner_origin(plugin: str, **parameters: Any) -> Provenance:
-    """Return the provenance of a planner without constructing it. Raises ``UnknownNameError`` for
-    an unknown plug-in, and ``SpecError`` if a file of the planner cannot be read."""
+    """Raise ``UnknownNameError`` for an unknown plug-in, and ``SpecError`` if a file of the planner
+    cannot be read."""
     kind = PLANNERS.get(plugin)
     # a plug-in can also be a function, which has no provenance
     return kind.origin(**parameters) if hasattr(kind, "origin") else Provenance()

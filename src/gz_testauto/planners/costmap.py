@@ -1,6 +1,5 @@
-"""A local costmap that moves with the robot, with the layers and costs of ``costmap_2d``.
-
-Planners decide what a cost means for a trajectory. https://wiki.ros.org/costmap_2d
+"""A local costmap that moves with the robot, with the layers and costs of
+https://wiki.ros.org/costmap_2d.
 """
 
 import math
@@ -14,21 +13,18 @@ from gz_testauto.base.pose import Pose2D
 from gz_testauto.planners.sweep import ConvexFootprint
 
 LETHAL = 254
-"""Cost of a cell with an obstacle."""
-
 INSCRIBED = 253
-"""Cost of a cell that is nearer to an obstacle than the inscribed radius of the footprint."""
 
 
 LAST_BUCKET = 4095
-"""Index of the last bucket in the search of a path. A step costs less, at most 14 · 252."""
+"""Of the search of a path. A step costs less, at most 14 · 252."""
 
 
 class LocalCostmap:
     """A square grid around the robot whose cells are aligned with the world frame.
 
-    Obstacles that have left the field of view of the lidar remain. ``costs`` has shape (n, n); rows
-    are y, columns are x. A cost is 254 for an obstacle, 253 within the inscribed radius r of the
+    Obstacles that have left the lidar's field of view remain. ``costs`` has shape (n, n); rows are
+    y, columns are x. A cost is 254 for an obstacle, 253 within the inscribed radius r of the
     footprint, and 252 exp(−``cost_scaling_factor`` (d − r)), rounded down, at the distance d (m)
     from the nearest obstacle, up to ``inflation_radius`` (m). Unknown cells are free.
     """
@@ -63,7 +59,7 @@ class LocalCostmap:
         return ((self._cells - 1) // 2 - 0.5) * self.resolution
 
     def move_to(self, pose: Pose2D) -> None:
-        """Center the map on the robot, and remove the obstacles below its footprint."""
+        """Center the map on the robot, and clear the cells below its footprint."""
         corner = (self._corner_of(pose.x_m), self._corner_of(pose.y_m))
         if corner != self._corner:
             self._shift(corner[1] - self._corner[1], corner[0] - self._corner[0])
@@ -95,28 +91,26 @@ class LocalCostmap:
     def add_scan(self, sensor_m: np.ndarray, ends_m: np.ndarray, hits: np.ndarray) -> None:
         """Clear the cells along each ray, then mark the cells in which rays end at an obstacle.
 
-        ``sensor_m`` (2,) and the ``ends_m`` (n, 2) of the rays are in the world frame. ``hits``
-        (n,) is true for the rays with a return.
+        ``sensor_m`` (2,) and ``ends_m`` (n, 2) are in the world frame. ``hits`` (n,) is true for
+        the rays with a return.
         """
         cells = np.floor(np.vstack([sensor_m, ends_m]) / self.resolution).astype(np.int64)
         cells -= np.array(self._corner)
         _trace(self._marked, cells, np.ascontiguousarray(hits, dtype=np.bool_))
 
     def inflate(self) -> None:
-        """Compute ``costs`` from the marked obstacles."""
         self.costs = _inflated(self._obstacles(), *self._stamp)
 
     def _obstacles(self) -> np.ndarray:
         return self._marked
 
     def cells_of(self, points_m: np.ndarray) -> np.ndarray:
-        """Return row and column of the cell of each point (m, world frame), shape (n, 2), which can
-        be outside of the map."""
+        """Return row and column of the cell of each point (world frame), shape (n, 2), which can be
+        outside of the map."""
         cells = np.floor((points_m - np.array(self.origin_m)) / self.resolution)
         return np.asarray(cells[:, ::-1].astype(np.int64))
 
     def contains(self, cells: np.ndarray) -> np.ndarray:
-        """Return whether each cell, row and column, shape (n, 2), is on the map."""
         return np.asarray(((cells >= 0) & (cells < self._cells)).all(axis=1))
 
     def distances(self, targets: np.ndarray) -> np.ndarray:
@@ -132,13 +126,13 @@ class LocalCostmap:
         """Return the cheapest path between two cells, row and column, shape (n, 2).
 
         A step leads to one of eight neighbors, and costs its length times 50 + 0.8 c, for the cost
-        c of the neighbor, as in ``navfn``. Cells whose cost is 253 or more are not entered. If no
-        path exists, it ends at the reachable cell nearest to the target.
+        c of the neighbor, as in ``navfn``. It must not enter a cell whose cost is 253 or more. If
+        no path exists, the result ends at the reachable cell nearest to the target.
         """
         return np.asarray(_path(self.costs, *start.tolist(), *target.tolist()))
 
     def centers_m(self, cells: np.ndarray) -> np.ndarray:
-        """Return the center of each cell in the world frame, shape (n, 2)."""
+        """Return the centers in the world frame, shape (n, 2)."""
         return np.asarray((cells[:, ::-1] + np.array(self._corner) + 0.5) * self.resolution)
 
 

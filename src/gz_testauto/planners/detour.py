@@ -1,7 +1,6 @@
-"""The path around the obstacles of a wide costmap, from the robot along the global plan.
+"""The path around obstacles along the global plan.
 
-``move_base`` plans on a global costmap with the obstacles of the lidar; this module does so on a
-costmap that moves with the robot.
+``move_base`` plans on a global costmap; this module uses a wide costmap that moves with the robot.
 """
 
 import math
@@ -12,14 +11,14 @@ from gz_testauto.base.pose import Pose2D
 from gz_testauto.planners.costmap import INSCRIBED, LocalCostmap
 
 ON_PLAN_M = 1.0
-"""Distance (m) from the global plan within which a robot follows the plan while it is free."""
+"""Distance (m) from the global plan within which a robot follows a free plan."""
 
 
 class DetourPlanner:
     """A planner of the path to the point at which the global plan leaves a wide costmap.
 
-    The path is the global plan if it is free, otherwise the cheapest path. It is planned again
-    after every ``cycles`` calls, and if an obstacle of the local costmap blocks it.
+    The path is the global plan if it is free, otherwise the cheapest path. It is planned every
+    ``cycles`` calls, and if an obstacle of the local costmap blocks it.
     """
 
     def __init__(self, waypoints_m: np.ndarray, costmap: LocalCostmap, cycles: int) -> None:
@@ -31,8 +30,7 @@ class DetourPlanner:
         self.replanned = False
 
     def path(self, pose: Pose2D, costmap: LocalCostmap, length_m: float) -> np.ndarray:
-        """Return the first ``length_m`` of the path from the robot (m, world frame), shape (n,
-        2)."""
+        """Return the first ``length_m`` of the path (world frame), shape (n, 2)."""
         self._age += 1
         self.replanned = (
             len(self._path_m) == 0 or self._age >= self._cycles or self._is_blocked(costmap)
@@ -68,7 +66,7 @@ class DetourPlanner:
 
 
 class _PlanSection:
-    """The section of the global plan near the robot. Progress along the plan never decreases."""
+    """The section of the global plan near the robot. The progress never decreases."""
 
     def __init__(self, waypoints_m: np.ndarray, spacing_m: float) -> None:
         pieces = [np.asarray(waypoints_m[:1], dtype=float)]
@@ -80,8 +78,8 @@ class _PlanSection:
         self._nearest = 0
 
     def near(self, pose: Pose2D, reach_m: float) -> np.ndarray:
-        """Return the points from the nearest one to the first one beyond ``reach_m``, shape (n, 2).
-        If the plan is farther away, return the line to it, of this length."""
+        """Return the points, shape (n, 2), from the nearest one to ``reach_m``, or a line of this
+        length to a plan that is farther away."""
         ahead = self._points_m[self._nearest :]
         # a point much farther ahead can be behind a wall
         ahead = ahead[: max(1, math.ceil(0.5 * reach_m / self._spacing_m))]

@@ -1,8 +1,4 @@
-"""The planner ``dwa``, the Dynamic Window Approach of the ROS navigation stack.
-
-It samples and scores trajectories as https://wiki.ros.org/dwa_local_planner does. ``dwa_fox`` is
-the planner of the paper.
-"""
+"""The planner ``dwa``, the Dynamic Window Approach of https://wiki.ros.org/dwa_local_planner."""
 
 import math
 from typing import List, Optional, Sequence, Tuple
@@ -34,28 +30,27 @@ from gz_testauto.planners.trajectories import (
 from gz_testauto.planners.voxels import VoxelCostmap
 
 ROUNDING_MPS = 1e-4
-"""Tolerance of the comparison with the least speeds (m/s, rad/s), as in ``dwa_local_planner``."""
+"""Tolerance for the least speeds (m/s, rad/s), as in ``dwa_local_planner``."""
 
 ARRIVAL = 0.8
 """Fraction of the goal's tolerance within which the robot stops."""
 
 REPLANNING_S = 1.0
-"""Time (s) after which the path around obstacles is planned again."""
 
 POSES_S = 2.0
 """Largest age (s) of the poses that are kept for readings with a delay."""
 
 RECOVERY_S, RECOVERY_POSES = 1.0, 21
-"""Duration (s) of the motions that free a robot without a valid trajectory, and the number of
-checked poses on each."""
+"""Duration (s) of the motions that free a robot without a valid trajectory, and checked poses on
+each."""
 
 RECOVERY_SPEED_MPS, RECOVERY_GAP_CELLS = 0.15, 1.5
-"""Largest speed (m/s) of these motions, and the distance from obstacles (cells) below which they do
-not decrease it."""
+"""Largest speed (m/s) of these motions, and the distance from obstacles (cells) below which they
+must not decrease it."""
 
 
 def _pose_at(poses: Sequence[Tuple[float, Pose2D]], stamp_s: float) -> Pose2D:
-    """Return the pose at a time (s), interpolated between the first two poses."""
+    """Interpolate between the first two poses."""
     (begin_s, begin), (end_s, end) = poses[0], poses[min(1, len(poses) - 1)]
     if end_s <= begin_s or stamp_s <= begin_s:
         return begin
@@ -71,12 +66,11 @@ class DynamicWindow(LocalPlanner):
     """A planner that selects the trajectory with the least cost on a local costmap.
 
     The trajectories have the velocities that the robot can reach within one control period. A
-    trajectory is invalid if the outline of the robot touches an obstacle, or the base comes within
-    the inscribed radius of one. The cost of the others is a sum of five terms: the distances at the
-    end of the trajectory from the path and, along free cells, to the end of its next section, both
-    for the base and for a point in front of it, and the largest cost of the costmap below the
-    outline. The parameters, most with the names of ``dwa_local_planner``, are in meters, radians
-    and seconds; docs/planners.md describes them.
+    trajectory is invalid if the robot's outline touches an obstacle, or the base comes within the
+    inscribed radius of one. The cost is a sum of five terms: the distances at the end of the
+    trajectory from the path and, along free cells, to the end of its next section, both for the
+    base and for a point in front of it, and the largest cost of the costmap below the outline. The
+    parameters are in meters, radians and seconds; docs/planners.md describes them.
     """
 
     def __init__(
@@ -160,7 +154,6 @@ class DynamicWindow(LocalPlanner):
         return OscillationFlags(*self._for_robot(self.oscillation_reset))
 
     def plan(self, observation: Observation) -> Twist2D:
-        """Return the command of the best trajectory, or brake if no trajectory is valid."""
         task, pose = self._task, observation.pose
         to_goal_m = pose.distance_to(task.goal.x_m, task.goal.y_m)
         self._arrived = self._arrived or to_goal_m <= ARRIVAL * task.goal_tolerance_m
@@ -212,7 +205,6 @@ class DynamicWindow(LocalPlanner):
                 costmap.add_reading(reading, pose)
 
     def _best(self, pose: Pose2D, twist: Twist2D) -> Optional[Twist2D]:
-        """Return the velocity of the best valid trajectory, or of a motion that frees the robot."""
         path_m = self._detour.path(pose, self._map, self._lookahead_m)
         if self._detour.replanned:
             self._flags = self._new_flags()
@@ -234,15 +226,14 @@ class DynamicWindow(LocalPlanner):
         return Twist2D(*twists[int(np.argmin(costs))].tolist())
 
     def _weights(self, goal_distance_m: float) -> Weights:
-        """Return the weights of the costs, which are per cell for distances."""
         path, goal, obstacle = self.biases
         path, goal = path * self._map.resolution, goal * self._map.resolution
         aligned = path if goal_distance_m > self._forward_point_m else 0.0
         return Weights(path, goal, aligned, goal, obstacle)
 
     def _recover(self, pose: Pose2D, window: np.ndarray) -> Optional[Twist2D]:
-        """Return the slow motion after which the robot is farthest from obstacles, or None. During
-        the motion, the distance of the outline from obstacles does not decrease."""
+        """Return the slow motion after which the robot is farthest from obstacles, or None. Its
+        distance from near obstacles must not decrease."""
         near_m = self._map.centers_m(np.argwhere(self._map.costs == LETHAL))
         away_m = np.hypot(near_m[:, 0] - pose.x_m, near_m[:, 1] - pose.y_m)
         near_m = near_m[away_m < self._footprint.radius_m + 1.0]
@@ -290,14 +281,13 @@ class DynamicWindow(LocalPlanner):
         return np.asarray(twists[moves])
 
     def _steps(self, twists: np.ndarray) -> np.ndarray:
-        """Return the number of poses of each trajectory, shape (n,)."""
         along, around = np.abs(twists).T * self._sim_time_s
         step_m, step_rad = self._for_robot(self.granularity)
         steps = np.ceil(np.maximum(along / step_m, around / step_rad))
         return np.asarray(np.maximum(steps, 1).astype(np.int64))
 
     def _scales(self, twists: np.ndarray) -> np.ndarray:
-        """Return the factor by which the outline is enlarged on each trajectory, shape (n,)."""
+        """Return the scale of the outline on each trajectory, shape (n,)."""
         slow, largest = self.scaling
         over = np.maximum(0.0, np.abs(twists[:, 0]) - slow)
         return 1.0 + largest * over / max(self._task.limits.max_linear_mps - slow, 1e-9)
@@ -321,7 +311,7 @@ class DynamicWindow(LocalPlanner):
 
 
 class OscillationFlags:
-    """The directions in which a robot must not move until it has left its position.
+    """The directions in which a robot must not move to prevent oscillations.
 
     A robot that changes the sign of its forward speed, or of its yaw rate while it hardly drives,
     cannot change this sign again before it has moved by ``distance_m`` or turned by ``angle_rad``.
@@ -334,12 +324,11 @@ class OscillationFlags:
         self._only = [0.0, 0.0]
 
     def allow(self, twists: np.ndarray) -> np.ndarray:
-        """Return whether each velocity, shape (n, 2), has permitted directions, shape (n,)."""
+        """Return whether each velocity, shape (n, 2), is permitted, shape (n,)."""
         return np.asarray((twists * np.array(self._only) >= 0.0).all(axis=1))
 
     def update(self, pose: Pose2D, command: Twist2D, least_mps: float) -> None:
-        """Store the signs of a command. Yaw rates count only below the forward speed
-        ``least_mps``."""
+        """Store the signs of a command. Yaw rates count only below the speed ``least_mps``."""
         signs = [float(np.sign(command.linear_mps)), float(np.sign(command.angular_radps))]
         if abs(command.linear_mps) > least_mps:
             signs[1] = 0.0

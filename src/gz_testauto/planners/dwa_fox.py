@@ -27,18 +27,17 @@ STEPS = 16
 class FoxDynamicWindow(ReactivePlanner):
     """A planner that selects the best command from which the robot can stop before any obstacle.
 
-    The window V_d contains the commands that the accelerations allow within one control period. Of
-    these, only the admissible commands V_a are used: v ≤ sqrt(2 dist a_v) and ω ≤ sqrt(2 dist_ω
-    a_ω). Here dist is the length that the *footprint* drives along the arc before it touches a
-    point of the scan. The score of a command is::
+    The window V_d contains the commands that the accelerations allow within one control period. The
+    admissible commands V_a have v ≤ sqrt(2 dist a_v) and ω ≤ sqrt(2 dist_ω a_ω), where dist is the
+    length that the *footprint* drives along the arc before it touches a point of the scan. The
+    score of a command is::
 
         G(v, ω) = σ(α heading + β dist + γ velocity)
 
-    with each term scaled to 0...1. The heading term is 1 − |bearing of the local goal| / π, from
-    the pose at which the robot stops if it brakes after the coming period. The distance term is
-    dist / ``reach_m``, and the velocity term is v / v_max. σ smooths over neighbors in the window.
-    If no command leads forward, the robot turns in place, as in the paper, until it can drive
-    again. docs/planners.md describes the parameters.
+    The heading term is 1 − |bearing of the local goal| / π, from the pose at which the robot stops
+    if it brakes after the coming period. The distance term is dist / ``reach_m``, and the velocity
+    term is v / v_max. σ smooths over neighbors in the window. If no command leads forward, the
+    robot turns in place, as in the paper. docs/planners.md describes the parameters.
     """
 
     memory_m = DefaultLength(1.5)
@@ -111,8 +110,7 @@ class FoxDynamicWindow(ReactivePlanner):
 def dynamic_window(
     command: Twist2D, limits: RobotLimits, period_s: float, samples: Tuple[int, int]
 ) -> np.ndarray:
-    """Return the commands v, ω (m/s, rad/s) that the robot can reach within one control period,
-    shape (n, 2)."""
+    """Return the reachable commands v, ω (m/s, rad/s), shape (n, 2)."""
     linear_step = limits.max_linear_accel_mps2 * period_s
     angular_step = limits.max_angular_accel_radps2 * period_s
     return np.asarray(
@@ -128,7 +126,7 @@ def dynamic_window(
 
 @compiled_for("f8[:, ::1](f8, f8, f8, f8, i8, i8)")
 def _grid(slowest, fastest, rightmost, leftmost, rows, columns):  # type: ignore[no-untyped-def]
-    """Return evenly spaced commands, shape (n, 2), as ``numpy.linspace`` does."""
+    """Return evenly spaced commands as ``numpy.linspace`` does."""
     grid = np.empty((rows * columns, 2))
     linear_step = (fastest - slowest) / max(rows - 1, 1)
     angular_step = (leftmost - rightmost) / max(columns - 1, 1)
@@ -145,8 +143,8 @@ def _grid(slowest, fastest, rightmost, leftmost, rows, columns):  # type: ignore
 
 
 def stoppable(twists: np.ndarray, sweep: Sweep, limits: RobotLimits, period_s: float) -> np.ndarray:
-    """Return whether the base can still stop before an obstacle after each command was applied for
-    one control period, shape (c,)."""
+    """Return whether the base can still stop before an obstacle after one control period of each
+    command, shape (c,)."""
     linear, rate = np.abs(twists[:, 0]), np.abs(twists[:, 1])
     needed_m = linear * period_s + linear**2 / (2 * limits.max_linear_accel_mps2)
     needed_rad = rate * period_s + rate**2 / (2 * limits.max_angular_accel_radps2)

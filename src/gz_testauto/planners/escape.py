@@ -15,30 +15,25 @@ CLEAR_AHEAD_M = 0.8
 """Free distance (m) straight ahead at which the turn stops."""
 
 ARC_LENGTH_M = 2.0
-"""Length (m) of the arcs on both sides that determine the direction of the turn."""
-
 CURVATURES_PERM = np.array([0.25, 0.5, 0.75, 1.0, 1.5, 2.0])
-"""Curvatures (1/m) of the arcs that determine the direction of the turn."""
+"""Length (m) and curvatures (1/m) of the arcs that determine the direction of the turn."""
 
 STEPS = 16
-"""Number of collision checks along each arc and along each turn."""
+"""Collision checks along each arc."""
 
 PLACES = 20
-"""Number of positions along each arc that are checked for a turn in place."""
+"""Positions along each arc that are checked for a turn in place."""
 
 TURNING_MARGIN_M = 0.05
-"""Margin (m) that is added to the circle around the outline for a turn in place."""
+"""Margin (m) around the outline's circle for a turn in place."""
 
 STANDSTILL = 0.02
 """Speed (m/s) and yaw rate (rad/s) below which a command counts as a standstill."""
 
 
 class Escape:
-    """A turn in place that keeps its direction.
-
-    The robot turns to the side with the longer free arcs, or to the side of the goal if the arcs
-    are equally long. It turns back at an obstacle.
-    """
+    """A turn in place that keeps its direction: to the side with the longer free arcs, or to the
+    side of the goal if they are equally long. The robot turns back at an obstacle."""
 
     def __init__(self, limits: RobotLimits, footprint: ConvexFootprint, margin_m: float) -> None:
         self._footprint = footprint
@@ -65,8 +60,8 @@ class Escape:
         return Twist2D(0.0, 0.0)
 
     def try_to_end(self, points_m: np.ndarray, needed_m: float) -> bool:
-        """Stop the turn if the path straight ahead is free for ``CLEAR_AHEAD_M``, or for
-        ``needed_m`` if this is shorter. Return True if no turn is active afterwards."""
+        """Stop the turn if the path straight ahead is free for ``CLEAR_AHEAD_M`` or ``needed_m``,
+        whichever is shorter. Return True if no turn is active."""
         if self.active:
             reach_m = min(CLEAR_AHEAD_M, needed_m)
             ahead = sweep_arcs(
@@ -104,9 +99,8 @@ def first_exit(
     limits: RobotLimits,
     period_s: float,
 ) -> Optional[int]:
-    """Return the index of the first safe command whose arc of the length ``reach_m`` leads to a
-    position where the outline can turn in place, or None. ``twists`` (c, 2) are in m/s and rad/s.
-    """
+    """Return the index of the first safe command on whose arc of the length ``reach_m`` the outline
+    can turn in place, or None. ``twists`` (c, 2) are in m/s and rad/s."""
     speed = twists[:, 0]
     stop_m = speed * period_s + speed**2 / (2 * limits.max_linear_accel_mps2)
     free_m = np.where(sweep.blocked, sweep.distance_m, reach_m)
@@ -131,8 +125,7 @@ def _has_room(x_m, y_m, points_m, needed_m):  # type: ignore[no-untyped-def]
 
 @compiled_for("i8(b1[::1], f8[:, :, ::1], f8[:, ::1], f8)")
 def _first_with_room(safe, places, points_m, needed_m):  # type: ignore[no-untyped-def]
-    """Return the index of the first safe command whose arc contains a position farther than
-    ``needed_m`` from all points, or -1. ``places`` has shape (c, p, 3)."""
+    """Return -1 without such a command. ``places`` has shape (c, p, 3)."""
     for command in range(len(safe)):
         if safe[command]:
             for place in range(places.shape[1]):

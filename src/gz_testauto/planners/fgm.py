@@ -18,18 +18,15 @@ from gz_testauto.planners.limits import DefaultLength, clamp
 from gz_testauto.planners.reactive import ReactivePlanner, Situation, turn_towards
 
 NEAREST_M = 0.01
-"""Least distance (m) to an obstacle in the weight of a gap, so that the weight is finite."""
+"""Least distance (m) in the weight of a gap, so that the weight is finite."""
 
 ROUNDING_RAD = 1e-9
-"""Angle (rad) below which two borders of gaps count as equal."""
 
 
 @dataclass(frozen=True)
 class Gap:
-    """A sector of directions in the base frame that are free for a robot with a given radius.
-
-    ``right_m`` and ``left_m`` are the distances from the robot to the two borders.
-    """
+    """A sector of free directions in the base frame. ``right_m`` and ``left_m`` are the distances
+    from the robot to the two borders."""
 
     right_rad: float
     left_rad: float
@@ -42,12 +39,12 @@ class Gap:
 
     @property
     def center_rad(self) -> float:
-        """The direction to the midpoint between the end points of the two borders."""
+        """The direction to the midpoint between the two borders."""
         return self.right_rad + median_angle(self.right_m, self.left_m, self.width_rad)
 
     def nearest(self, heading_rad: float, inset_rad: float = 0.0) -> float:
-        """Return the direction in the gap that is nearest to ``heading_rad`` and at least
-        ``inset_rad`` from both borders, or the bisector of a narrow gap."""
+        """Return the direction nearest to ``heading_rad`` that is at least ``inset_rad`` from both
+        borders, or the bisector of a narrow gap."""
         inset = min(inset_rad, self.width_rad / 2)
         return min(max(heading_rad, self.right_rad + inset), self.left_rad - inset)
 
@@ -56,7 +53,7 @@ class Gap:
 
 
 def median_angle(first_m: float, second_m: float, between_rad: float) -> float:
-    """Return the angle (rad) from the first of two sides of a triangle to the median between them.
+    """Return the angle from the first of two sides of a triangle to the median between them.
 
     This is the gap center of Sezer & Gokasan (2012): arccos((d₁ + d₂ cos θ) / sqrt(d₁² + d₂² + 2 d₁
     d₂ cos θ)), with the angle θ between the sides, or the bisector for 180° or more.
@@ -75,11 +72,11 @@ def find_gaps(
 ) -> List[Gap]:
     """Return the gaps between obstacles, from right to left.
 
-    ``points_m`` has shape (n, 2), in the base frame. Every point that is nearer than ``horizon_m``
-    is an obstacle, a circle of ``radius_m``. At distance d it hides the directions within
-    arcsin(radius / d) of its center. The border of a gap is the tangent point of the circle, at the
-    distance sqrt(d² − radius²). A border at the edge of the field of view, which is centered on the
-    x axis, has the distance of the other border. Without obstacles, there is one gap.
+    ``points_m`` has shape (n, 2), in the base frame. Every point nearer than ``horizon_m`` is a
+    circle of ``radius_m``. At distance d it hides the directions within arcsin(radius / d) of its
+    center. The border of a gap is the tangent point of the circle, at the distance
+    sqrt(d² − radius²). A border at the edge of the field of view, which is centered on the x axis,
+    has the distance of the other border.
     """
     distance = np.hypot(points_m[:, 0], points_m[:, 1])
     near = distance < horizon_m
@@ -92,8 +89,8 @@ def find_gaps(
 
 @compiled
 def _hidden_sectors(distance, bearing, half, radius_m, half_view):  # type: ignore[no-untyped-def]
-    """Return the sectors of the field of view that obstacles hide: right border (rad), left border
-    (rad) and distance (m) of the borders, shape (k, 3)."""
+    """Return right border (rad), left border (rad) and distance (m) of the borders of each sector,
+    shape (k, 3)."""
     n = len(distance)
     hidden = np.empty((2 * n, 3))
     count = 0
@@ -115,9 +112,8 @@ def _hidden_sectors(distance, bearing, half, radius_m, half_view):  # type: igno
 
 @compiled_for("f8[:, ::1](f8[::1], f8[::1], f8[::1], f8, f8, f8)")
 def _gap_array(distance, bearing, half, radius_m, half_view, horizon_m):  # type: ignore[no-untyped-def]
-    """Return the gaps from right to left, shape (g, 4): right border (rad), left border (rad), and
-    the distances (m) to both borders. A circle hides ``half`` (rad) on either side of its bearing.
-    """
+    """Return the fields of each gap, shape (g, 4). A circle hides ``half`` (rad) on either side of
+    its bearing."""
     hidden = _hidden_sectors(distance, bearing, half, radius_m, half_view)
     gaps = np.empty((len(hidden) + 1, 4))
     if len(hidden) == 0:
@@ -146,15 +142,14 @@ class FollowTheGap(ReactivePlanner):
     """A planner that drives towards a weighted mean of the largest gap's center and the goal.
 
     1. Obstacles are enlarged by the robot's circumscribed radius, so that the robot is a point.
-    2. The gap array is built and its widest gap is selected.
+    2. The widest gap is selected, independent of the goal.
     3. The gap center angle is that of the median of the triangle between robot and borders.
     4. φ_final = (α/d_min φ_gap_c + β φ_goal) / (α/d_min + β), with β = 1 and d_min the
        distance from the point robot to the nearest enlarged obstacle.
 
-    As published, the method always selects the widest gap, independent of the goal, and the mean of
-    the two headings is not always free. Unlike in the paper, the speed decreases with the heading
-    (cos²) and with d_min, and a robot without a gap turns in place. docs/planners.md describes the
-    parameters.
+    The mean of the two headings is not always free. Unlike in the paper, the speed decreases with
+    the heading (cos²) and with d_min, and a robot without a gap turns in place. docs/planners.md
+    describes the parameters.
     """
 
     def __init__(
@@ -203,8 +198,8 @@ class FollowTheGap(ReactivePlanner):
 
 
 def nearest_distance(points_m: np.ndarray, radius_m: float) -> float:
-    """Return the distance (m) from the base to the nearest circle of ``radius_m`` around a point,
-    or ``inf`` without points."""
+    """Return the distance from the base to the nearest circle around a point, or ``inf`` without
+    points."""
     if len(points_m) == 0:
         return math.inf
     return max(NEAREST_M, float(np.hypot(points_m[:, 0], points_m[:, 1]).min()) - radius_m)
@@ -213,6 +208,6 @@ def nearest_distance(points_m: np.ndarray, radius_m: float) -> float:
 def weighted_heading(
     gap_center_rad: float, goal_rad: float, nearest_m: float, alpha_m: float
 ) -> float:
-    """Return the heading (rad) φ_final = (α/d_min φ_gap_c + φ_goal) / (α/d_min + 1), with β = 1."""
+    """Return φ_final of step 4 of :class:`FollowTheGap`."""
     weight = alpha_m / nearest_m
     return (weight * gap_center_rad + goal_rad) / (weight + 1.0)

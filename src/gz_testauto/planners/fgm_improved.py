@@ -4,13 +4,13 @@
   M. Demir, V. Sezer, "Improved Follow the Gap Method for obstacle avoidance", IEEE AIM 2017, as
   its authors summarize it in M. D. Demir, V. Sezer, "Autonomous Overtaking Maneuver Design based
   on Follow the Gap Method", ICINCO 2019. The cost function is this package's.
-- If the goal is in a gap, the robot drives towards it. Only gaps that are wide enough for the
-  robot count: after the "high safety, goal in region" case and the navigable regions of
+- If the goal is in a gap, the robot drives towards it. Only gaps of sufficient width count: after
+  the "high safety, goal in region" case and the navigable regions of
   J. Minguez, L. Montano, "Nearness Diagram (ND) Navigation: Collision Avoidance in Troublesome
   Scenarios", IEEE Transactions on Robotics and Automation 20(1), 2004.
-- The speeds come from the dynamic window, checked for the robot's true outline: after
-  A. Özdemir, V. Sezer, "Follow the Gap with Dynamic Window Approach", International Journal of
-  Semantic Computing 12(1), 2018. In this planner, the window only excludes commands.
+- The dynamic window excludes commands, for the robot's true outline: after A. Özdemir, V. Sezer,
+  "Follow the Gap with Dynamic Window Approach", International Journal of Semantic Computing 12(1),
+  2018.
 """
 
 import math
@@ -30,18 +30,18 @@ from gz_testauto.planners.reactive import ReactivePlanner, Situation, turn_towar
 from gz_testauto.planners.sweep import ConvexFootprint, sweep_arcs
 
 SAMPLES = (5, 13)
-"""Size of the grid in the dynamic window: speeds, yaw rates."""
+"""Speeds and yaw rates in the dynamic window."""
 
 FIRST_COMMANDS = 8
-"""Number of commands, the nearest to the desired one, that are checked first."""
+"""Number of commands, nearest to the desired one, that are checked first."""
 
 STEPS = 20
-"""Number of collision checks along each arc."""
+"""Collision checks along each arc."""
 
 
 class ImprovedFollowTheGap(ReactivePlanner):
-    """A planner that drives towards the goal if it is free, otherwise into the best gap that is
-    wide enough for the robot.
+    """A planner that drives towards the goal if it is free, otherwise into the best gap.
+
 
     1. Obstacles are enlarged by half the robot's width and ``margin_m``.
     2. If the local goal is inside a gap, the heading is the goal's.
@@ -49,9 +49,9 @@ class ImprovedFollowTheGap(ReactivePlanner):
        ``memory`` times the angle from the previous heading to the gap. The heading is the
        weighted mean of ``fgm`` between the gap's center and the goal, limited to the gap; the
        center of a wide gap counts as no farther than ``inset_rad`` from its border.
-    4. The command is the one of the dynamic window that is nearest to the desired command, from
-       which the robot's outline can stop before any point of the scan, and from which it can leave
-       again: by a turn, or by passing through. If this command is a stop, the robot turns in place.
+    4. The command is the one of the dynamic window nearest to the desired command from which the
+       robot's outline can stop before any point of the scan, and can leave again: by a turn, or by
+       passing through. If this command is a stop, the robot turns in place.
 
     docs/planners.md describes the parameters.
     """
@@ -128,15 +128,15 @@ class ImprovedFollowTheGap(ReactivePlanner):
         return best.nearest(weighted_heading(center, goal, nearest_m, self.for_robot(self.alpha_m)))
 
     def _previous_heading(self, situation: Situation) -> Optional[float]:
-        """Return the desired heading of the previous cycle relative to the current yaw."""
+        """Return the previous desired heading relative to the current yaw."""
         if self._turned_rad is None:
             return None
         turned = situation.command.angular_radps * self.task.control_period_s
         return wrap_angle(self._turned_rad - turned)
 
     def _nearest_safe(self, desired: Twist2D, situation: Situation) -> Twist2D:
-        """Return the nearest safe command that leads to free space for a turn in place. Without
-        one, return the nearest safe command, or the slowest one for a moving robot."""
+        """Return the nearest safe command that leads to space for a turn in place, otherwise the
+        nearest safe command, or the slowest one for a moving robot."""
         limits, period_s = self.limits, self.task.control_period_s
         window = dynamic_window(situation.command, limits, period_s, SAMPLES)
         error = np.abs(window[:, 0] - desired.linear_mps) / limits.max_linear_mps

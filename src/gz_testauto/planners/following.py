@@ -1,4 +1,4 @@
-"""The local goal of a planner: a look-ahead point in front of the robot on the global plan."""
+"""The local goal of a planner."""
 
 import math
 from typing import Tuple
@@ -12,7 +12,7 @@ from gz_testauto.base.pose import Pose2D
 class WaypointFollower:
     """A follower of waypoints, which computes a look-ahead point in front of the robot.
 
-    The progress, the arc length (m) of the path's point nearest to the robot, never decreases.
+    The progress along the path never decreases.
     """
 
     def __init__(self, waypoints_m: np.ndarray, lookahead_m: float) -> None:
@@ -30,8 +30,8 @@ class WaypointFollower:
         return float(self._starts[-1] - self._progress_m)
 
     def target(self, x_m: float, y_m: float) -> Tuple[float, float]:
-        """Return the point (m, world frame) that is ``lookahead_m`` beyond the path's point nearest
-        to (x, y), or the last waypoint."""
+        """Return the point (world frame) that is ``lookahead_m`` beyond the path's point nearest to
+        (x, y), or the last waypoint."""
         if len(self._steps) == 0:
             return float(self._points[-1, 0]), float(self._points[-1, 1])
         lowest_m = self._progress_m
@@ -53,10 +53,10 @@ def in_base_frame(pose: Pose2D, x_m: float, y_m: float) -> Tuple[float, float]:
 def _nearest_arc(  # type: ignore[no-untyped-def]
     points_m, steps_m, lengths_m, starts_m, lowest_m, highest_m, x_m, y_m
 ):
-    """Return the arc length (m) between two limits of the path's point nearest to (x, y).
+    """Return the arc length (m), between two limits, of the path's point nearest to (x, y).
 
-    ``points_m`` (n, 2) are the corners of the path, ``steps_m`` (n - 1, 2) and ``lengths_m``
-    (n - 1,) the segments, ``starts_m`` (n,) the arc length at each corner.
+    ``steps_m`` (n - 1, 2) and ``lengths_m`` (n - 1,) are the segments between ``points_m`` (n, 2),
+    ``starts_m`` (n,) the arc lengths at these.
     """
     best_m, best_arc_m = np.inf, 0.0
     for number in range(len(lengths_m)):

@@ -1,6 +1,4 @@
-"""Global plans: evenly spaced waypoints for a local planner, along the shortest path on the static
-map, or along the center line of the joined lanes of a route.
-"""
+"""Global plans: waypoints along the shortest path on the static map, or along a route's lanes."""
 
 import math
 from typing import Dict, List, Optional, Sequence, Tuple
@@ -20,8 +18,7 @@ SPACING_M = 0.5
 """Largest distance (m) between two consecutive waypoints."""
 
 LEAST_LEG_M = 1.0
-"""Least distance (m) along the route from the start to the first goal, and between consecutive
-goals."""
+"""Least distance (m) along the route between start and consecutive goals."""
 
 
 def plan_waypoints(
@@ -31,10 +28,10 @@ def plan_waypoints(
     limits: RobotLimits,
     margin_m: float,
 ) -> Optional[np.ndarray]:
-    """Return waypoints of the shortest path, in the world frame, shape (n, 2), or None.
+    """Return waypoints in the world frame, shape (n, 2), or None without a path.
 
-    The walls are inflated by the robot's circumscribed radius and ``margin_m``. If start or goal is
-    nearer to a wall, less inflation is tried.
+    Walls are inflated by the circumscribed radius and ``margin_m``, or less if start or goal is
+    nearer to a wall.
     """
     start_xy, goal_xy = (start.x_m, start.y_m), (goal.x_m, goal.y_m)
     radius_m = limits.circumscribed_radius_m
@@ -49,9 +46,7 @@ def plan_waypoints(
 
 
 def resample(path: np.ndarray, spacing_m: float) -> np.ndarray:
-    """Return the corners of a polyline and points between them that are at most ``spacing_m``
-    apart, shape (n, 2).
-    """
+    """Return the corners of a polyline and points between them, shape (n, 2)."""
     path = np.asarray(path, dtype=float)
     pieces = [path[:1]]
     for begin, end in zip(path[:-1], path[1:]):
@@ -91,10 +86,10 @@ def join_lanes(lanes: Sequence[LaneSpec]) -> Lane:
 def waypoints_along(
     lane: Lane, start: Pose2D, goals: Sequence[Pose2D], names: Sequence[str]
 ) -> Tuple[np.ndarray, ...]:
-    """Return the waypoints, shape (n, 2), along the center of a lane to each goal.
+    """Return the waypoints, shape (n, 2), to each goal.
 
-    ``names`` are those of the start and of the goals in error messages. Raises ``SpecError`` if a
-    goal is not after the previous position along the lane.
+    ``names`` are those of start and goals. Raises ``SpecError`` if a goal is not after the previous
+    position along the lane.
     """
     line = shapely.LineString(lane.center_m)
     arc_m = float(line.project(shapely.Point(start.x_m, start.y_m)))

@@ -1,9 +1,8 @@
 """The interface of local planners: one velocity command per control period.
 
-The constructor is called with the parameters once per trial. ``begin`` is called once per goal, and
-``plan`` in every control period, in order of time. A planner runs in the process of the campaign,
-in lock-step, or in the ``planner`` node. :mod:`gz_testauto.testing.planner_conformance` checks an
-implementation.
+The constructor is called once per trial, ``begin`` once per goal, and ``plan`` in every control
+period, in order of time. A planner runs in the process of the campaign, in lock-step, or in the
+``planner`` node. :mod:`gz_testauto.testing.planner_conformance` checks an implementation.
 """
 
 import abc
@@ -22,10 +21,9 @@ class RobotLimits:
     """The footprint of a robot and the limits of its base.
 
     ``footprint_m`` is the outline in the base frame, shape (n, 2), counter-clockwise and not
-    closed. It consists of nested tuples, so that the object is hashable. Speeds are magnitudes. A
-    base with car-like steering has its rear axle at the origin of the base frame. The distance
-    between its axles is ``wheelbase_m``, and its front wheels turn by up to ``max_steer_rad``. With
-    ``wheelbase_m`` 0, the base can turn in place.
+    closed. Speeds are magnitudes. A base with car-like steering has its rear axle at the origin of
+    the base frame. The distance between its axles is ``wheelbase_m``, and its front wheels turn by
+    up to ``max_steer_rad``. With ``wheelbase_m`` 0, the base can turn in place.
     """
 
     footprint_m: Tuple[Tuple[float, float], ...]
@@ -44,7 +42,7 @@ class RobotLimits:
 
     @property
     def half_width_m(self) -> float:
-        """Largest lateral (y) extent of the outline: the half width of a straight corridor."""
+        """Largest lateral (y) extent of the outline."""
         return float(np.abs(np.asarray(self.footprint_m)[:, 1]).max())
 
 
@@ -83,11 +81,10 @@ class Task:
 class Observation:
     """The input of a planner in one cycle.
 
-    ``pose`` is the robot's pose in the world frame, which is an estimate in a campaign with
-    ``localization``. ``twist`` is its measured twist in the base frame. ``scan`` is the last scan,
-    or None before the first one; obstacles that the static map does not contain appear only there.
-    ``objects`` are the tracked objects, for planners that request them. ``sensors`` contains the
-    newest reading of each sensor that the planner declares, by name.
+    ``pose`` is the robot's pose in the world frame, an estimate in a campaign with
+    ``localization``. ``twist`` is the measured twist in the base frame. ``scan`` is the last scan,
+    or None before the first one. ``objects`` are the tracked objects, for planners that request
+    them. ``sensors`` contains the newest reading of each sensor that the planner declares, by name.
     """
 
     time_s: float
@@ -99,9 +96,9 @@ class Observation:
 
 
 class PlannerAborted(Exception):
-    """Raised by a planner if no path to the goal exists. The message states the reason.
+    """Raised by a planner if no path to the goal exists.
 
-    The trial ends with the outcome ``planner_aborted``, which is not an error.
+    The trial ends with the outcome ``planner_aborted``, with the message as reason.
     """
 
 

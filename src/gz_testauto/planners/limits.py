@@ -1,5 +1,5 @@
-"""Limits on the velocity and acceleration of commands, which simulators do not enforce, and default
-values of parameters that depend on these limits."""
+"""Limits on the velocity and acceleration of commands, and default values of parameters that depend
+on these limits."""
 
 import math
 from typing import Any, Optional

@@ -1,7 +1,4 @@
-"""A base class for local planners that only compute a command from a local goal and obstacles.
-
-The base class follows the global plan, decelerates before the goal, and stops there.
-"""
+"""A base class for local planners that compute a command from a local goal and obstacles."""
 
 import abc
 import math
@@ -22,21 +19,19 @@ from gz_testauto.planners.limits import (
 from gz_testauto.planners.scans import ScanMemory, obstacle_points
 
 APPROACH_DECELERATION = 0.5
-"""Fraction of the largest deceleration that is used in the approach to the goal."""
+"""Fraction of the largest deceleration in the approach to the goal."""
 
 APPROACH_SPEED_MPS = 0.1
-"""Least speed (m/s) of the approach before the goal is reached."""
 
 
 @dataclass(frozen=True, eq=False)
 class Situation:
     """The input of :meth:`ReactivePlanner.steer`, in the base frame.
 
-    ``goal_bearing_rad`` and ``goal_distance_m`` point to the local goal: the look-ahead point on
-    the waypoints, or the goal itself near the end. ``points_m``, shape (n, 2), are the points of
-    the last scan and, for planners with a memory, remembered points. ``speed_limit_mps`` is the
-    speed from which the robot can still stop at the goal. ``command`` is the previous command,
-    which planners use as the current velocity.
+    ``goal_bearing_rad`` and ``goal_distance_m`` are those of the local goal: the look-ahead point
+    on the waypoints, or the goal itself near the end. ``points_m``, shape (n, 2), are points of the
+    last scan and remembered points. ``speed_limit_mps`` is the speed from which the robot can still
+    stop at the goal. ``command`` is the previous command, a substitute for the current velocity.
     """
 
     goal_bearing_rad: float
@@ -47,7 +42,7 @@ class Situation:
 
 
 class ReactivePlanner(LocalPlanner):
-    """A local planner that computes each command from the current situation.
+    """A local planner that follows the global plan, decelerates before the goal, and stops there.
 
     If ``needs_scan`` is True, the robot does not drive before the first scan. Points that left the
     lidar's field of view are remembered within ``memory_m``.
@@ -113,21 +108,18 @@ class ReactivePlanner(LocalPlanner):
         return self._scans.points(observation.scan, observation.pose)
 
     def forget(self) -> None:
-        """Discard additional data of the previous task; :meth:`begin` calls it."""
+        """Discard additional data of the previous task."""
 
     @abc.abstractmethod
     def steer(self, situation: Situation) -> Twist2D:
-        """Return the desired command. The caller applies the limits on speed and acceleration."""
+        """Return the desired command, to which the caller applies the limits."""
 
 
 def turn_towards(
     heading_rad: float, speed_mps: float, turn_gain_per_s: float, limits: RobotLimits
 ) -> Twist2D:
-    """Return the command that turns a robot towards a heading φ (rad, in the base frame).
-
-    With the gain k, the yaw rate is ω = k φ. The speed is v = ``speed_mps`` cos²(φ) within ±90°,
-    and 0 for other headings, so that the robot turns in place.
-    """
+    """Return the command towards a heading φ (rad, in the base frame): the yaw rate k φ with the
+    gain k, and the speed ``speed_mps`` cos²(φ) within ±90°, 0 for other headings."""
     limit = limits.max_angular_radps
     share = math.cos(heading_rad) ** 2 if abs(heading_rad) < math.pi / 2 else 0.0
     return Twist2D(speed_mps * share, clamp(turn_gain_per_s * heading_rad, -limit, limit))

@@ -1,5 +1,5 @@
 """Conversion of laser scans to points in the base frame, with the special values of REP-117, and a
-memory of points that have left the field of view of the lidar.
+memory of points that are no longer visible.
 """
 
 import functools
@@ -14,7 +14,7 @@ from gz_testauto.base.observation import LaserScan
 from gz_testauto.base.pose import Pose, Pose2D
 
 CELL_M = 0.05
-"""Size (m) of the square cells of the memory, each of which contains at most one point."""
+"""Size (m) of the memory's square cells, each of which contains at most one point."""
 
 
 def obstacle_points(scan: LaserScan) -> np.ndarray:
@@ -48,8 +48,6 @@ def ray_ends(scan: LaserScan) -> Tuple[np.ndarray, np.ndarray]:
 
 
 class _Beams:
-    """The ray directions and the mounting pose of a lidar, which all of its scans share."""
-
     def __init__(self, angle_min_rad: float, angle_max_rad: float, count: int, mount: Pose) -> None:
         angles_rad = np.linspace(angle_min_rad, angle_max_rad, count)
         self.cosines, self.sines = np.cos(angles_rad), np.sin(angles_rad)
@@ -62,10 +60,10 @@ _beams = functools.lru_cache(maxsize=8)(_Beams)
 
 
 class ScanMemory:
-    """A memory of points near the robot that are outside of the lidar's field of view.
+    """A memory of points that left the lidar's field of view.
 
-    Points that leave the field of view are kept while they are within ``radius_m`` of the base, and
-    removed when they are in the field of view again.
+    They are kept while they are within ``radius_m`` of the base, until they are in the field of
+    view again.
     """
 
     def __init__(self, radius_m: float) -> None:
@@ -73,9 +71,8 @@ class ScanMemory:
         self._world_m = np.empty((0, 2))
 
     def points(self, scan: LaserScan, pose: Pose2D) -> np.ndarray:
-        """Return the points of the scan, followed by the remembered points, in the base frame, in
-        meters, shape (n, 2). ``pose`` is the pose of the base in the world at the time of the scan.
-        """
+        """Return the points of the scan, then the remembered points, in the base frame, in meters,
+        shape (n, 2). ``pose`` is that of the base in the world at the time of the scan."""
         visible = obstacle_points(scan)
         cos, sin = np.cos(pose.yaw_rad), np.sin(pose.yaw_rad)
         turn = np.array([[cos, -sin], [sin, cos]])
@@ -88,7 +85,6 @@ class ScanMemory:
         return points
 
     def _out_of_view(self, scan: LaserScan, points_m: np.ndarray) -> np.ndarray:
-        """Return whether each point, in the base frame, is outside of the field of view."""
         beams = _beams(scan.angle_min_rad, scan.angle_max_rad, len(scan.ranges_m), scan.mount)
         lifted = np.empty((len(points_m), 3))
         lifted[:, :2], lifted[:, 2] = points_m, scan.mount.position[2]
@@ -99,8 +95,7 @@ class ScanMemory:
 
 @compiled_for("f8[:, ::1](f8[::1], f8, f8, f8[::1], f8[::1])")
 def _hits(ranges_m, range_min_m, range_max_m, cosines, sines):  # type: ignore[no-untyped-def]
-    """Return the points of all rays with a return, in the frame of the lidar, in meters, shape (k,
-    3)."""
+    """Return points in the frame of the lidar, shape (k, 3)."""
     points_m = np.empty((len(ranges_m), 3))
     count = 0
     for ray in range(len(ranges_m)):
@@ -115,7 +110,7 @@ def _hits(ranges_m, range_min_m, range_max_m, cosines, sines):  # type: ignore[n
 
 @compiled_for("f8[:, ::1](f8[:, ::1], f8)")
 def _one_of_each_cell(points_m, cell_m):  # type: ignore[no-untyped-def]
-    """Return the first point in each square cell, in the order of the cells, shape (n, 2)."""
+    """Return the first point in each cell, in the order of the cells, shape (n, 2)."""
     cells = np.empty(len(points_m), np.int64)
     for point in range(len(points_m)):
         row = np.int64(math.floor(points_m[point, 0] / cell_m))

@@ -1,7 +1,4 @@
-"""The planner ``straight``, which drives towards the goal and ignores obstacles.
-
-In a world in which ``straight`` reaches the goal, no obstacle is in its path.
-"""
+"""The planner ``straight``, which shows whether obstacles are in the path of a world."""
 
 from gz_testauto.base.observation import Twist2D
 from gz_testauto.base.parameters import Positive

@@ -1,5 +1,4 @@
-"""Collision checks of circular arcs: the distance that a convex footprint drives before it reaches
-a point of a scan."""
+"""Collision checks of a convex footprint on circular arcs with the points of a scan."""
 
 from typing import NamedTuple, Sequence, Tuple
 
@@ -10,7 +9,7 @@ from shapely.geometry.polygon import orient
 from gz_testauto.base.compiled import compiled, compiled_for
 
 _MAX_POINTS = 240
-"""Number of points above which only a regular subset of the points is used."""
+"""Number of points above which only a regular subset is used."""
 
 ROUNDING_M = 1e-6
 """Upper bound (m) of the rounding errors of computed distances."""
@@ -20,11 +19,8 @@ APPROACH_M = 0.01
 
 
 class Sweep(NamedTuple):
-    """The free part of the arc of each command, as arrays of shape (c,).
-
-    ``distance_m`` and ``angle_rad`` are those of the base before the footprint is within the margin
-    of a point.
-    """
+    """The free part of the arc of each command, as arrays of shape (c,): distance and angle of the
+    base before the footprint is within the margin of a point."""
 
     distance_m: np.ndarray
     angle_rad: np.ndarray
@@ -51,24 +47,22 @@ class ConvexFootprint:
         """Return the distance (m) from the footprint at each pose to the nearest point, shape (n,).
 
         ``poses`` (n, 3) are x, y (m) and yaw (rad); ``points_m`` (m, 2) are in the same frame. The
-        computed distance is the largest signed distance to the line of an edge: exact next to an
-        edge, too small beyond a corner, and negative inside the footprint. Without points, it is
-        ``inf``.
+        distance is the largest signed distance to the line of an edge: exact next to an edge, too
+        small beyond a corner, negative inside the footprint, and ``inf`` without points.
         """
         points_m = np.ascontiguousarray(points_m, dtype=float)
         turns = np.cos(poses[:, 2]), np.sin(poses[:, 2])
         return np.asarray(_clearances(self.normals, self.offsets_m, poses, *turns, points_m))
 
     def reach_m(self, margin_m: float) -> float:
-        """Return the largest distance (m) from the base to a point for which :meth:`clearance_m`
-        returns less than ``margin_m``."""
+        """Return the largest distance from the base to a point for which :meth:`clearance_m` can be
+        less than ``margin_m``."""
         return self.radius_m + max(margin_m, 0.0) * self._miter + ROUNDING_M
 
 
 def arc_poses(twists: np.ndarray, times_s: np.ndarray) -> np.ndarray:
-    """Return the poses, shape (c, s, 3), that a robot reaches from the origin with constant
-    commands. ``twists`` (c, 2) are in m/s and rad/s, ``times_s`` has shape (c, s).
-    """
+    """Return the poses, shape (c, s, 3), that constant commands reach from the origin. ``twists``
+    (c, 2) are in m/s and rad/s, ``times_s`` has shape (c, s)."""
     linear, angular = twists[:, :1], twists[:, 1:]
     turned = angular * times_s
     # sin(x)/x and (1-cos(x))/x are smooth at 0, where the arc becomes a line.
@@ -86,10 +80,8 @@ def sweep_arcs(
     margin_m: float,
     steps: int,
 ) -> Sweep:
-    """Return the free part of the arc of each command, shape (c, 2), in m/s and rad/s.
-
-    An arc is ``reach_m`` long or turns by 180°, and is checked at ``steps`` positions.
-    """
+    """Return the free part of the arc of each command, shape (c, 2), in m/s and rad/s. An arc is
+    ``reach_m`` long or turns by 180°, and is checked at ``steps`` positions."""
     speed, rate = np.abs(twists[:, 0]), np.abs(twists[:, 1])
     end_s = np.minimum(reach_m / np.maximum(speed, 1e-6), np.pi / np.maximum(rate, 1e-6))
     times = end_s[:, None] * np.arange(1, steps + 1) / steps
@@ -117,8 +109,7 @@ def sweep_arcs(
 
 @compiled
 def _place(normals, offsets_m, pose, cos, sin, lines):  # type: ignore[no-untyped-def]
-    """Write the normal and the offset (m) of the line of each edge at a pose (3,) to ``lines``,
-    shape (e, 3)."""
+    """Write normal and offset (m) of each edge's line at a pose (3,) to ``lines``, shape (e, 3)."""
     for edge in range(len(offsets_m)):
         nx, ny = normals[edge, 0], normals[edge, 1]
         turned_x, turned_y = cos * nx - sin * ny, sin * nx + cos * ny
@@ -143,8 +134,7 @@ def _clearances(normals, offsets_m, poses, cosines, sines, points_m):  # type: i
 
 @compiled
 def _is_nearer(lines, x_m, y_m, points_m, allowed_m, reach_m):  # type: ignore[no-untyped-def]
-    """Return whether any point is nearer than ``allowed_m`` to a footprint at (x, y). Points
-    farther than ``reach_m`` are skipped."""
+    """Return whether any point is nearer than ``allowed_m`` to a footprint at (x, y)."""
     for point in range(len(points_m)):
         px, py = points_m[point, 0], points_m[point, 1]
         if (px - x_m) * (px - x_m) + (py - y_m) * (py - y_m) > reach_m * reach_m:
@@ -165,8 +155,7 @@ def _is_nearer(lines, x_m, y_m, points_m, allowed_m, reach_m):  # type: ignore[n
 def _free_steps(  # type: ignore[no-untyped-def]
     normals, offsets_m, poses, cosines, sines, points_m, allowed_m, reach_m
 ):
-    """Return the number of steps of each arc, shape (c,), before the footprint is nearer than
-    ``allowed_m`` to a point. ``poses`` has shape (c, s, 3)."""
+    """Return the number of free steps of each arc, shape (c,). ``poses`` has shape (c, s, 3)."""
     arcs, steps = cosines.shape
     free = np.full(arcs, steps)
     lines = np.empty((len(offsets_m), 3))

@@ -1,8 +1,4 @@
-"""Execution of a local planner in a trial, with a measurement of cycle times and a warm-up.
-
-The warm-up is one cycle on an empty plane before the first trial, so that compilation, loading and
-imports do not count as cycle time, and do not delay a simulation that runs freely.
-"""
+"""Execution of a local planner in a trial, with a measurement of cycle times and a warm-up."""
 
 import contextlib
 import dataclasses
@@ -29,13 +25,11 @@ from gz_testauto.planners.interface import (
 LOGGER = logging.getLogger(__name__)
 
 _GOAL_M, _RAYS, _RANGE_M, _LANE_WIDTH_M = 5.0, 360, 10.0, 4.0
-"""Parameters of the warm-up: distance of the goal (m), number of rays, range of the scan (m), and
-width of the lane (m)."""
+"""Parameters of the warm-up."""
 
 
 def in_message_precision(observation: Observation) -> Observation:
-    """Return the observation with its scan in the precision of a ROS message, so that trials with
-    and without ROS are bit-identical."""
+    """Convert the scan so that trials with and without ROS are bit-identical."""
     if observation.scan is None:
         return observation
     return dataclasses.replace(observation, scan=observation.scan.in_single_precision())
@@ -45,7 +39,7 @@ class TimedPlanner(LocalPlanner):
     """A wrapper of a local planner that measures the time of each cycle.
 
     If the planner raises an exception or returns a command that is not finite, :meth:`plan` raises
-    ``PlannerAborted``, so that a campaign continues.
+    ``PlannerAborted``.
     """
 
     def __init__(self, planner: LocalPlanner) -> None:
@@ -56,7 +50,6 @@ class TimedPlanner(LocalPlanner):
         self._cpu_s: List[float] = []
 
     def begin(self, task: Task) -> None:
-        """Start a new task; the time of this call is not measured."""
         self._planner.begin(task)
 
     def plan(self, observation: Observation) -> Twist2D:
@@ -96,9 +89,10 @@ def _describe(error: Exception) -> str:
 def warm_up(
     plugin: str, parameters: Mapping[str, Any], limits: RobotLimits, on_road: bool = False
 ) -> None:
-    """Run one cycle of a new planner, if its class needs a warm-up.
+    """Run one cycle of a new planner on an empty plane, if its class needs a warm-up.
 
-    Raises ``SpecError`` if the planner cannot be constructed.
+    Compilation, loading and imports then do not count as cycle time. Raises ``SpecError`` if the
+    planner cannot be constructed.
     """
     planner: LocalPlanner = make_planner(plugin, **parameters)
     if not planner.needs_warm_up:

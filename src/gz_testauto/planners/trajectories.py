@@ -1,6 +1,5 @@
-"""Trajectories with constant velocities, and their costs on a local costmap.
-
-They are those of https://wiki.ros.org/base_local_planner in the ROS navigation stack.
+"""Trajectories with constant velocities, and their costs on a local costmap, as in
+https://wiki.ros.org/base_local_planner.
 """
 
 import math
@@ -14,7 +13,7 @@ from gz_testauto.planners.costmap import LocalCostmap, next_cell
 
 
 class Weights(NamedTuple):
-    """The weights of the five terms of a trajectory's cost, per cell of distance or unit of cost.
+    """The weights of a trajectory's cost, per cell of distance or unit of cost.
 
     ``path`` and ``goal`` weight the distances of the last pose, ``nose_path`` and ``nose_goal``
     those of a point in front of the base, and ``obstacle`` the largest cost of the costmap.
@@ -28,8 +27,8 @@ class Weights(NamedTuple):
 
 
 class Distances(NamedTuple):
-    """The distances (cells) of each cell of a costmap, shape (n, n), from the path, from the local
-    goal, and from the local goal of the point in front of the base."""
+    """The distances (cells) of each cell of a costmap, shape (n, n), from the path and from the
+    local goals of the base and of the point in front of it."""
 
     path: np.ndarray
     goal: np.ndarray
@@ -49,12 +48,8 @@ def velocity_samples(lowest: float, highest: float, count: int) -> np.ndarray:
 def rollout(
     pose: Pose2D, twists: np.ndarray, steps: np.ndarray, duration_s: float
 ) -> Tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return x, y (m), and the cosine and sine of the yaw on each trajectory, each with shape (n,
-    s).
-
-    Trajectory i consists of the first ``steps[i]`` poses of row i, which are evenly spaced in time,
-    from the current pose.
-    """
+    """Return x, y (m), and the cosine and sine of the yaw, each with shape (n, s). Trajectory i
+    consists of the first ``steps[i]`` poses of row i, which are evenly spaced in time."""
     step_s = (duration_s / steps)[:, None]
     number = np.arange(int(steps.max(initial=1)))
     yaw = pose.yaw_rad + twists[:, 1:] * step_s * number
@@ -96,8 +91,8 @@ def trajectory_costs(
 
 @compiled
 def _outline_cost(x_m, y_m, cos, sin, scale, outline_m, costs, origin_x, origin_y, resolution):  # type: ignore[no-untyped-def]
-    """Return the largest cost of the costmap on the outline of a robot, or -1 if the outline
-    touches an obstacle or leaves the costmap."""
+    """Return the largest cost on the outline, or -1 if it touches an obstacle or leaves the
+    costmap."""
     height, width = costs.shape
     largest = 0
     corners = len(outline_m)
@@ -135,8 +130,8 @@ def _outline_cost(x_m, y_m, cos, sin, scale, outline_m, costs, origin_x, origin_
 def _costs(  # type: ignore[no-untyped-def]
     xs_m, ys_m, cosines, sines, steps, scales, outline_m, costs, path, goal, front, frame, weights
 ):
-    """Return the costs. ``frame`` is the origin of the costmap (x, y), its resolution, and the
-    distance of the point in front of the base (m)."""
+    """``frame`` is the costmap's origin (x, y) and resolution, and the distance of the point in
+    front of the base (m)."""
     height, width = costs.shape
     obstacle = height * width
     origin_x, origin_y, resolution, forward_m = frame[0], frame[1], frame[2], frame[3]

@@ -1,7 +1,7 @@
-"""A costmap that also contains the obstacles that 3-D sensors detect at any height.
+"""A costmap with the obstacles of 3-D sensors, as in the ``VoxelLayer`` of
+https://wiki.ros.org/costmap_2d.
 
-These are in a grid of voxels, as in the ``VoxelLayer`` of https://wiki.ros.org/costmap_2d. A planar
-lidar therefore does not remove a table whose legs it does not hit.
+A planar lidar does not remove a table whose legs it does not hit.
 """
 
 from typing import Any, Tuple
@@ -14,12 +14,12 @@ from gz_testauto.base.pose import Pose2D
 from gz_testauto.planners.costmap import LocalCostmap, shifted
 
 LEVELS = 20
-"""Number of voxels in a column. It is at most 32, the number of bits of a column."""
+"""Voxels in a column: at most 32, the number of bits."""
 
 
 class VoxelCostmap(LocalCostmap):
-    """A costmap with a column of voxels in each cell. An obstacle in any voxel is an obstacle of
-    the cell. ``heights_m`` is the lowest and the highest point (m above the base) of the voxels."""
+    """A costmap with a column of voxels in each cell. ``heights_m`` is the lowest and the highest
+    point (m above the base) of the voxels."""
 
     def __init__(self, *arguments: Any, heights_m: Tuple[float, float]) -> None:
         super().__init__(*arguments)
@@ -36,8 +36,8 @@ class VoxelCostmap(LocalCostmap):
         self._columns = shifted(self._columns, rows, columns)
 
     def add_reading(self, reading: SensorReading, pose: Pose2D) -> None:
-        """Clear the voxels along each ray of a sensor, then mark those in which rays end at an
-        obstacle. ``pose`` is that of the base at the time of the reading. NaN is unknown."""
+        """Clear the voxels along each ray, then mark those in which rays end at an obstacle.
+        ``pose`` is that of the base at the time of the reading. NaN is unknown."""
         sensor = reading.sensor
         if sensor.kind == "contact":
             return
