@@ -1,7 +1,7 @@
 """Count the attempts at trials, and limit the invalid ones.
 
-An attempt is one execution of a trial, of a maneuver (comparison of simulators) or of an episode
-(training). It is invalid, and has no result, if it raises one of :data:`FAILURES`.
+An attempt is one execution of a trial, a maneuver or an episode. It is invalid if it raises one of
+:data:`FAILURES`.
 """
 
 import collections
@@ -22,7 +22,6 @@ from gz_testauto.spec.campaign import LimitsSpec
 from gz_testauto.trial.trial import Trial
 
 FAILURES = (SimulatorError, NavigatorError)
-"""Errors that make an attempt invalid, so that it does not count as a measurement."""
 
 MAX_ATTEMPTS = 2
 """Largest number of attempts at a maneuver or an episode."""
@@ -42,10 +41,10 @@ def run_attempts(
     failed: Callable[[GzTestautoError, bool], None],
     limit: int = MAX_ATTEMPTS,
 ) -> Result:
-    """Repeat an attempt until it is valid, at most ``limit`` times.
+    """Repeat an attempt until it is valid, at most ``limit`` times, and raise its last error.
 
     After each invalid attempt, ``failed`` is called with the error and with whether another attempt
-    follows. If no attempt is valid, the last error is raised.
+    follows.
     """
     for number in range(1, limit + 1):
         try:
@@ -59,11 +58,11 @@ def run_attempts(
 
 
 class Attempts:
-    """The attempts at the trials of one campaign, including the attempts of earlier runs.
+    """The attempts at the trials of one campaign in all runs.
 
     ``limits.max_attempts`` limits invalid attempts, and ``limits.max_worker_deaths`` attempts whose
-    worker process died, mostly for a cause other than the trial. An abandoned trial is attempted
-    again if ``retry_invalid`` is true, no trial is valid yet, or the limits have been raised.
+    worker process died. An abandoned trial is attempted again if ``retry_invalid`` is true, no
+    trial is valid yet, or the limits have been raised.
     """
 
     def __init__(self, store: ResultStore, limits: LimitsSpec, retry_invalid: bool = False) -> None:
@@ -85,16 +84,15 @@ class Attempts:
         self._reopen_if_limits_were_raised()
 
     def remaining(self, trials: Sequence[Trial]) -> List[Trial]:
-        """Return the trials that are neither valid nor abandoned."""
         return [trial for trial in trials if trial.index not in self._valid | self._abandoned]
 
     @property
     def has_valid_trial(self) -> bool:
-        """True if any trial is valid, whether it ran in this run or an earlier one."""
+        """Of this run or an earlier one."""
         return bool(self._valid)
 
     def count(self, trial: int) -> int:
-        """Return the number of invalid attempts at a trial, in all runs."""
+        """Return the number of invalid attempts in all runs."""
         return self._made[trial]
 
     def has_reached_limit(self, trial: int) -> bool:
@@ -116,9 +114,8 @@ class Attempts:
         self._valid.add(trial)
 
     def abandon(self, trial: Trial, scene_at_fault: bool = False) -> None:
-        """Record that a trial is not attempted again. If the fault is in its scene, trials in other
-        worlds are not affected.
-        """
+        """Record that a trial is not attempted again. A fault in its scene does not affect other
+        worlds."""
         if scene_at_fault:
             return
         causes = {_NUMBER.sub("0", attempt.cause) for attempt in self._counted(trial.index)}
@@ -128,12 +125,11 @@ class Attempts:
     @property
     def is_hopeless(self) -> bool:
         """True if no trial is valid, and all attempts at an abandoned trial failed with the same
-        cause, apart from numbers in its text.
-        """
+        cause, apart from numbers in its text."""
         return self._lost is not None and not self._valid
 
     def raise_if_hopeless(self) -> None:
-        """Raise ``LostTrialsError``, which names the cause, if :attr:`is_hopeless` is true."""
+        """Raise ``LostTrialsError`` if :attr:`is_hopeless` is true."""
         if self.is_hopeless and self._lost is not None:
             attempts = self._counted(self._lost.index)
             count = len(attempts)

@@ -16,23 +16,21 @@ from gz_testauto.base.errors import ResultsError
 SHOWN_DIFFERENCES = 5
 
 SHA256 = "sha256:"
-"""Prefix of an input's value if it is the hash of a file's content."""
+"""Prefix of an input's value that is the hash of a file."""
 
 
 MODULE = ", module "
-"""Separator in the name of an input that is a further module of a plug-in."""
+"""Separator in the name of an input that is a module of a plug-in."""
 
 
 def file_sha256(path: Path) -> str:
-    """Return the hexadecimal hash of a file's content. Raises ``ResultsError``."""
+    """Raise ``ResultsError`` for a file that cannot be read."""
     return with_input(path, ResultsError, lambda: hash_file(path))
 
 
 def flatten(value: Any, prefix: str = "", lists: bool = True) -> Iterator[Tuple[str, Any]]:
-    """Yield the leaves of nested mappings, each with its dotted name below ``prefix``.
-
-    If ``lists`` is true, the items of lists are leaves, too, named ``name[index]``.
-    """
+    """Yield the leaves of nested mappings, each with its dotted name, also ``name[index]`` for the
+    items of lists if ``lists`` is true."""
     if isinstance(value, Mapping):
         for key, item in value.items():
             yield from flatten(item, f"{prefix}.{key}" if prefix else str(key), lists)
@@ -70,9 +68,7 @@ def refuse_differences(
     differences: Sequence[str],
     remedy: str = "specify a new directory with --out",
 ) -> None:
-    """Raise ``ResultsError``, which lists the first ``differences``, if there are any. ``content``
-    describes the content of ``path``.
-    """
+    """Raise ``ResultsError`` for any ``differences``. ``content`` describes that of ``path``."""
     if not differences:
         return
     shown = list(differences[:SHOWN_DIFFERENCES])
@@ -83,7 +79,6 @@ def refuse_differences(
 
 
 def software(libraries: Sequence[str]) -> Dict[str, Any]:
-    """Return the versions of this package, Python, the operating system and installed libraries."""
     return {
         "gz_testauto": __version__,
         "python": platform.python_version(),

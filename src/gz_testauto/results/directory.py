@@ -13,8 +13,8 @@ of a campaign contains:
 ``report.html``         the report, written at the end of each run
 ======================  =======================================================
 
-Because of the lock, only one process at a time can run trials in the directory. The kernel releases
-it when the process ends, for any reason.
+Only the process that holds the lock runs trials in the directory. The kernel releases the lock when
+the process ends, for any reason.
 """
 
 import contextlib
@@ -41,8 +41,8 @@ from gz_testauto.base.errors import ResultsError
 
 LOCK_NAME, LOGS = ".lock", "logs"
 TRIALS_FILE = "trials.txt"
-"""Name of the file in a directory of logs that lists the trials with logs in this directory. Each
-line contains the wall time (s) at which an attempt started, and the label of the trial."""
+"""File that lists the trials with logs in its directory. Each line contains the wall time (s) at
+which an attempt started, and the label of the trial."""
 
 
 class RunDirectory:
@@ -52,11 +52,11 @@ class RunDirectory:
     """
 
     CONTENT: ClassVar[str]
-    """Name that messages use for this kind of run, such as ``campaign``."""
+    """Name of this kind of run in messages, such as ``campaign``."""
     COMMAND: ClassVar[str]
-    """Name that messages use for the command that starts this kind of run."""
+    """The command that starts this kind of run."""
     MARKER: ClassVar[str]
-    """Name of the file that the command writes first. It marks a directory of this kind of run."""
+    """Name of the file that the command writes first."""
     EARLIER: ClassVar[Tuple[str, ...]] = ()
     """Patterns of files that can exist although the marker file does not."""
     UNFINISHED: ClassVar[Tuple[str, ...]]
@@ -68,12 +68,12 @@ class RunDirectory:
 
     @property
     def is_begun(self) -> bool:
-        """True if a run of this kind was started in this directory."""
+        """True if a run of this kind was started."""
         return os.path.isfile(self.marker)
 
     def require_begun(self) -> None:
-        """Raise ``ResultsError`` unless a run of this kind was started in this directory, or if the
-        directory contains a symbolic link."""
+        """Raise ``ResultsError`` if no run of this kind was started in this directory, or if it
+        contains a symbolic link."""
         if self.is_begun:
             self.require_no_links()
             return
@@ -110,8 +110,7 @@ class RunDirectory:
             )
 
     def remove_unfinished(self) -> None:
-        """Remove the files that a killed command left unfinished. The caller must hold the
-        lock."""
+        """Remove the files that a killed command left. The caller must hold the lock."""
         with reporting_disk(self.path):
             for pattern in self.UNFINISHED:
                 for remains in list(self.path.glob(pattern)):
@@ -223,8 +222,8 @@ class CampaignDirectory(RunDirectory):
         self.log = self.path / "campaign.log"
 
     def log_directories(self) -> Dict[str, Path]:
-        """Return the directory with the logs of the last attempt of each trial, by the label of the
-        trial. It contains no trial whose logs are not in a directory with :data:`TRIALS_FILE`."""
+        """Return the directory with the logs of the last attempt of each trial, by label, for
+        directories with :data:`TRIALS_FILE`."""
         newest: Dict[str, Tuple[float, Path]] = {}
         for file in self.path.glob(f"{LOGS}/*/{TRIALS_FILE}"):
             with contextlib.suppress(OSError):  # removed, or not a file
@@ -238,9 +237,9 @@ class CampaignDirectory(RunDirectory):
 
 
 def write_atomically(path: Path, content: bytes) -> None:
-    """Replace the content of ``path`` atomically and durably; if that fails, the file is unchanged.
+    """Replace the content of ``path`` atomically and durably.
 
-    Raises ``ResultsError`` if the disk is full or the file cannot be written.
+    Raises ``ResultsError``, with the file unchanged, if it cannot be written.
     """
     with reporting_disk(path):
         replace_file(path, content)
@@ -256,7 +255,7 @@ def reporting_disk(path: Path) -> Iterator[None]:
 
 
 def disk_message(path: Path, error: OSError) -> str:
-    """Return the message for a file that cannot be written; finished trials are kept."""
+    """Return the message for a file that cannot be written."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return (
             f"{path}: no space left on the device; finished trials are stored: "

@@ -30,10 +30,9 @@ from gz_testauto.spec.randomize import PluginTerm
 from gz_testauto.worlds.source import world_source
 
 PLANNER_CODE = "code of planner "
-"""Prefix of inputs that are source files of a planner."""
 CONVERTED = "/SDF of the URDF"
-"""Suffix of the name of the SDF into which a URDF was converted, which depends on all files that
-xacro includes and on its environment variables."""
+"""Suffix of the SDF into which a URDF was converted, which depends on all files that xacro includes
+and on its environment variables."""
 NOT_FOLLOWED = "not followed: "
 """Prefix of an input that describes paths whose files are unknown."""
 SELECTED_LIDAR = "robot.lidar (selected)"
@@ -42,10 +41,7 @@ SELECTED_LIDAR = "robot.lidar (selected)"
 def further_files(spec: CampaignSpec, robot: RobotBody) -> Dict[str, str]:
     """Return the hashes of the files on which trials depend and that the campaign does not name.
 
-    These are the files that the models of robot and actors refer to; the imports and possible
-    models of a scenario; the launch files of a stack and their input files; the code of behaviors,
-    terms, hooks and planners; and the files that planners' parameters name. The origin of a planner
-    and the selected lidar are a description instead of a hash.
+    The origin of a planner and the selected lidar are a description instead of a hash.
     """
     inputs: Dict[str, str] = {}
     if isinstance(spec, StackCampaignSpec):
@@ -64,10 +60,8 @@ def further_files(spec: CampaignSpec, robot: RobotBody) -> Dict[str, str]:
 
 
 def _launch_contents(spec: StackCampaignSpec) -> Dict[str, str]:
-    """Return the hashes of the input files of launch files, and descriptions of unknown paths.
-
-    Raises ``MissingDependencyError`` if ROS is not installed.
-    """
+    """Return the hashes of input files, and descriptions of unknown paths. Raises
+    ``MissingDependencyError`` if ROS is not installed."""
     try:
         launch_inputs = load_object("gz_testauto.ros.stack.launch_contents:launch_inputs")
     except ImportError as error:
@@ -83,7 +77,7 @@ def _launch_contents(spec: StackCampaignSpec) -> Dict[str, str]:
 
 
 def _planner_files(spec: BuiltinCampaignSpec) -> Dict[str, str]:
-    """Return the files that planners' parameters name, and descriptions of their origins."""
+    """Include descriptions of the planners' origins."""
     inputs = {}
     planners = [
         (f"planner {planner.name}", planner.plugin, planner.parameters) for planner in spec.planners
@@ -117,10 +111,8 @@ def _planner_code(spec: BuiltinCampaignSpec) -> Dict[str, str]:
 
 
 def default_parameters(plugin: str, inputs: Mapping[str, str]) -> Dict[str, Any]:
-    """Return the default parameters of a planner that a campaign with ``inputs`` used.
-
-    The result is empty if the plug-in is not installed, or if its code has changed since.
-    """
+    """Return the default parameters of a planner, or none if the plug-in is not installed, or if
+    its code is not that of ``inputs``."""
     digests = _code(PLANNER_CODE, PLANNERS, [plugin])
     code = {name: SHA256 + digest for name, digest in digests.items()}
     code_of_planner = PLANNER_CODE + plugin
@@ -160,12 +152,10 @@ def _code(prefix: str, registry: Registry, names: Iterable[str]) -> Dict[str, st
 
 
 def modules_of(plugin: Any) -> Dict[str, Path]:
-    """Return the files of the modules on which a plug-in depends, by the modules' names, without
-    the module of the plug-in.
+    """Return the files of the modules on which a plug-in depends, by the modules' names.
 
-    These are the modules of the base classes, and all modules that the plug-in imports directly or
-    indirectly, all in the plug-in's package: its top-level package, or, for a plug-in of this
-    package, its folder.
+    These are the modules of the base classes, and all direct and indirect imports, in the plug-in's
+    top-level package, or, for a plug-in of this package, in its folder.
     """
     # Import statements are read, not run, so that the result does not depend on the modules that
     # this process has imported.
@@ -190,7 +180,7 @@ def modules_of(plugin: Any) -> Dict[str, Path]:
 
 
 def _file_of(module: str) -> Optional[Path]:
-    """Return the source file, or the compiled file, of a module in an imported package."""
+    """Return the source or compiled file of a module in an imported package."""
     top, _, submodules = module.partition(".")
     for folder in getattr(sys.modules.get(top), "__path__", ()):
         base = Path(folder, *submodules.split(".")) if submodules else Path(folder)
@@ -203,7 +193,6 @@ def _file_of(module: str) -> Optional[Path]:
 
 
 def _imports_of(module: str, path: Path, scope: str) -> Iterator[str]:
-    """Yield the names of the modules in the package ``scope`` that a source file imports."""
     if path.suffix != ".py":
         return
     try:
@@ -229,7 +218,6 @@ def _imports_of(module: str, path: Path, scope: str) -> Iterator[str]:
 
 
 def _actor_files(spec: BuiltinCampaignSpec) -> Dict[str, str]:
-    """Return the files of the models of actors and further robots."""
     inputs = {}
     moving = [("actor", actor.name, actor.model) for actor in spec.actors]
     moving += [("robot", robot.name, robot.model) for robot in spec.robots]
@@ -255,7 +243,6 @@ def _files_of_model(whose: str, path: Path) -> Dict[str, str]:
 
 
 def _hash_without_folders(sdf: bytes) -> str:
-    """Return the hash of an SDF in which each URI is replaced by the name of its file."""
     root = parse_xml(sdf)
     for element in root.iter("uri"):
         element.text = Path((element.text or "").strip()).name

@@ -1,7 +1,6 @@
 """The worlds of a regression corpus that a gate judged, in a file next to the results.
 
-These worlds were selected because a planner failed in them. They are therefore no trials of the
-campaign, and enter none of its rates and tests.
+These worlds were selected because a planner failed in them, so no rates and tests include them.
 """
 
 import os
@@ -32,15 +31,13 @@ class CorpusTrial:
 
 @dataclass(frozen=True)
 class JudgedCorpusFile:
-    """The content of the file: the name of the corpus, and its worlds in the order of their
-    trials."""
+    """The name of the corpus, and its worlds in the order of their trials."""
 
     directory: str
     worlds: Tuple[CorpusTrial, ...]
 
 
 def read_judged_corpus(results: Path) -> Optional[JudgedCorpusFile]:
-    """Return the judged corpus in a results directory, if any. Raises ``ResultsError``."""
     path = results / JUDGED_CORPUS
     if not os.path.exists(path):
         return None

@@ -1,8 +1,8 @@
 """Write and compare manifests: every input of a campaign with its hash, and software versions.
 
 Two runs belong to one campaign if all inputs that can change a trial are equal: the campaign's
-fields, the *content* of every file it names (not its path), this package's version and the
-simulator. Fields in :data:`PATIENCE` are not compared.
+fields without :data:`PATIENCE`, the *content* of every file it names (not its path), this package's
+version and the simulator.
 """
 
 import dataclasses
@@ -53,8 +53,7 @@ LIBRARIES = ("numpy", "scipy", "shapely", "lxml", "protobuf", "pydantic", "trime
 def campaign_inputs(spec: CampaignSpec) -> Dict[str, str]:
     """Return every field of the campaign as JSON text, by its dotted name.
 
-    The value of a path is the hash of the file's content. For a directory, it is the hash of each
-    ``.world`` file in it, by the file's name.
+    The value of a path is the hash of the file, or of each ``.world`` file in a directory.
     """
     inputs = {}
     for name, value in flatten(spec.model_dump(mode="python")):
@@ -147,7 +146,7 @@ _DIGEST = re.compile("[0-9a-f]{64}")
 
 
 class Manifest:
-    """The content of the ``manifest.json`` of one directory, whether or not it has been written."""
+    """The content of the ``manifest.json`` of one directory."""
 
     def __init__(self, content: Mapping[str, Any]) -> None:
         self._content = dict(content)
@@ -156,10 +155,7 @@ class Manifest:
     def of(
         cls, spec: CampaignSpec, files: Mapping[str, str], robot: Optional[RobotExtent] = None
     ) -> "Manifest":
-        """Return the manifest of a campaign on this machine.
-
-        ``files`` maps the names of further input files (meshes, code) to hashes or descriptions.
-        """
+        """``files`` maps the names of further input files to hashes or descriptions."""
         inputs = {
             **campaign_inputs(spec),
             **{name: _as_input(text) for name, text in files.items()},
@@ -178,10 +174,8 @@ class Manifest:
 
     @classmethod
     def imported(cls, name: str, source: Path, simulator: str = "") -> "Manifest":
-        """Return the manifest of trials that other software ran and that were read from ``source``.
-
-        ``simulator`` is the name and version of their simulator, empty if unknown.
-        """
+        """Return the manifest of trials of other software. ``simulator`` is name and version, empty
+        if unknown."""
         inputs = {IMPORTED: SHA256 + file_sha256(source)}
         file = ManifestFile(
             format=FORMAT,
@@ -200,7 +194,6 @@ class Manifest:
 
     @classmethod
     def read(cls, directory: CampaignDirectory) -> "Manifest":
-        """Read the manifest in ``directory``. Raises ``ResultsError``."""
         directory.require_begun()
         content = read_json_object(directory.manifest, ResultsError)
         if content.get("format") != FORMAT:
@@ -212,7 +205,7 @@ class Manifest:
         return cls(content)
 
     def write(self, directory: CampaignDirectory) -> None:
-        """Write the manifest atomically. Raises ``ResultsError``."""
+        """Write the manifest atomically."""
         text = json.dumps(self._content, indent=2, ensure_ascii=False) + "\n"
         write_atomically(directory.manifest, text.encode("utf-8"))
 
@@ -223,8 +216,7 @@ class Manifest:
         self, stored: "Manifest", directory: CampaignDirectory, but_for: str = ""
     ) -> None:
         """Raise ``ResultsError`` unless both describe the same campaign, except for inputs whose
-        names start with ``but_for``.
-        """
+        names start with ``but_for``."""
         content = f"results of another campaign ({stored._content['campaign']})"
         refuse_differences(directory.path, content, self._differences(stored, but_for))
 
@@ -241,11 +233,8 @@ class Manifest:
         return {**kept, "gz_testauto": self.gz_testauto}
 
     def with_simulator(self, identity: SimulatorIdentity, bound: bool) -> "Manifest":
-        """Return this manifest with another simulator.
-
-        ``bound`` states whether the results already contain trials of this manifest's simulator.
-        Then ``ResultsError`` is raised for a different simulator.
-        """
+        """Raise ``ResultsError`` for a different simulator if ``bound``: if the results already
+        contain trials of the previous one."""
         stored = self._content["simulator"]
         running = {"name": identity.name, "version": identity.version}
         if bound and stored is not None and stored != running:
@@ -273,7 +262,7 @@ class Manifest:
 
     @property
     def robot(self) -> Optional[RobotExtent]:
-        """The extent of the robot; None for imported trials and manifests of older versions."""
+        """None for imported trials and manifests of older versions."""
         stored = self._content.get("robot")
         return None if stored is None else RobotExtent(**stored)
 
@@ -283,7 +272,7 @@ class Manifest:
 
     @property
     def platform(self) -> str:
-        """The operating system of the machine; empty if unknown."""
+        """The operating system; empty if unknown."""
         return str(self._content.get("platform", ""))
 
     @property

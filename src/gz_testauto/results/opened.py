@@ -1,5 +1,4 @@
-"""Open the results of a campaign for reading: a results directory, or a file of ``pack``, which an
-extra reads."""
+"""Open results for reading: a results directory, or a file of the extra ``pack``."""
 
 import contextlib
 import os
@@ -11,7 +10,7 @@ from typing import Iterator, Optional
 from gz_testauto.base.registry import Registry
 
 PACK_READERS = Registry("pack reader", {})
-"""Context managers that have the file of a pack as a parameter and provide a directory."""
+"""Context managers with the file of a pack as parameter, which provide a directory."""
 
 FORMAT = "zip"
 
@@ -33,8 +32,7 @@ class OpenedResults:
 def open_results(path: Path) -> Iterator[OpenedResults]:
     """Provide the results in a directory, or a read-only temporary copy of a pack.
 
-    A path that is neither is provided unchanged; reading it raises the error. Raises
-    ``ResultsError`` if the pack is unsafe or damaged.
+    Other paths are provided unchanged. Raises ``ResultsError`` if the pack is unsafe or damaged.
     """
     is_pack = os.path.isfile(path) and zipfile.is_zipfile(path)
     if not is_pack or FORMAT not in PACK_READERS.names():

@@ -6,8 +6,8 @@ Each trial has three lines and an empty line::
     Simulation Started! || Goal successfully published at (-22.0, 22.0) in world 137
     Goal Reached! Total distance traveled is: 35.0726 || Avg execution time per cycle is: 0.000562
 
-The lines of a trial are written together when it has finished, since trials can run in parallel.
-Each start of the campaign's command rewrites the log from the store.
+The lines of a trial are written together when it has finished. Each start of the campaign's command
+rewrites the log from the store.
 """
 
 import math
@@ -21,7 +21,7 @@ from gz_testauto.results.records import TrialRecord
 
 
 class CampaignLog:
-    """The log of one campaign. ``goals_in`` returns all goals of the world with a given name."""
+    """The log of one campaign. ``goals_in`` returns the goals of a world."""
 
     def __init__(self, path: Path, goals_in: Callable[[str], Tuple[Pose2D, ...]]) -> None:
         self._path = path
@@ -48,7 +48,7 @@ class CampaignLog:
 
 
 def end_line(record: TrialRecord) -> str:
-    """Return the line of a trial's end, with the empty line that follows it."""
+    """Return the last line of a trial, and the empty line."""
     text = record.outcome.declaration.log
     if not record.outcome.valid:
         return f"{text} || {record.detail}\n\n"
@@ -66,5 +66,4 @@ def world_number(world: str, world_index: int) -> str:
 
 
 def _number(record: TrialRecord, metric: str) -> str:
-    """Return a metric with six significant digits, as in the paper's log."""
     return f"{record.metrics.get(metric, math.nan):.6g}"

@@ -2,8 +2,7 @@
 
 A file contains every array of :class:`~gz_testauto.metrics.recording.Recording` under its name,
 contact episodes as columns ``contact_*``, and further series and numbers as ``series_*`` and
-``number_*``. It contains only plain arrays, so that ``numpy.load`` reads it without
-``allow_pickle``.
+``number_*``. ``numpy.load`` reads it without ``allow_pickle``.
 """
 
 import functools
@@ -34,25 +33,20 @@ _ARRAYS = (
     "cycle_cpu_s",
 )
 _OPTIONAL_ARRAYS = ("z_m", "roll_pitch_rad", "goal_times_s")
-"""Arrays that a file does not always contain. ``goal_times_s`` is stored only for several goals."""
 _HEADER_BYTES = 16_384
-"""Largest accepted size (bytes) of an array's header. ``numpy.savez`` writes a few hundred bytes.
-"""
+"""Largest accepted header of an array. ``numpy.savez`` writes a few hundred bytes."""
 _MAGIC_BYTES = np.lib.format.MAGIC_LEN
 _LENGTH_BYTES = {(1, 0): 2, (2, 0): 4}
-"""Size (bytes) of the field with the header's length, which follows the magic string, by the
-version of numpy's format.
-"""
+"""Size (bytes) of the field with the header's length, by the version of numpy's format."""
 _HEADER_READERS = {
     (1, 0): np.lib.format.read_array_header_1_0,
     (2, 0): np.lib.format.read_array_header_2_0,
 }
 _LENGTHS = ("shortest_path_m", "published_path_m")
-"""Names of the arrays with a length in meters, which is NaN if unknown."""
+"""Arrays with a length in meters, which is NaN if unknown."""
 
 _SERIES, _NUMBER, _CONTACT = "series_", "number_", "contact_"
 _CONTACT_FIELDS = get_type_hints(ContactEpisode)
-"""Types of the fields of a contact episode, by name. Each field is stored as an array."""
 
 
 def write_trajectory(path: Path, recording: Recording) -> None:
@@ -115,9 +109,9 @@ def read_trajectory(path: Path) -> Recording:
 def read_arrays(path: Path, most_unpacked: int = 0) -> Dict[str, np.ndarray]:
     """Return every array of an ``.npz`` file, by its name.
 
-    Compressed arrays are accepted only if ``most_unpacked`` is set, the largest size (bytes) of all
-    arrays together. Raises ``OSError``, ``ValueError`` or ``zipfile.BadZipFile`` unless the arrays
-    contain numbers or text, and have the sizes in their headers.
+    Compressed arrays are accepted up to the size (bytes) ``most_unpacked`` of all arrays together.
+    Raises ``OSError``, ``ValueError`` or ``zipfile.BadZipFile`` unless the arrays contain numbers
+    or text, and have the sizes in their headers.
     """
     # numpy.load would allocate the memory that a damaged header states, even if it exceeds the size
     # of the file. It is also several times slower for the many small arrays of a recording.
@@ -168,7 +162,7 @@ def _plain_array(name: str, content: bytes) -> np.ndarray:
 
 @functools.lru_cache(maxsize=256)  # cached, since most arrays of a recording have the same shape
 def _header(version: Tuple[int, int], text: bytes) -> Tuple[Tuple[int, ...], bool, np.dtype]:
-    """Return the shape of an array, whether it is in Fortran (column-major) order, and its type."""
+    """Return the shape, whether the order is that of Fortran (column-major), and the type."""
     return _HEADER_READERS[version](io.BytesIO(text))  # type: ignore[no-any-return]
 
 

@@ -1,7 +1,6 @@
 """Define the records that the store keeps and that the analysis reads.
 
-The fields of a record are the columns of its table (:mod:`gz_testauto.results.schema`), so a field
-is declared only here.
+The fields of a record are the columns of its table (:mod:`gz_testauto.results.schema`).
 """
 
 import datetime
@@ -18,7 +17,7 @@ from gz_testauto.trial.trial import Trial
 from gz_testauto.worlds.record import WorldRecord
 
 STALE_S = 30.0
-"""Age of a heartbeat (wall time) above which its process is considered killed or stopped."""
+"""Age of a heartbeat (wall time) above which its process counts as killed or stopped."""
 
 
 def utc_now() -> str:
@@ -30,10 +29,9 @@ def utc_now() -> str:
 class TrialRecord:
     """One finished trial. ``trial`` is its index in the plan.
 
-    ``metrics`` maps names to values; a value that the recording does not determine is NaN.
-    ``attempts`` counts all attempts, including the last one. ``trajectory`` is the name of a file
-    in ``trajectories/``, empty for an invalid trial. ``wall_s`` is the wall time of the last
-    attempt; ``finished_at`` is UTC, ISO 8601.
+    A value in ``metrics`` that the recording does not determine is NaN. ``attempts`` counts all
+    attempts. ``trajectory`` is the name of a file in ``trajectories/``, empty for an invalid trial.
+    ``wall_s`` is the wall time of the last attempt; ``finished_at`` is UTC, ISO 8601.
     """
 
     trial: int
@@ -52,9 +50,8 @@ class TrialRecord:
 
     @classmethod
     def of(cls, trial: Trial, **fields: Any) -> "TrialRecord":
-        """Return the record of a trial that has just finished. ``fields`` are the fields of the
-        record that ``trial`` does not determine.
-        """
+        """Return the record of a trial that has just finished. ``fields`` are those that ``trial``
+        does not determine."""
         return cls(
             trial=trial.index,
             world=trial.world.name,
@@ -74,8 +71,8 @@ class TrialRecord:
 
 @dataclass(frozen=True)
 class AttemptRecord:
-    """One invalid attempt at a trial, with its cause. ``attempt`` counts all attempts at the trial
-    from 1. ``wall_s`` is its wall time; ``finished_at`` is UTC, ISO 8601."""
+    """One invalid attempt at a trial. ``attempt`` counts all attempts at the trial from 1.
+    ``wall_s`` is its wall time; ``finished_at`` is UTC, ISO 8601."""
 
     trial: int
     attempt: int
@@ -101,10 +98,7 @@ class RunningTrial:
 
 @dataclass(frozen=True)
 class Runner:
-    """The process that runs a campaign, or that ran it until it was killed.
-
-    Times are in UTC, ISO 8601.
-    """
+    """The process that runs a campaign, or that was killed. Times are in UTC, ISO 8601."""
 
     process: int
     host: str
@@ -113,11 +107,11 @@ class Runner:
     trials: Tuple[RunningTrial, ...] = ()
 
     def silent_s(self, now: Optional[datetime.datetime] = None) -> float:
-        """Return the wall time (s) since the last heartbeat, if the clocks of both hosts agree."""
+        """Return the time since the last heartbeat, if the clocks of both hosts agree."""
         return age_s(self.heartbeat_at, now)
 
     def is_stale(self, now: Optional[datetime.datetime] = None) -> bool:
-        """Return whether the process was killed or stopped, so that no trial is running."""
+        """Return whether the process was killed or stopped."""
         return self.silent_s(now) > STALE_S
 
 
@@ -131,9 +125,9 @@ def age_s(moment: str, now: Optional[datetime.datetime] = None) -> float:
 class CampaignResults:
     """The content of a store, in the plan's order.
 
-    ``planned`` is the total number of trials in the plan. ``worker_deaths`` are the attempts whose
-    worker died, ``invalid_attempts`` the other invalid attempts. ``declared`` are the declarations
-    of the metrics that the store contains.
+    ``planned`` is the total number of trials. ``worker_deaths`` are the attempts whose worker died,
+    ``invalid_attempts`` the other invalid attempts. ``declared`` are the declarations of the
+    metrics that the store contains.
     """
 
     name: str
@@ -158,8 +152,7 @@ class CampaignResults:
     """
     selection: str = ""
     """The trials that were selected by name or by their results, such as ``trials that failed in
-    monday``, and do not represent all worlds; empty if all trials of the plan, or those of its
-    first worlds, were run."""
+    monday``; empty if all trials of the plan, or those of its first worlds, were run."""
     copies: Mapping[str, str] = field(default_factory=dict)
     """The first of several equal worlds, by the name of each of the others."""
     running: Optional[Runner] = None
@@ -167,9 +160,8 @@ class CampaignResults:
 
     @property
     def metrics(self) -> Tuple[Metric, ...]:
-        """The metrics to show, in order: declared metrics that are always shown or that were
-        measured, then other measured metrics, sorted by name.
-        """
+        """The metrics to show: declared metrics that are always shown or that were measured, then
+        other measured metrics, sorted by name."""
         measured = {name for record in self.trials for name in record.metrics}
         metrics: Dict[str, Metric] = {
             metric.name: metric for metric in self.declared or builtin_metrics()
@@ -196,9 +188,7 @@ class CampaignResults:
 
     @property
     def without_copies(self) -> "CampaignResults":
-        """The results for statistics: trials in copies of a world are further repetitions in this
-        world.
-        """
+        """The results with trials in copies of a world as further repetitions in this world."""
         if not any(world.name in self.copies for world in self.worlds):
             return self
         repetitions: Counter[Tuple[str, str]] = Counter()
@@ -216,12 +206,12 @@ class CampaignResults:
         )
 
     def of(self, planner: str) -> Tuple[TrialRecord, ...]:
-        """Return all finished trials of one planner, including invalid trials."""
+        """Return all trials of one planner, including invalid ones."""
         return tuple(record for record in self.trials if record.planner == planner)
 
 
 def _installed(name: str) -> Metric:
-    """Return the installed metric or, if there is none, a metric with only this name."""
+    """Return the installed metric, or a metric with only this name."""
     try:
         metric = REPORTED.get(name) or METRICS.get(name)
     except GzTestautoError:

@@ -1,7 +1,7 @@
 """Store the running trials of a campaign, and a heartbeat, for other processes.
 
-A thread writes them over a separate connection. The last heartbeat of a killed process remains in
-the store. Data that cannot be written, for example because the disk is full, are skipped.
+A thread writes them over a separate connection. The last heartbeat of a killed process remains.
+Data that cannot be written are skipped.
 """
 
 import contextlib
@@ -18,16 +18,15 @@ from gz_testauto.results.schema import RUNNER, RUNNING
 from gz_testauto.trial.trial import Trial
 
 BEAT_S = 5.0
-"""Wall time (s) between two heartbeats."""
 
 GATHERING_S = 1.0
-"""Wall time (s) within which starts and ends of trials are collected and written together."""
+"""Wall time (s) within which starts and ends of trials are written together."""
 
 _BUSY_TIMEOUT_S = 10.0
 
 
 def read_runner(connection: sqlite3.Connection) -> Optional[Runner]:
-    """Return the process that runs the campaign, if any. Raises ``ValueError`` for invalid rows."""
+    """Raise ``ValueError`` for invalid rows."""
     for row in RUNNER.rows(connection):
         runner = Runner(**row, trials=tuple(RUNNING.read(connection)))
         for moment in (runner.started_at, runner.heartbeat_at, *(t.since for t in runner.trials)):
@@ -37,7 +36,7 @@ def read_runner(connection: sqlite3.Connection) -> Optional[Runner]:
 
 
 class Heartbeat:
-    """A context manager that stores this process as the one that runs the campaign."""
+    """A context manager that stores this process as the runner of the campaign."""
 
     def __init__(self, path: Path) -> None:
         now = utc_now()
@@ -60,7 +59,6 @@ class Heartbeat:
         self._thread.join(_BUSY_TIMEOUT_S)
 
     def began(self, trial: Trial, worker: str) -> None:
-        """Record that a trial has started; ``worker`` describes the worker that executes it."""
         entry = RunningTrial(
             trial.index,
             trial.world.name,
@@ -102,7 +100,7 @@ class Heartbeat:
 
 
 def _write(connection: sqlite3.Connection, runner: Optional[Runner]) -> None:
-    """Replace the content of both tables with ``runner`` in one transaction; None clears them."""
+    """Replace the content of both tables in one transaction."""
     with contextlib.suppress(sqlite3.Error):
         connection.execute("BEGIN IMMEDIATE")
         try:

@@ -1,8 +1,7 @@
-"""Define the tables of ``results.sqlite``, with each column declared in one place.
+"""Define the tables of ``results.sqlite``.
 
-A column is a field of a record. To add one, add the field to the record and set it where the record
-is created; all readers, including CSV and JSON, use this declaration. After the first release, also
-increase :data:`SCHEMA_VERSION` and add a function to :data:`UPGRADES`.
+A column is a field of a record; all readers, including CSV and JSON, use this declaration. After
+the first release, also increase :data:`SCHEMA_VERSION` and add a function to :data:`UPGRADES`.
 """
 
 import collections.abc
@@ -41,7 +40,7 @@ from gz_testauto.worlds.record import WorldRecord
 SCHEMA_VERSION = 2
 
 LONGEST_DEFAULT = 100
-"""Largest length (characters) of a default value of a column, which upgrades can add."""
+"""Largest length (characters) of a column's default value, which upgrades can add."""
 
 Upgrade = Callable[[sqlite3.Connection], None]
 
@@ -55,21 +54,20 @@ def _add_bounds(connection: sqlite3.Connection) -> None:
 
 
 UPGRADES: Dict[int, Upgrade] = {1: _add_bounds}
-"""Functions that upgrade the tables of a version to the next version, by the old version, in a
-transaction. They must use only SQL, because the records do not describe older tables.
+"""Functions that upgrade the tables to the next version, by the old version, in a transaction. They
+must use only SQL, because the records do not describe older tables.
 """
 
 Record = TypeVar("Record")
 
 _SQL_TYPES = {bool: "INTEGER", int: "INTEGER", float: "REAL"}
-"""SQL types of columns by the type of the field; the type TEXT is used for all others."""
 
 
 class Table(Generic[Record]):
     """A table whose columns are the fields of a record, except for those in ``without``.
 
-    ``constraints`` and ``options`` are parts of SQL's ``CREATE TABLE`` statement, ``order`` are SQL
-    expressions. Mappings and tuples are stored as JSON text, None as NULL.
+    ``constraints`` and ``options`` are parts of ``CREATE TABLE``, ``order`` are SQL expressions.
+    Mappings and tuples are stored as JSON text, None as NULL.
     """
 
     def __init__(
@@ -109,9 +107,8 @@ class Table(Generic[Record]):
     def rows(
         self, connection: sqlite3.Connection, where: str = "", values: Sequence = ()
     ) -> List[Dict[str, Any]]:
-        """Return the rows, each as a mapping from fields of the record to values. ``where`` is an
-        SQL clause with the parameters ``values``. Raises ``ValueError`` for invalid values.
-        """
+        """Return the rows as mappings. ``where`` is an SQL clause with the parameters ``values``.
+        Raises ``ValueError`` for invalid values."""
         decoders = {
             name: decoder
             for name, (kind, _) in self._kinds.items()
@@ -138,7 +135,7 @@ class Table(Generic[Record]):
     def read(
         self, connection: sqlite3.Connection, where: str = "", values: Sequence = ()
     ) -> List[Record]:
-        """Return the records. Raises ``ValueError`` if a row is not a valid record."""
+        """Raise ``ValueError`` if a row is not a valid record."""
         try:
             return [self._record(**row) for row in self.rows(connection, where, values)]
         except ValidationError as error:
@@ -176,7 +173,6 @@ def _stored(value: Any) -> Any:
 
 
 def _decoder(kind: Any) -> Optional[Callable[[Any], Any]]:
-    """Return the function that decodes a stored value, if it needs decoding."""
     if kind is bool:
         return lambda stored: {0: False, 1: True}.get(stored, stored)
     if get_origin(kind) is tuple:
@@ -190,11 +186,8 @@ def _decoder(kind: Any) -> Optional[Callable[[Any], Any]]:
 
 @dataclass(frozen=True)
 class CampaignRow:
-    """The campaign to which a store belongs. The table has one row.
-
-    The limits are those of the last call of ``ResultStore.reopen``, or None before the first call.
-    The other fields are those of :class:`~gz_testauto.results.records.CampaignResults`.
-    """
+    """The campaign of a store. The limits are those of the last call of ``ResultStore.reopen``, and
+    the other fields those of :class:`~gz_testauto.results.records.CampaignResults`."""
 
     name: str
     planned: int
@@ -212,8 +205,6 @@ class PlannerRow:
 
 @dataclass(frozen=True)
 class MetricValue:
-    """The value of a metric in a trial, or None if the value is unknown."""
-
     trial: int
     name: str
     value: Optional[float]
@@ -228,8 +219,6 @@ class JudgedWorld:
 
 @dataclass(frozen=True)
 class SchemaRow:
-    """The version of the tables. This table has one row."""
-
     version: int
 
 
@@ -287,22 +276,20 @@ TABLES: Tuple[Table[Any], ...] = (
 
 
 def create_tables(connection: sqlite3.Connection) -> None:
-    """Create all tables of the current version in the caller's transaction."""
+    """Create all tables in the caller's transaction."""
     for table in TABLES:
         table.create(connection)
     SCHEMA.insert(connection, [SchemaRow(SCHEMA_VERSION)])
 
 
 def is_created(connection: sqlite3.Connection) -> bool:
-    """Return whether the tables of any version exist. One transaction creates all of them."""
+    """Return whether the tables of any version exist."""
     cursor = connection.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (SCHEMA.name,))
     return bool(cursor.fetchall())
 
 
 def stored_version(connection: sqlite3.Connection) -> int:
-    """Return the version of the tables. Raises ``ValueError`` if this version of the package cannot
-    read the file, or if it is damaged.
-    """
+    """Raise ``ValueError`` for a damaged file or an unknown version."""
     _require_stored_values(connection)
     versions = [row.version for row in SCHEMA.read(connection)]
     if len(versions) != 1 or not isinstance(versions[0], int):
@@ -326,9 +313,7 @@ def stored_version(connection: sqlite3.Connection) -> int:
 
 
 def _require_stored_values(connection: sqlite3.Connection) -> None:
-    """Raise ``ValueError`` unless the file contains only tables whose values are stored in it, each
-    once.
-    """
+    """Raise ``ValueError`` unless the file contains only tables whose values are stored once."""
     # Otherwise a small file could contain unlimited values: views, virtual tables, generated
     # columns, long default values, and pages that several rows share. Triggers change written data.
     unsafe = connection.execute(

@@ -1,4 +1,4 @@
-"""Store the results of a campaign in SQLite: one row per trial, written when the trial ends.
+"""Store the results of a campaign in SQLite.
 
 A trial is stored atomically: its trajectory is written to the disk before the row that names it,
 and one transaction adds the row and its metrics. The transaction is durable when the call returns
@@ -31,17 +31,15 @@ from gz_testauto.trial.outcome import Outcome
 from gz_testauto.worlds.record import WorldRecord
 
 _LISTS = ("worlds", "trials", "invalid_attempts", "worker_deaths", "declared")
-"""Fields of :class:`CampaignResults` that contain records."""
+"""Fields of :class:`CampaignResults` with records."""
 
 JOURNAL = "-journal"
-"""Suffix of the file with the previous content of changed pages. SQLite restores them if a process
-was killed during a transaction."""
+"""Suffix of the file from which SQLite restores changed pages after a killed transaction."""
 
 _JOURNAL_MAGIC = bytes.fromhex("d9d505f920a163d7")
 """End of a journal that names a super-journal, a file for transactions of several databases."""
 
 BUSY_TIMEOUT_S = 30.0
-"""Wall time (s) for which a connection waits while another process writes."""
 
 
 class ResultStore:
@@ -64,7 +62,7 @@ class ResultStore:
         planned: int,
         stop: Optional[StopSpec] = None,
     ) -> "ResultStore":
-        """Create an empty store. The caller must hold the directory's lock."""
+        """The caller must hold the directory's lock."""
         _make_trajectories(directory)
         store = cls(directory, connect(directory.results))
         with store._transaction():
@@ -85,10 +83,8 @@ class ResultStore:
 
     @classmethod
     def read(cls, directory: CampaignDirectory) -> "ResultStore":
-        """Open the store for reading only, while another process can write.
-
-        If the store has an older version, a copy in memory is upgraded.
-        """
+        """Open the store for reading only, while another process can write. A copy of an older
+        version is upgraded in memory."""
         directory.require_begun()
         if not os.path.isfile(directory.results):
             raise ResultsError(f"{directory.path}: no trial has ended yet")
@@ -112,9 +108,8 @@ class ResultStore:
         relevant_success: float = RELEVANT_SUCCESS,
         normal_real_time_factor: float = 1.0,
     ) -> None:
-        """Store two fields of :class:`CampaignResults` and the declarations of metrics, which
-        replace those with the same names.
-        """
+        """Store fields of :class:`CampaignResults` and declarations of metrics, which replace those
+        with the same names."""
         named = {metric.name: metric for metric in metrics}
         with _reporting_damage(self._directory.results), self._transaction():
             before = schema.DECLARATIONS.read(self._connection)
@@ -141,8 +136,7 @@ class ResultStore:
 
     def judge(self, world: str) -> None:
         """Append a world to those that count for the early stop. Their order is part of the
-        statistical test, so worlds are never removed.
-        """
+        statistical test."""
         self._insert(schema.JUDGED, schema.JudgedWorld(world))
 
     def holds_valid_trial(self) -> bool:
@@ -152,7 +146,6 @@ class ResultStore:
         return bool(rows)
 
     def add_invalid_attempt(self, attempt: AttemptRecord) -> None:
-        """Store an invalid attempt whose worker is alive."""
         self._insert(schema.INVALID_ATTEMPTS, attempt)
 
     def add_worker_death(self, attempt: AttemptRecord) -> None:
@@ -165,7 +158,7 @@ class ResultStore:
         return {"max_attempts": row.max_attempts, "max_worker_deaths": row.max_worker_deaths}
 
     def reopen(self, trials: Iterable[int], max_attempts: int, max_worker_deaths: int) -> None:
-        """Delete the invalid trials among ``trials``, and store the limits that now apply."""
+        """Delete the invalid trials among ``trials``, and store the limits."""
         with self._transaction():
             self._connection.executemany(
                 "DELETE FROM trials WHERE trial = ? AND outcome = ?",
@@ -178,8 +171,7 @@ class ResultStore:
 
     def finish(self, record: TrialRecord, recording: Optional[Recording] = None) -> None:
         """Store a finished trial durably, and replace any invalid record of the same trial.
-        ``recording`` is written to ``record.trajectory``.
-        """
+        ``recording`` is written to ``record.trajectory``."""
         if recording is not None:
             write_trajectory(self._directory.trajectories / record.trajectory, recording)
         self.finish_all([record])
@@ -200,7 +192,7 @@ class ResultStore:
             schema.METRICS.insert(self._connection, values)
 
     def worlds(self) -> Tuple[WorldRecord, ...]:
-        """Return the campaign's worlds in the plan's order."""
+        """Return the worlds in the plan's order."""
         with _reporting_damage(self._directory.results), reporting_errors(self._directory.results):
             return tuple(schema.WORLDS.read(self._connection))
 
@@ -281,10 +273,8 @@ class ResultStore:
                 raise
 
     def _upgraded(self, in_memory: bool = False) -> Optional["ResultStore"]:
-        """Return this store, or a copy in memory, with tables of the current version.
-
-        Return None if the tables were not completely created.
-        """
+        """Return this store, or a copy in memory, with tables of the current version, or None if
+        the tables were not completely created."""
         path = self._directory.results
         try:
             with reporting_errors(path):
@@ -308,7 +298,7 @@ class ResultStore:
 
 @dataclass(frozen=True)
 class LoadedCampaign:
-    """The results and the manifest of a campaign. ``label`` is its name in tables."""
+    """``label`` is the campaign's name in tables."""
 
     label: str
     results: CampaignResults
@@ -316,7 +306,7 @@ class LoadedCampaign:
 
 
 def load_campaign(path: Path, label: str = "") -> LoadedCampaign:
-    """Read a results directory, whose name is the default of ``label``. Raises ``ResultsError``."""
+    """Read a results directory, whose name is the default of ``label``."""
     directory = CampaignDirectory(path)
     with ResultStore.read(directory) as store:
         results = store.results()
@@ -351,7 +341,6 @@ def _make_trajectories(directory: CampaignDirectory) -> None:
 
 @contextlib.contextmanager
 def _reporting_damage(path: Path) -> Iterator[None]:
-    """Convert the errors that invalid rows cause into ``ResultsError``."""
     try:
         yield
     except KeyError as error:
@@ -361,7 +350,6 @@ def _reporting_damage(path: Path) -> Iterator[None]:
 
 
 def connect(path: Path) -> sqlite3.Connection:
-    """Open the database. Raises ``ResultsError``."""
     _require_no_further_files(path)
     with reporting_errors(path):
         # Transactions are explicit: with implicit ones, the time of a commit is not visible.
@@ -371,7 +359,7 @@ def connect(path: Path) -> sqlite3.Connection:
 
 
 def _connect_for_reading(path: Path) -> sqlite3.Connection:
-    """Open the database without a change of any file. Raises ``ResultsError``."""
+    """Open the database without a change of any file."""
     # An unfinished transaction of a killed process is rolled back in a copy.
     _require_no_further_files(path)
     with reporting_errors(path):
@@ -400,8 +388,7 @@ def _rolled_back_copy(path: Path) -> sqlite3.Connection:
 
 def _require_no_further_files(path: Path) -> None:
     """Raise ``ResultsError`` if SQLite would open or delete files other than the database and its
-    journal, or would wait for a pipe. This package never writes such databases.
-    """
+    journal, or would wait for a pipe."""
     fault = ""
     if b"\2" in _part(path, read_start, 20)[18:] or os.path.lexists(f"{path}-wal"):
         fault = "the database has a write-ahead log"

@@ -16,17 +16,13 @@ _ENTRY = re.compile(
 )
 
 _DRAWN_PER_WORLD = re.compile(r"(?:actors|randomize|effects|hooks)\[|worlds\.scenic\b")
-"""Inputs of campaigns whose trials draw more than noise, so that equal files are different
-worlds.
-"""
+"""Inputs of campaigns whose trials draw more than noise, so equal files are different worlds."""
 
 Mission = Tuple[Tuple[str, str], ...]
 
 
 def missions(inputs: Mapping[str, str]) -> Dict[str, Mission]:
-    """Return the start, goals and road of each world for which the inputs of the manifest specify
-    them, by the world's name.
-    """
+    """Return the start, goals and road of each world, by name, from the inputs of the manifest."""
     return {
         name: tuple(item for item in entry if not item[0].startswith("random_numbers"))
         for name, entry in _entries(inputs).items()
@@ -34,10 +30,8 @@ def missions(inputs: Mapping[str, str]) -> Dict[str, Mission]:
 
 
 def copies_of_worlds(worlds: Sequence[WorldRecord], inputs: Mapping[str, str]) -> Dict[str, str]:
-    """Return the name of the first of several equal worlds for each of the others.
-
-    A world whose file is unknown, because its trials were imported, is not equal to any other.
-    """
+    """Return the name of the first of several equal worlds for each of the others. A world without
+    a known file is not equal to any other."""
     entries = _entries(inputs)
     drawn = any(map(_DRAWN_PER_WORLD.match, inputs))
     originals: Dict[Tuple[object, ...], str] = {}
@@ -53,7 +47,6 @@ def copies_of_worlds(worlds: Sequence[WorldRecord], inputs: Mapping[str, str]) -
 
 
 def has_equal_files(worlds: Sequence[WorldRecord]) -> bool:
-    """Return whether several worlds have the same file."""
     counts = Counter(world.sha256 for world in worlds if world.sha256)
     return any(count > 1 for count in counts.values())
 
@@ -73,7 +66,6 @@ def _entries(inputs: Mapping[str, str]) -> Dict[str, Mission]:
 
 
 def _text(value: str) -> str:
-    """Return the content of a JSON string, or "" for other JSON values."""
     try:
         content = json.loads(value or '""')
     except ValueError:
