@@ -24,16 +24,16 @@ from gz_testauto.metrics.recording import Recording
 from gz_testauto.metrics.time_average import time_rms
 
 FILTER_ORDER = 2
-"""Order of the Butterworth filter in each of the two passes."""
+"""Of the Butterworth filter, in each of the two passes."""
 
 SHORTEST = 3
-"""Largest number of samples of a recording that is differentiated without a filter."""
+"""Largest number of samples that are differentiated without a filter."""
 
 EVEN_STAMPS = 1e-3
-"""Largest deviation of stamps that count as evenly spaced, as a share of the period."""
+"""Largest deviation of evenly spaced stamps, as a share of the period."""
 
 ORDER = 4
-"""Order of the polynomials of the Savitzky–Golay filter."""
+"""Of the polynomials of the Savitzky–Golay filter."""
 
 NO_JERK = 1e-9
 """RMS jerk (m/s³) below which jerk consists of rounding errors."""
@@ -42,9 +42,8 @@ NO_JERK = 1e-9
 def acceleration(
     time_s: np.ndarray, twist: np.ndarray, cutoff_hz: float
 ) -> Tuple[np.ndarray, np.ndarray]:
-    """Return evenly spaced stamps (s), shape (n,), and the acceleration (m/s²), shape (n, 2), along
-    the base's axes. ``twist`` has shape (n, 3), with n at least 2.
-    """
+    """Return evenly spaced stamps, shape (n,), and the acceleration (m/s²), shape (n, 2), along the
+    base's axes. ``twist`` has shape (n, 3), with n at least 2."""
     from scipy import signal
 
     even_s, even = evenly(time_s, twist)
@@ -73,7 +72,7 @@ def acceleration(
     description="RMS of the low-pass filtered planar acceleration",
 )
 def comfort_mps2(recording: Recording, context: MetricContext) -> float:
-    """Return the comfort ``f_c`` (m/s²); NaN for fewer than two samples."""
+    """Return NaN for fewer than two samples."""
     if len(recording.time_s) < 2:
         return math.nan
     time_s, change = acceleration(recording.time_s, recording.twist, context.acceleration_cutoff_hz)
@@ -81,7 +80,7 @@ def comfort_mps2(recording: Recording, context: MetricContext) -> float:
 
 
 def evenly(time_s: np.ndarray, values: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:
-    """Return evenly spaced stamps (s), and ``values``, shape (n, k), interpolated linearly."""
+    """Return evenly spaced stamps, and ``values``, shape (n, k), interpolated linearly."""
     even_s = np.linspace(time_s[0], time_s[-1], len(time_s))
     period_s = even_s[1] - even_s[0]
     if np.abs(even_s - time_s).max() <= EVEN_STAMPS * period_s:
@@ -124,7 +123,7 @@ def log_dimensionless_jerk(recording: Recording, context: MetricContext) -> floa
 
 
 def _jerk(recording: Recording, context: MetricContext) -> Tuple[np.ndarray, np.ndarray]:
-    """Return evenly spaced stamps (s) and the magnitude of the jerk (m/s³), each of shape (n,)."""
+    """Return evenly spaced stamps (s) and the jerk (m/s³), each of shape (n,)."""
     from scipy import signal
 
     time_s, even = evenly(recording.time_s, recording.twist)
@@ -145,7 +144,7 @@ def _jerk(recording: Recording, context: MetricContext) -> Tuple[np.ndarray, np.
 
 
 def _window(cutoff_hz: float, period_s: float, samples: int) -> int:
-    """Return the odd number of samples in a window of the filter for a cut-off.
+    """Return the odd number of samples in a window for a cut-off.
 
     R. W. Schafer, "What is a Savitzky-Golay filter?", IEEE Signal Processing Magazine 28(4), 2011,
     eq. 6, solved for half the window.

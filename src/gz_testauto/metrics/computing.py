@@ -1,7 +1,7 @@
-"""Compute metrics of computing time: the planner's cycle time and the real-time factor.
+"""Compute metrics of computing time.
 
-The mean cycle time is the execution time in the paper. The CPU time of the planner's thread does
-not depend on the load of the machine.
+The mean cycle time is the execution time in the paper. CPU time does not depend on the load of the
+machine.
 """
 
 import math
@@ -81,7 +81,7 @@ def _percentile(values: np.ndarray, percent: float) -> float:
     description="simulated time divided by wall time",
 )
 def real_time_factor(recording: Recording, context: MetricContext) -> float:
-    """Return simulated time divided by wall time, including the planner's; NaN if unknown."""
+    """Include the planner's wall time; return NaN if it is unknown."""
     if not recording.wall_time_s > 0.0:
         return math.nan
     return recording.duration_s / recording.wall_time_s

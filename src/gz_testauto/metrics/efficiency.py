@@ -1,4 +1,5 @@
-"""Compute metrics of length and time: distance, time, time standing, SPL, BARN score.
+"""Compute metrics of length and time.
+
 
 - Distance: ``D = Σ sqrt((x_i − x_{i−1})² + (y_i − y_{i−1})²)``. Equation (3) of "Development of
   Gazebo Test Automation Tool for Autonomous Mobile Robots".
@@ -6,9 +7,9 @@
   reached the goal and 0 otherwise. P is the driven length, and L that of the shortest path for this
   footprint. Anderson et al., "On evaluation of embodied navigation agents", arXiv:1807.06757, 2018.
 - BARN score: ``S · OT / clip(AT, k OT, 8 OT)``, in [0, 1/k]. OT is the best time: the length of the
-  published best path, or of the shortest path if none is published, divided by the robot's top
-  speed. AT is the time driven. k is 2 in ``report_test.py`` of
-  github.com/Daffan/the-barn-challenge since March 2026, and was 4 before. X. Xiao et al.,
+  published best path, otherwise of the shortest path, divided by the robot's top speed. AT is the
+  time driven. k is 2 in ``report_test.py`` of github.com/Daffan/the-barn-challenge since March
+  2026, and was 4 before. X. Xiao et al.,
   "Autonomous ground navigation in highly constrained spaces: lessons learned from the BARN
   challenge at ICRA 2022", IEEE Robotics & Automation Magazine 29(4), 2022.
 """
@@ -21,13 +22,13 @@ from gz_testauto.metrics.interface import MetricContext, metric
 from gz_testauto.metrics.recording import Recording
 
 STANDING_MPS = 0.02
-"""Mean speed (m/s) between two samples below which the robot is stationary, even if it turns."""
+"""Mean speed (m/s) between samples below which the robot is stationary, even if it turns."""
 
 SLOWEST = 8.0
-"""Upper limit of the time driven in the BARN score, as a multiple of the best time."""
+"""Upper limit of the time in the BARN score, as a multiple of the best time."""
 
 STARTED_M = 0.1
-"""Distance (m) from the start at which the time driven starts in the BARN challenge."""
+"""Distance (m) from the start at which the BARN challenge starts the time."""
 
 
 @metric(
@@ -88,7 +89,7 @@ def standing_s(recording: Recording, context: MetricContext) -> float:
     description="success weighted by path length (0 for a failed trial)",
 )
 def spl(recording: Recording, context: MetricContext) -> float:
-    """Return NaN for a successful trial with an unknown shortest path."""
+    """Return NaN for a success with an unknown shortest path."""
     if not recording.completed:
         # Failures count: no planner gains by reaching the goal only in easy worlds.
         return 0.0
@@ -106,7 +107,7 @@ def spl(recording: Recording, context: MetricContext) -> float:
     description="score of the BARN challenge (0 for a failed trial)",
 )
 def barn_score(recording: Recording, context: MetricContext) -> float:
-    """Return NaN for a successful trial if neither the published nor the shortest path is known."""
+    """Return NaN for a success if neither the published nor the shortest path is known."""
     if not recording.completed:
         return 0.0
     length_m = recording.published_path_m

@@ -1,6 +1,5 @@
-"""Compute distances and times between the robot and moving objects.
-
-All values are computed from ground truth. Moving objects without an outline are ignored.
+"""Compute distances and times between the robot and moving objects with an outline, from ground
+truth.
 
 Sources: time to collision: Hayward 1972; TET, TIT: Minderhoud, Bovy 2001; deceleration to avoid a
 crash: Cooper, Ferguson 1976, Almqvist, Hyden, Risser 1991; post-encroachment time: Allen, Shin,
@@ -26,26 +25,24 @@ from gz_testauto.metrics.recording import (
 )
 
 TTC_LIMIT_S = 1.5
-"""Time to collision (s), τ* in the literature, below which the robot counts as exposed."""
+"""Time to collision (s), τ* in the literature, below which the robot is exposed."""
 
 CELL_M = 0.1
-"""Size (m) of the grid cells for the post-encroachment time."""
-
 FINER = 4
-"""Number of interpolated steps between two samples for the post-encroachment time."""
+"""Grid cells (m), and interpolated steps between two samples, for the post-encroachment time."""
 
 CLOSING_MPS = 1e-3
-"""Smallest closing speed (m/s). Slower changes of the distance count as rounding errors."""
+"""Slower changes of the distance (m/s) count as rounding errors."""
 
 _OFF = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
 class Encounter:
-    """A moving object and the robot at the n samples at which the object is present.
+    """A moving object and the robot at the n samples with the object.
 
-    ``distance_m`` is that of the outlines. ``ttc_s`` is the time to collision at constant
-    velocities, or ``inf``. ``continued`` is true if the previous sample has the object, too.
+    ``ttc_s`` is the time to collision at constant velocities, or ``inf``. ``continued`` is true if
+    the previous sample has the object, too.
     """
 
     name: str
@@ -57,7 +54,6 @@ class Encounter:
 
 @functools.lru_cache(maxsize=2)  # a dozen metrics use the same encounters
 def encounters(recording: Recording) -> Tuple[Encounter, ...]:
-    """Return one encounter for each moving object, sorted by name."""
     series = recording.series
     robot = series.get(FOOTPRINT_SERIES)
     if robot is None or len(recording.time_s) < 2:
@@ -66,7 +62,7 @@ def encounters(recording: Recording) -> Tuple[Encounter, ...]:
 
 
 def moving_objects(series: Mapping[str, np.ndarray]) -> List[str]:
-    """Return the names of the moving objects that have an outline, sorted."""
+    """Return the sorted names of the moving objects with an outline."""
     names = [key[len(ACTOR_SERIES) :] for key in series if key.startswith(ACTOR_SERIES)]
     return sorted(name for name in names if OUTLINE_SERIES + name in series)
 
@@ -82,9 +78,8 @@ def _encounter(recording: Recording, robot: np.ndarray, name: str) -> Encounter:
 
 
 def _outlines(recording: Recording, robot: np.ndarray, name: str) -> Tuple[np.ndarray, ...]:
-    """Return the presence of an object, shape (n,), and for the m samples with the object the poses
-    of robot and object, shape (m, 3), and their outlines, shape (m, k, 2).
-    """
+    """Return the presence of an object, shape (n,), and at its m samples the poses of robot and
+    object, shape (m, 3), and their outlines, shape (m, k, 2)."""
     trajectory = recording.series[ACTOR_SERIES + name]
     present = np.isfinite(trajectory).all(axis=1)
     ours, theirs = recording.pose[present], trajectory[present]
@@ -110,9 +105,8 @@ def overlapping(recording: Recording) -> np.ndarray:
 
 
 def imminent(recording: Recording, speed_mps: float, within_s: float) -> np.ndarray:
-    """Return whether the robot would collide within ``within_s`` if it drove straight ahead at
-    ``speed_mps`` and the objects kept their velocities, at each sample, shape (n,).
-    """
+    """Return whether the robot would collide within ``within_s``, straight ahead at ``speed_mps``
+    and with constant velocities of the objects, at each sample, shape (n,)."""
     collides = np.zeros(len(recording.time_s), dtype=bool)
     robot = recording.series.get(FOOTPRINT_SERIES)
     if robot is None or len(recording.time_s) < 2:
@@ -134,10 +128,9 @@ def placed(outline: np.ndarray, poses: np.ndarray) -> np.ndarray:
 
 
 def velocity_mps(poses: np.ndarray, time_s: np.ndarray) -> np.ndarray:
-    """Return the velocity (m/s) in the period before each sample, shape (n, 2).
+    """Return the velocity in the period before each sample, shape (n, 2).
 
-    After an absence (NaN), it is that of the period after the sample, or 0 if the object is absent
-    again.
+    After an absence (NaN), it is that of the period after the sample, or 0.
     """
     periods = np.full((len(poses) + 1, 2), np.nan)
     periods[1:-1] = np.diff(poses[:, :2], axis=0) / np.diff(time_s)[:, None]
@@ -148,8 +141,8 @@ def velocity_mps(poses: np.ndarray, time_s: np.ndarray) -> np.ndarray:
 def time_to_collision_s(first: np.ndarray, second: np.ndarray, closing: np.ndarray) -> np.ndarray:
     """Return the times (s), shape (n,), until two convex outlines touch, or ``inf``.
 
-    ``first`` has shape (n, k, 2), ``second`` (n, m, 2), and ``closing``, the velocity (m/s) of the
-    first outline relative to the second, (n, 2).
+    ``first`` has shape (n, k, 2), ``second`` (n, m, 2), and the velocity ``closing`` of the first
+    relative to the second (n, 2).
     """
     # Separating axes: two convex outlines touch while their projections onto the normals of all
     # edges overlap.
@@ -191,9 +184,8 @@ def greatest_drac_mps2(encounter: Encounter) -> float:
 
 
 def post_encroachment_s(recording: Recording, name: str) -> float:
-    """Return the smallest time (s) between robot and object on the same grid cell of the ground, 0
-    if both cover a cell at the same time, and ``inf`` if they share no cell.
-    """
+    """Return the smallest time between robot and object on the same grid cell, or ``inf`` if they
+    share no cell."""
     trajectory = recording.series[ACTOR_SERIES + name]
     present = np.isfinite(trajectory).all(axis=1)
     if present.sum() < 2:
@@ -234,7 +226,7 @@ def post_encroachment_s(recording: Recording, name: str) -> float:
 def _between(
     samples: np.ndarray, time_s: np.ndarray, poses: np.ndarray
 ) -> Tuple[np.ndarray, np.ndarray]:
-    """Return the times and poses at ``samples``, and interpolated between consecutive ones."""
+    """Return times and poses at ``samples``, and interpolated between consecutive ones."""
     sampled = poses[samples]
     places = np.arange(FINER * (len(samples) - 1) + 1) / FINER
     followed = np.append(np.diff(samples) == 1, False)
@@ -257,9 +249,8 @@ def _near(ours: np.ndarray, theirs: np.ndarray, reach_m: float) -> Tuple[np.ndar
 
 
 def _covers(outlines: np.ndarray, cells: np.ndarray) -> np.ndarray:
-    """Return whether each outline, shape (n, k, 2), convex and counter-clockwise, contains the
-    center of each cell, shape (c, 2).
-    """
+    """Return whether each outline, shape (n, k, 2), convex and counter-clockwise, contains each of
+    the centers ``cells``, shape (c, 2)."""
     inside = np.ones((len(outlines), len(cells)), dtype=bool)
     for corner in range(outlines.shape[1]):
         here = outlines[:, corner]
@@ -272,7 +263,7 @@ def _covers(outlines: np.ndarray, cells: np.ndarray) -> np.ndarray:
 def social_intrusion(recording: Recording, name: str) -> float:
     """Return the largest intrusion into the space around a person, from 0 to 1 at the center.
 
-    It is a Gaussian function. Its standard deviation ahead of the person is 2 s times the person's
+    The standard deviation of the Gaussian function ahead of the person is 2 s times the person's
     speed, but at least 0.5 m; behind the person half, and to the sides two thirds of that.
     """
     trajectory = recording.series[ACTOR_SERIES + name]

@@ -1,6 +1,5 @@
-"""Compute a graded score of a trial, for searches and tuning.
-
-The score also orders trials with the same outcome. It is not a metric of the results.
+"""Compute a graded score of a trial, which also orders trials with the same outcome, for searches
+and tuning.
 """
 
 from typing import NamedTuple, Sequence, Tuple
@@ -10,19 +9,18 @@ import numpy as np
 from gz_testauto.metrics.recording import Recording
 
 WINDOW_S = 15.0
-"""Simulated time (s) over which the progress towards the goal is measured."""
+"""Time (s) over which the progress towards the goal is measured."""
 
 
 class GradedScore(NamedTuple):
-    """The score of a trial. Scores are compared field by field: the greater, the better."""
+    """Scores are compared field by field: the greater, the better."""
 
     success: bool
-    """True if the trial succeeded."""
     progress_mps: float
     """Least mean speed (m/s) in the direction of the next goal over 15 s; negative if the robot
     moved away."""
     remaining_s: float
-    """Simulated time (s) between the end of the trial and its limit."""
+    """Time (s) between the end of the trial and its limit."""
     clearance_m: float
     """Least clearance (m); infinite in a world without obstacles."""
 
@@ -33,10 +31,7 @@ def graded_score(
     goals_m: Sequence[Tuple[float, float]],
     timeout_s: float,
 ) -> GradedScore:
-    """Return the score of a trial with the ``goals_m`` (x, y in the world frame) of its robot.
-
-    Raises ``ValueError`` for no goals.
-    """
+    """``goals_m`` are x and y in the world frame."""
     if not goals_m:
         raise ValueError("a score needs at least one goal")
     time_s = recording.time_s
@@ -59,7 +54,7 @@ def graded_score(
 
 
 def _remaining_m(recording: Recording, goals_m: np.ndarray) -> np.ndarray:
-    """Return the straight distance (m) to the last goal through the goals before it, (n,)."""
+    """Return the straight distance to the last goal through the goals before it, (n,)."""
     times_s = recording.goal_times_s
     reached = np.zeros(len(recording.time_s), dtype=int)
     if times_s is not None:

@@ -1,9 +1,6 @@
 """Declare metrics: named numbers with a unit, computed from one recording.
 
-A metric does not depend on other trials. :mod:`gz_testauto.analysis` computes means and
-comparisons.
-
-In this and other packages, a metric is a function with a declaration as its decorator::
+A metric is a function with a declaration as its decorator, also in other packages::
 
     @metric(
         better="lower",
@@ -30,20 +27,19 @@ BETTER = ("lower", "higher", "neither")
 MOST_DECIMALS = 9
 
 SUCCESS = "success"
-"""Name that stands for the success rate in lists of metrics."""
+"""Name of the success rate in lists of metrics."""
 RELEVANT_SUCCESS = 0.05
-"""Default of the smallest difference of two success rates that is practically relevant."""
+"""Default of the smallest relevant difference of two success rates."""
 
 
 @dataclass(frozen=True)
 class MetricContext:
     """The parameters of metrics, which are the same for all trials of a campaign.
 
-    ``safety_distance_m`` is d_0, the clearance from which on there is no danger.
+    ``safety_distance_m`` is d_0, the clearance above which no danger exists.
     ``acceleration_cutoff_hz`` is the cut-off of the low-pass filter for velocities before they are
     differentiated. ``control_period_s`` is the time limit of a planner cycle. ``max_linear_mps`` is
-    the robot's top speed. ``barn_k`` times the best time is the lower limit of the time driven in
-    the BARN score.
+    the robot's top speed. ``barn_k`` is the k of the BARN score.
     """
 
     safety_distance_m: float = 1.0
@@ -60,26 +56,24 @@ Compute = Callable[[Recording, MetricContext], float]
 class Metric:
     """The declaration of one metric, usually created by the decorator :func:`metric`.
 
-    ``unit`` is the SI unit of stored and exported values (``"m"``; empty for a dimensionless
-    number). ``better`` is ``"lower"``, ``"higher"`` or ``"neither"``. ``completed_only`` is true if
-    the value of a trial that did not reach the goal is incomplete. That value is never averaged
-    or compared with those of completed trials.
+    ``unit`` is the SI unit of stored and exported values, empty for a dimensionless number.
+    ``better`` is ``"lower"``, ``"higher"`` or ``"neither"``. If ``completed_only`` is true, the
+    values of trials that did not reach the goal are never averaged or compared.
 
     Tables show the metric under ``heading`` (by default its name) with ``decimals``, in
     ``shown_unit`` if set, multiplied by ``shown_factor``. If ``in_table`` is true, the metric is a
     column in the table of means. If ``in_comparison`` is true, pairs of planners are compared by
-    the metric, and each comparison counts in Holm's adjustment. If ``in_agreement`` is true, two
+    the metric, and each comparison counts in Holm's adjustment. If ``in_agreement`` is true,
     simulators are compared by the metric.
 
-    ``compute`` returns NaN if the recording does not determine the value. ``compute`` is None for a
-    number that the trial reports (:attr:`Recording.numbers`), and for a metric that is not
-    installed.
+    ``compute`` returns NaN if the recording does not determine the value. It is None for a number
+    that the trial reports (:attr:`Recording.numbers`), and for a metric that is not installed.
 
-    ``smallest_relevant`` is the smallest difference between two planners that is practically
-    relevant, in ``unit``, or 0 if every difference is. A campaign can set another value.
+    ``smallest_relevant`` is the smallest practically relevant difference of two planners, in
+    ``unit``, or 0 if every difference is relevant. A campaign can set another value.
 
-    ``bounds`` are the smallest and the largest possible value, in ``unit``, if both are known. A
-    metric with bounds is compared by its mean, and one without by the median over worlds.
+    ``bounds`` are the smallest and the largest possible value, in ``unit``, if known. A metric with
+    bounds is compared by its mean, and one without by the median over worlds.
     """
 
     name: str
@@ -137,21 +131,19 @@ class Metric:
             )
 
     def __call__(self, recording: Recording, context: MetricContext) -> float:
-        """Return the metric's value of one recording, in ``unit``."""
+        """Return the value of one recording, in ``unit``."""
         assert self.compute is not None, f"metric {self.name} is not computed"
         return self.compute(recording, context)
 
     @property
     def label_unit(self) -> str:
-        """The unit that tables show, empty for a dimensionless number."""
+        """The unit in tables."""
         return self.shown_unit or self.unit
 
 
 def metric(**declaration: Any) -> Callable[[Compute], Metric]:
-    """Return a decorator that creates a :class:`Metric` with the name of the decorated function.
-
-    ``declaration`` contains the fields of :class:`Metric` except ``name`` and ``compute``.
-    """
+    """Return a decorator that creates a :class:`Metric` with the name of the decorated function and
+    the other fields ``declaration``."""
 
     def declare(compute: Compute) -> Metric:
         return Metric(name=compute.__name__, compute=compute, **declaration)
@@ -187,7 +179,7 @@ _MODULES = {
     "cycle_missed_share": "computing",
     "real_time_factor": "computing",
 }
-"""The modules of the metrics, in the order in which results show the metrics."""
+"""The modules of the metrics, in the order of results."""
 
 
 METRICS = Registry(
@@ -196,15 +188,14 @@ METRICS = Registry(
 
 
 def builtin_metrics() -> Tuple[Metric, ...]:
-    """Return the metrics of this package, in the order in which results show them."""
+    """Return the metrics of this package, in the order of results."""
     return tuple(METRICS.get(name) for name in _MODULES)
 
 
 def installed_metrics() -> Tuple[Metric, ...]:
     """Return the metrics of this package, then those of other packages sorted by name.
 
-    Raises ``SpecError`` if a plug-in is not a metric, or its metric has a name other than the
-    registered one.
+    Raises ``SpecError`` if a plug-in is not a metric, or has another name than the registered one.
     """
     plugin_names = (name for name in METRICS.names() if name not in _MODULES)
     return (*builtin_metrics(), *map(_plugin, plugin_names))
@@ -228,8 +219,7 @@ def measure(
 ) -> Dict[str, float]:
     """Return the values of the metrics, by default all installed ones, and the recording's numbers.
 
-    The value is NaN if the recording does not determine it, or if it is not finite, such as the
-    clearance in a world without obstacles.
+    Values that are not finite are NaN.
     """
     values = {}
     for metric in installed_metrics() if metrics is None else metrics:

@@ -1,13 +1,12 @@
-"""Compute metrics of the shape of the driven path: curvature, change of heading, reversals.
+"""Compute metrics of the shape of the driven path.
 
-The path is the integral of the recorded velocities. A polyline through the positions would have
-corners where the path has none, and noise would increase its length.
+The path is the integral of the recorded velocities, since noise increases the length of a polyline
+through the positions.
 
 Curvature: mean and maximum over the length of the path. The course θ is the direction of the
 recorded velocity, and ``κ(s) = (θ̄(s, s + h) − θ̄(s − h, s)) / h``, h = 0.1 m, with the mean course
 θ̄ of a part of the path. Between two samples the path is an arc, so the curvature is exact on lines
-and circles at any speed and sampling rate. Shorter bends are averaged over 0.2 m. Stops, where a
-robot has no course, and cusps interrupt the path.
+and circles. Shorter bends are averaged over 0.2 m. Stops and cusps interrupt the path.
 
 Heading change per meter: ``Σ |ψ_i − ψ_{i−1}| / D``, the angle over length of Bench-MR. ψ is the yaw
 of the base, sampled every 0.1 m along the path of length D.
@@ -29,27 +28,24 @@ from gz_testauto.metrics.interface import MetricContext, metric
 from gz_testauto.metrics.recording import Recording
 
 CUSP_RAD = math.pi / 2
-"""Smallest difference (rad) between the change of course and the integral of the yaw rate between
-two samples of a cusp.
-"""
+"""Smallest difference (rad) between the change of course and that by the yaw rate at a cusp."""
 
 SPAN_M = 0.1
-"""Length h (m) over which the course is averaged behind a point, and ahead of it."""
+"""Length h (m) over which the course is averaged behind and ahead of a point."""
 
 SPACING_M = 0.1
 
 
 class SmoothSection(NamedTuple):
-    """A part of the path without stops and cusps, with at least two samples: the length along the
-    path (m) and the course (rad, not wrapped), shape (k,).
-    """
+    """A part of the path without stops and cusps, with k ≥ 2 samples: the length along the path
+    and the unwrapped course, shape (k,)."""
 
     along_m: np.ndarray
     course_rad: np.ndarray
 
 
 def length_along(recording: Recording) -> np.ndarray:
-    """Return the length of the path up to each sample (m), shape (n,)."""
+    """Return the length up to each sample (m), shape (n,)."""
     return _integral(np.hypot(*recording.twist[:, :2].T), recording.time_s)
 
 
@@ -73,7 +69,7 @@ def stretches(recording: Recording) -> Iterator[SmoothSection]:
 
 
 def _turns(angle_rad: np.ndarray, recording: Recording) -> np.ndarray:
-    """Return the change of an angle (rad) from each sample to the next, shape (n − 1,).
+    """Return the change of an angle between samples, shape (n − 1,).
 
     It can exceed π: among the values that differ by multiples of 2π, it is the one nearest to the
     integral of the yaw rate.
@@ -103,7 +99,7 @@ def _integral(values: np.ndarray, time_s: np.ndarray) -> np.ndarray:
     description="mean curvature over the length of the path",
 )
 def curvature_mean_1pm(recording: Recording, context: MetricContext) -> float:
-    """Return the mean curvature (1/m); NaN if no part is longer than 0.2 m."""
+    """Return NaN if no part is longer than 0.2 m."""
     parts = curvatures(recording)
     length_m = sum(at[-1] - at[0] for at, _ in parts)
     if length_m <= 0.0:
@@ -121,14 +117,13 @@ def curvature_mean_1pm(recording: Recording, context: MetricContext) -> float:
     description="largest curvature of the path",
 )
 def curvature_max_1pm(recording: Recording, context: MetricContext) -> float:
-    """Return the largest curvature (1/m); NaN if no part is longer than 0.2 m."""
+    """Return NaN if no part is longer than 0.2 m."""
     return max((float(values.max()) for _, values in curvatures(recording)), default=math.nan)
 
 
 def curvatures(recording: Recording) -> List[Tuple[np.ndarray, np.ndarray]]:
-    """Return lengths along the path (m) and the magnitudes of the curvature there (1/m), shape (m,)
-    with m at least 2, for each part of the path between stops and cusps.
-    """
+    """Return lengths along the path (m) and the curvature there (1/m), shape (m,) with m ≥ 2, for
+    each part of the path between stops and cusps."""
     parts = (_curvature(part) for part in stretches(recording))
     return [part for part in parts if len(part[0]) > 1]
 
@@ -143,7 +138,7 @@ def _curvature(part: SmoothSection) -> Tuple[np.ndarray, np.ndarray]:
 
 
 def _area(part: SmoothSection, at_m: np.ndarray) -> np.ndarray:
-    """Return the integral of the course, linear between samples, over the length up to ``at_m``."""
+    """Return the integral of the course over the length up to ``at_m``."""
     along, course = part
     steps, turns = np.diff(along), np.diff(course)
     until = np.concatenate([[0.0], np.cumsum((course[:-1] + turns / 2.0) * steps)])
@@ -161,7 +156,7 @@ def _area(part: SmoothSection, at_m: np.ndarray) -> np.ndarray:
     description="total change of yaw per meter of path",
 )
 def heading_change_radpm(recording: Recording, context: MetricContext) -> float:
-    """Return the change of yaw per length (rad/m); NaN for a path shorter than 0.2 m."""
+    """Return NaN for a path shorter than 0.2 m."""
     along_m = length_along(recording)
     steps = int(along_m[-1] / SPACING_M) if len(along_m) else 0
     if steps < 2:

@@ -1,7 +1,7 @@
 """Define the recording of a trial: its measurements as arrays over simulated time.
 
 Sampled arrays have at least one row per control period, and their first axis is the sample. Poses
-are in the world frame and are ground truth from the simulator, never estimates of a localizer.
+are ground truth in the world frame.
 """
 
 from dataclasses import dataclass, field
@@ -10,37 +10,32 @@ from typing import Mapping, Optional, Tuple
 import numpy as np
 
 ACTOR_SERIES = "actor_"
-"""Prefix of the name of a series with an actor's poses: x, y (m) and yaw (rad) in the world frame,
-shape (n, 3).
-"""
+"""Prefix of a series with an actor's poses: x, y (m), yaw (rad), world frame, shape (n, 3)."""
 
 OUTLINE_SERIES, FOOTPRINT_SERIES = "outline_", "footprint"
-"""Prefix of the name of a series with an actor's convex outline, and the name of the series with
-the robot's: shape (k, 2), counter-clockwise, in meters, relative to the pose.
-"""
+"""Prefix of a series with an actor's convex outline, and the series with the robot's: shape (k, 2),
+counter-clockwise, in meters, relative to the pose."""
 
 LANE_SERIES = "lane_"
-"""Prefix of the name of a series with a lane: x and y of its center and its width, in meters, in
-the world frame, shape (k, 3). The lane of the route is the first.
-"""
+"""Prefix of a series with a lane: x and y of its center in the world frame and its width, in
+meters, shape (k, 3). The lane of the route is the first."""
 
 TF_SERIES = "tf"
-"""Name of the series with the robot's estimated pose at each sample, from tf or from simulated
-localization: x and y in meters and yaw in radians, shape (n, 3), or NaN where tf has no pose."""
+"""The series with the robot's pose at each sample, from tf or from simulated localization: x, y (m)
+and yaw (rad), shape (n, 3), or NaN where tf has no pose."""
 
 PLAN_SERIES = {"global": "global_plans", "local": "local_plans"}
-"""Names of the series with the points of global and local plans of a stack: the time of the plan in
-s, and x and y in meters in the world frame, shape (k, 3). Adjacent points with the same time are
-one plan."""
+"""The series with the points of a stack's plans: the time of the plan (s), and x and y (m) in the
+world frame, shape (k, 3). Adjacent points with the same time are one plan."""
 
 
 @dataclass(frozen=True, eq=False)
 class ContactEpisode:
     """One collision: contacts of the robot with one partner, without gaps of more than 0.5 s.
 
-    ``partner`` is the name of the other model, and ``speed_mps`` the robot's speed at the first
-    contact. ``source`` is ``"contact"`` if the simulator reported the contact, or ``"geometry"`` if
-    footprint and obstacle overlapped.
+    ``partner`` is the other model, and ``speed_mps`` the robot's speed at the first contact.
+    ``source`` is ``"contact"`` for a contact of the simulator, or ``"geometry"`` if footprint and
+    obstacle overlapped.
     """
 
     start_s: float
@@ -70,14 +65,13 @@ class Recording:
     ``cycle_cpu_s``              (m,)         CPU time of the same
     ============================ ============ =============================================
 
-    ``shortest_path_m`` is the length of the shortest path for the robot's circumscribed circle in
-    this world, through all goals in order. ``published_path_m`` is the length of the best path that
-    a benchmark has published. Both are None if unknown. ``z_m`` and ``roll_pitch_rad`` are None in
-    older recordings. ``wall_time_s`` is the wall time of the trial's simulation. ``goal_times_s``,
-    shape (k,), is the time at which each of several goals was reached, or NaN for a goal that was
-    not reached. It is None if there was only one goal. ``completed`` is true if the last goal was
-    reached. ``series`` contains further arrays (trajectories of actors, data of a navigation
-    stack), and ``numbers`` further numbers (randomly drawn values, data of a stack), by name.
+    ``shortest_path_m`` is the length of the shortest path for the robot's circumscribed circle
+    through all goals in order, and ``published_path_m`` that of the best path that a benchmark has
+    published. Both are None if unknown. ``z_m`` and ``roll_pitch_rad`` are None in older
+    recordings. ``wall_time_s`` is the wall time of the simulation. ``goal_times_s``, shape (k,), is
+    the time at which each goal was reached, or NaN; it is None for a single goal. ``completed`` is
+    true if the last goal was reached. ``series`` contains further arrays (trajectories of actors,
+    data of a stack), and ``numbers`` further numbers (drawn values, data of a stack), by name.
     """
 
     time_s: np.ndarray
@@ -114,5 +108,5 @@ class Recording:
 
     @property
     def duration_s(self) -> float:
-        """Simulated time (s) from the first to the last sample; 0 for fewer than two samples."""
+        """Time from the first to the last sample; 0 for fewer than two samples."""
         return float(self.time_s[-1] - self.time_s[0]) if len(self.time_s) > 1 else 0.0

@@ -1,7 +1,5 @@
-"""Declare metrics whose values are reported during a trial, not computed from its recording.
-
-The numbers (``Recording.numbers``) are recorded only in some campaigns, such as those with the
-user's navigation stack.
+"""Declare metrics whose values (``Recording.numbers``) are reported during a trial, in some
+campaigns.
 """
 
 from typing import Dict, Tuple
@@ -88,7 +86,6 @@ def published_by_stack(name: str, unit: str, better: str) -> Metric:
 
 
 def of_companion(robot: str) -> Tuple[Metric, ...]:
-    """Return the metrics of a further robot, whose names start with the robot's name."""
     numbers = (
         ("reached", "", "higher", "1 if it reached its goal", 0),
         ("collided", "", "lower", "1 if it collided", 0),

@@ -1,10 +1,11 @@
-"""Compute metrics of safety: clearance, danger and collisions.
+"""Compute metrics of safety.
 
-- Clearance: the distance from the footprint polygon to the nearest obstacle's collision geometry,
-  not from laser returns; :mod:`gz_testauto.trial.clearance` computes it. After Heiden et al.,
+
+- Clearance: the distance from the footprint polygon to the nearest obstacle's collision geometry
+  (:mod:`gz_testauto.trial.clearance`). After Heiden et al.,
   "Bench-MR: A motion planning benchmark for wheeled mobile robots", RA-L 6(3), 2021.
 - Danger: ``dis(t) = 1/d_min − 1/d_0`` for ``d_min ≤ d_0``, else 0; ``f_s = sqrt(∫ dis² dt / T)``,
-  with d_min the clearance and d_0 the distance above which there is no danger. V. Sezer, "An
+  with d_min the clearance and d_0 the safety distance. V. Sezer, "An
   optimized path tracking approach considering obstacle avoidance and comfort", J. Intelligent &
   Robotic Systems 105(1), 2022; equations (1) and (2) of "Development of Gazebo Test Automation Tool
   for Autonomous Mobile Robots". The share of danger is the share of the time with d_min below d_0:
@@ -22,7 +23,7 @@ from gz_testauto.metrics.recording import Recording
 from gz_testauto.metrics.time_average import share_below, time_mean, time_percentile, time_rms
 
 CLEARANCE_FLOOR_M = 0.01
-"""Lower limit (m) of the clearance d in 1/d, which would be infinite at a contact."""
+"""Lower limit (m) of d in 1/d, which would be infinite at a contact."""
 
 
 @metric(
@@ -45,7 +46,7 @@ def clearance_min_m(recording: Recording, context: MetricContext) -> float:
     description="mean clearance over time",
 )
 def clearance_mean_m(recording: Recording, context: MetricContext) -> float:
-    """Return the mean clearance over time (m); infinite if it is infinite at a sample."""
+    """Return infinity if the clearance is infinite at a sample."""
     return time_mean(recording.clearance_m, recording.time_s)
 
 
@@ -61,7 +62,7 @@ def clearance_p05_m(recording: Recording, context: MetricContext) -> float:
 
 
 def danger(clearance_m: np.ndarray, safety_distance_m: float) -> np.ndarray:
-    """Return the danger ``dis(t)`` (1/m), NaN where the clearance is NaN."""
+    """Return ``dis(t)`` (1/m), NaN where the clearance is NaN."""
     near = np.maximum(clearance_m, CLEARANCE_FLOOR_M)
     return np.where(near > safety_distance_m, 0.0, 1.0 / near - 1.0 / safety_distance_m)
 
@@ -78,7 +79,7 @@ def danger(clearance_m: np.ndarray, safety_distance_m: float) -> np.ndarray:
     "distance",
 )
 def safety(recording: Recording, context: MetricContext) -> float:
-    """Return the safety metric ``f_s`` (1/m), which is 0 if the clearance was never below d_0."""
+    """Return ``f_s``, which is 0 if the clearance was never below d_0."""
     return time_rms(danger(recording.clearance_m, context.safety_distance_m), recording.time_s)
 
 

@@ -1,7 +1,4 @@
-"""Compute metrics that only campaigns with gates, tracks, regions, moving objects or lanes have.
-
-They are computed for the trajectory of the robot's base, for each outcome.
-"""
+"""Compute metrics of gates, tracks, regions, moving objects and lanes, for each outcome."""
 
 import functools
 import math
@@ -18,14 +15,13 @@ from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.spec.regions import union_of
 
 PERSON = "person"
-"""The tag that marks actors as people."""
 
 LEAST_CLOSING_MPS = 1e-3
-"""Smallest closing speed (m/s). Slower changes of the clearance count as rounding errors."""
+"""Slower changes of the clearance (m/s) count as rounding errors."""
 
 
 def task_metrics(spec: CampaignSpec) -> Tuple[Metric, ...]:
-    """Return the metrics that exist in a campaign in addition to the installed ones."""
+    """Return the metrics of a campaign in addition to the installed ones."""
     metrics: List[Metric] = []
     tasks = spec.metrics
     if tasks.gates_m:
@@ -66,7 +62,6 @@ def _gates_passed(
     recording: Recording,
     context: MetricContext,
 ) -> float:
-    """Return the number of gates, segments between two points, that the robot crossed in order."""
     places = recording.pose[:, :2]
     if len(places) < 2:
         return 0.0
@@ -81,7 +76,7 @@ def _gates_passed(
 
 
 def _time_inside(region: BaseGeometry, recording: Recording, context: MetricContext) -> float:
-    """Return the time (s) of the robot in a region; a sample counts until the next one."""
+    """Each sample counts until the next one."""
     time_s = recording.time_s
     if len(time_s) < 2:
         return 0.0
@@ -96,10 +91,8 @@ def _share_outside(region: BaseGeometry, recording: Recording, context: MetricCo
 
 
 def least_time_to_collision_s(recording: Recording, context: MetricContext) -> float:
-    """Return the smallest ratio (s) of the clearance to the speed at which it decreases.
-
-    It is NaN if the clearance never decreases.
-    """
+    """Return the smallest ratio of the clearance to the speed at which it decreases, or NaN if it
+    never decreases."""
     clearance, time_s = recording.clearance_m, recording.time_s
     if len(time_s) < 2:
         return math.nan
@@ -112,7 +105,6 @@ def least_time_to_collision_s(recording: Recording, context: MetricContext) -> f
 
 
 def _appears(recording: Recording) -> np.ndarray:
-    """Return whether a moving object appears in each period, shape (n − 1,)."""
     appears = np.zeros(len(recording.time_s) - 1, dtype=bool)
     for name, trajectory in recording.series.items():
         if name.startswith(ACTOR_SERIES):

@@ -1,4 +1,4 @@
-"""Compute averages of a sampled signal over simulated time, also for unevenly spaced stamps."""
+"""Compute averages of a sampled signal over time, also for uneven stamps."""
 
 import math
 
@@ -22,8 +22,8 @@ def time_rms(values: np.ndarray, time_s: np.ndarray) -> float:
 def time_percentile(values: np.ndarray, time_s: np.ndarray, percent: float) -> float:
     """Return the value below which the signal is for ``percent`` of the time.
 
-    The signal is linear between samples. If it is infinite at one of two samples, each counts for
-    half of the time between them. The result is NaN for fewer than two samples, or a NaN.
+    The signal is linear between samples. If one of two samples is infinite, each counts for half of
+    the time between them. The result is NaN for fewer than two samples, or a NaN.
     """
     if len(time_s) < 2 or np.isnan(values).any():
         return math.nan
@@ -39,9 +39,9 @@ def time_percentile(values: np.ndarray, time_s: np.ndarray, percent: float) -> f
 
 
 def share_below(values: np.ndarray, time_s: np.ndarray, limit: float) -> float:
-    """Return the share of the time, in [0, 1], in which the signal is below ``limit``.
+    """Return the share of the time below ``limit``.
 
-    It treats infinite and NaN samples as :func:`time_percentile` does.
+    Infinite and NaN samples count as in :func:`time_percentile`.
     """
     if len(time_s) < 2 or np.isnan(values).any():
         return math.nan

@@ -1,7 +1,4 @@
-"""Declare the metrics of campaigns with moving objects or lanes.
-
-:mod:`gz_testauto.metrics.encounters` computes their distances and times.
-"""
+"""Declare the metrics of campaigns with moving objects or lanes."""
 
 import functools
 import math
@@ -32,14 +29,13 @@ COMPLIANT_M, DISCOMFORT_M = 0.5, 0.2
 YIELD_SHARE, YIELD_S = 0.2, 3.0
 
 PERSON_METRICS = Registry("person metric", {})
-"""Functions that return further metrics of a campaign with people, for the arguments of
-:func:`moving_object_metrics`."""
+"""Functions that return further metrics, for the arguments of :func:`moving_object_metrics`."""
 
 
 def extra_metric(
     name: str, better: str, description: str, compute: Compute, unit: str = "", decimals: int = 2
 ) -> Metric:
-    """Return a metric that is part of results and exports, but not of tables and comparisons."""
+    """Return a metric that is not part of tables and comparisons."""
     return Metric(
         name=name,
         unit=unit,
@@ -78,7 +74,6 @@ def object_ttc_min_s(recording: Recording, context: MetricContext) -> float:
 
 
 def _least_by_sample(recording: Recording) -> np.ndarray:
-    """Return the smallest time to collision (s) at each sample, shape (n,)."""
     least = np.full(len(recording.time_s), np.inf)
     for encounter in encounters(recording):
         rows = np.searchsorted(recording.time_s, encounter.time_s)
@@ -87,19 +82,19 @@ def _least_by_sample(recording: Recording) -> np.ndarray:
 
 
 def _held(recording: Recording, values: np.ndarray) -> float:
-    """Return the integral over time of ``values``, each of which applies until the next sample."""
+    """Return the integral of ``values``, each of which applies until the next sample."""
     return float((np.diff(recording.time_s) * values[:-1]).sum())
 
 
 def _share_of_time(recording: Recording, values: np.ndarray) -> float:
-    """Return the mean over time of ``values``; NaN for a recording without duration."""
+    """Return the mean of ``values`` over time; NaN without duration."""
     duration_s = recording.duration_s
     return _held(recording, values) / duration_s if duration_s > 0.0 else math.nan
 
 
 @_extra("lower", f"time with a time to collision below {TTC_LIMIT_S:g} s", "s")
 def object_tet_s(recording: Recording, context: MetricContext) -> float:
-    """Return the time-exposed time to collision, TET; NaN without moving objects."""
+    """Return TET, or NaN without moving objects."""
     if not encounters(recording):
         return math.nan
     return _held(recording, (_least_by_sample(recording) < TTC_LIMIT_S).astype(float))
@@ -107,7 +102,7 @@ def object_tet_s(recording: Recording, context: MetricContext) -> float:
 
 @_extra("lower", f"integral of {TTC_LIMIT_S:g} s minus the time to collision below that", "s²")
 def object_tit_s2(recording: Recording, context: MetricContext) -> float:
-    """Return the time-integrated time to collision, TIT; NaN without moving objects."""
+    """Return TIT, or NaN without moving objects."""
     if not encounters(recording):
         return math.nan
     return _held(recording, np.maximum(0.0, TTC_LIMIT_S - _least_by_sample(recording)))
@@ -115,7 +110,7 @@ def object_tit_s2(recording: Recording, context: MetricContext) -> float:
 
 @_extra("lower", "largest deceleration that is needed to avoid a moving object", "m/s²")
 def object_drac_max_mps2(recording: Recording, context: MetricContext) -> float:
-    """Return the deceleration rate to avoid a crash, DRAC; NaN without moving objects."""
+    """Return the deceleration rate to avoid a crash, or NaN without moving objects."""
     return max(_values(recording, greatest_drac_mps2), default=math.nan)
 
 
@@ -131,9 +126,8 @@ def object_pet_min_s(recording: Recording, context: MetricContext) -> float:
 def _share_within(
     limit_m: float, names: Sequence[str], recording: Recording, context: MetricContext
 ) -> float:
-    """Return the share of the time nearer than ``limit_m`` to an object in ``names``, or to any
-    object if ``names`` is empty; NaN without such objects.
-    """
+    """Return the share of the time near an object in ``names``, or any object if this is empty; NaN
+    without such objects."""
     near = np.zeros(len(recording.time_s))
     relevant = [
         encounter for encounter in encounters(recording) if not names or encounter.name in names
@@ -246,7 +240,6 @@ def moving_object_metrics(
 
 
 def lanes_of(recording: Recording) -> List[np.ndarray]:
-    """Return x and y of the center and the width (m) of each lane, shape (k, 3)."""
     return [array for name, array in recording.series.items() if name.startswith(LANE_SERIES)]
 
 
@@ -269,9 +262,8 @@ def surface_of(lane: np.ndarray) -> shapely.Geometry:
 
 
 def _lane_error(recording: Recording) -> np.ndarray:
-    """Return the distance (m) from the base to the nearest lane's center at each sample, shape
-    (n,), or an empty array without lanes.
-    """
+    """Return the distance to the nearest lane's center at each sample, shape (n,), or an empty
+    array without lanes."""
     positions = shapely.points(recording.pose[:, :2])
     lines = [shapely.LineString(lane[:, :2]) for lane in lanes_of(recording)]
     distances = [shapely.distance(line, positions) for line in lines]
@@ -295,8 +287,8 @@ def lane_error_max_m(recording: Recording, context: MetricContext) -> float:
 def wrong_way_share(recording: Recording, context: MetricContext) -> float:
     """Return NaN without lanes.
 
-    The robot drives on the wrong side if its base is on lanes whose directions, the order of their
-    center points, are all more than 90° from its motion.
+    The robot drives on the wrong side if its base is on lanes whose directions are all more than
+    90° from its motion.
     """
     lanes = lanes_of(recording)
     if not lanes or len(recording.time_s) < 2:
@@ -318,9 +310,7 @@ def wrong_way_share(recording: Recording, context: MetricContext) -> float:
 
 
 def _directions(lane: np.ndarray, positions: np.ndarray) -> np.ndarray:
-    """Return the unit direction of a lane, shape (n, 2), at the points of its center line that are
-    nearest to ``positions``, shape (n, 2).
-    """
+    """Return the unit direction of a lane, shape (n, 2), at the points nearest to ``positions``."""
     starts, legs = lane[:-1, :2], np.diff(lane[:, :2], axis=0)
     offsets = positions[:, None] - starts
     along = np.clip((offsets * legs).sum(axis=2) / (legs**2).sum(axis=1), 0.0, 1.0)
