@@ -19,13 +19,11 @@ def exp(value):  # type: ignore[no-untyped-def]
 
 @compiled_ufunc("float64(float64)")
 def arcsin(sine):  # type: ignore[no-untyped-def]
-    """Return the angle (rad) of each sine."""
     return math.asin(sine)
 
 
 @compiled_ufunc("float64(float64, float64)")
 def arctan2(y, x):  # type: ignore[no-untyped-def]
-    """Return the angle (rad) of each vector."""
     return math.atan2(y, x)
 
 
@@ -39,5 +37,5 @@ def matrix_product(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 
 
 def turned_tensor(turn: np.ndarray, tensor: np.ndarray) -> np.ndarray:
-    """Return a tensor, such as moments of inertia, in another frame: ``turn · tensor · turnᵀ``."""
+    """Return a tensor in another frame: ``turn · tensor · turnᵀ``."""
     return matrix_product(matrix_product(turn, tensor), turn.T)

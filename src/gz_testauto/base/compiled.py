@@ -1,8 +1,8 @@
 """Compile inner loops with numba, which no other module imports.
 
-A compiled function and the same arithmetic in Python or NumPy give identical results, bit by bit.
-Trigonometric functions are those of the C library, as in ``math``, and differ from NumPy's in the
-last bit; use them only by :mod:`gz_testauto.base.arithmetic`.
+Results are those of the same arithmetic in Python or NumPy, bit by bit. Trigonometric functions are
+those of the C library, and differ from NumPy's in the last bit; use them only by
+:mod:`gz_testauto.base.arithmetic`.
 """
 
 from typing import Any, Callable, Optional
@@ -16,10 +16,8 @@ def compiled(function):  # type: ignore[no-untyped-def]
 
 
 def compiled_for(signature: str) -> Callable[[Any], Any]:
-    """Return a decorator that compiles a function at import for a numba signature.
-
-    Planners use it, so that their first cycle is not slower than others.
-    """
+    """Return a decorator that compiles a function at import for a numba signature, so that the
+    first cycle of a planner is not slower than others."""
     return lambda function: _compile(function, signature)
 
 

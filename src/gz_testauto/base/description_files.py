@@ -1,7 +1,7 @@
 """Find the files that a robot description (URDF, xacro or SDF) includes or names.
 
-They are found in the text of the description, so that no program runs: only ``$(find)``,
-``$(arg)``, ``$(env)``, ``$(optenv)``, ``$(dirname)`` and constant properties of xacro are replaced.
+No program runs: only ``$(find)``, ``$(arg)``, ``$(env)``, ``$(optenv)``, ``$(dirname)`` and
+constant properties of xacro are replaced.
 """
 
 import functools
@@ -20,10 +20,9 @@ XACRO = ".xacro"
 SUFFIXES = {XACRO, ".urdf", ".sdf", ".xml", ".world"}
 """Suffixes of the files that are searched for further files."""
 _NOT_ALWAYS = {"if", "unless", "macro"}
-"""Elements of xacro whose content is evaluated only in some cases."""
+"""Elements of xacro that are evaluated only in some cases."""
 _PATH_ATTRIBUTES = ("filename", "file", "uri", "url", "textfile")
 _LARGEST_READ_B = 2_000_000
-"""Largest file (bytes) that is searched."""
 _DEPTH = 20
 _REFERENCE = re.compile(r"\$\((find|arg|env|optenv|dirname)\s*([^()\s]*)\s*([^()]*)\)")
 _PROPERTY = re.compile(r"\$\{\s*([A-Za-z_]\w*)\s*\}")
@@ -33,11 +32,11 @@ _SCHEMES = ("file://", "package://", "model://")
 
 
 class DescriptionFiles(NamedTuple):
-    """The files of a description, without the description itself, in the order of their discovery.
+    """The files of a description, without the description itself.
 
-    ``not_followed`` are the texts of paths whose values are unknown, by the file that contains
-    them. ``missing_packages`` are the packages of ``$(find)`` that do not exist, and
-    ``needed_packages`` those of them without which xacro fails.
+    ``not_followed`` are the texts of unknown paths, by the file that contains them.
+    ``missing_packages`` are the packages of ``$(find)`` that do not exist, and ``needed_packages``
+    those of them without which xacro fails.
     """
 
     files: Tuple[Path, ...]
@@ -49,11 +48,8 @@ class DescriptionFiles(NamedTuple):
 def description_files(
     path: Path, arguments: Mapping[str, str], environment: Optional[Mapping[str, str]] = None
 ) -> DescriptionFiles:
-    """Return the files that a description and its includes name.
-
-    ``arguments`` are those of xacro. ``environment`` is added to the variables of this process.
-    Missing files, and files that are not valid XML, are omitted.
-    """
+    """``arguments`` are those of xacro. ``environment`` is added to the variables of this process.
+    Missing files, and files that are not valid XML, are omitted."""
     search = _NamedFileSearch({**os.environ, **(environment or {})})
     search.follow(path, dict(arguments), _DEPTH, path.suffix == XACRO)
     unknown = {file: tuple(dict.fromkeys(texts)) for file, texts in search.unknown.items()}
@@ -62,7 +58,7 @@ def description_files(
 
 
 def find_file(word: str) -> Optional[Path]:
-    """Return the path that an absolute path or a URI names, whether or not it exists."""
+    """Return the path of an absolute path or a URI, whether or not it exists."""
     if word.startswith(_SCHEMES):
         path = _resource(word, os.environ.get("ROS_PACKAGE_PATH", ""))
         return Path(path) if path else None
@@ -80,8 +76,7 @@ class _NamedFileSearch:
         self._is_evaluated = False
 
     def follow(self, file: Path, scope: Dict[str, str], depth: int, is_evaluated: bool) -> None:
-        """Add the files that ``file`` names. ``is_evaluated`` is true if xacro always evaluates
-        it."""
+        """``is_evaluated`` is true if xacro always evaluates ``file``."""
         if depth == 0 or not os.path.isfile(file) or file.stat().st_size > _LARGEST_READ_B:
             return
         try:
@@ -150,7 +145,7 @@ class _NamedFileSearch:
 
 @functools.lru_cache(maxsize=None)
 def _resource(uri: str, package_path: str) -> str:
-    """Return the path of a URI, or "" if its package or model does not exist."""
+    """Return "" if the package or model does not exist."""
     try:
         return str(resources.resolve(uri, Path("/")))
     except ResourceError:

@@ -1,7 +1,6 @@
 """Read regular files of limited size only, and write files atomically and durably.
 
-Reading never blocks on a pipe or a device. After a power failure, a written file has its previous
-or its new content.
+Reading never blocks on a pipe or a device.
 """
 
 import contextlib
@@ -18,7 +17,7 @@ from gz_testauto.base.errors import DiskError, GzTestautoError
 PARTIAL_SUFFIX = ".partial"
 
 MOST_BYTES = 100_000_000
-"""Largest size (bytes) of an input file that is read into memory."""
+"""Of an input file that is read into memory."""
 
 _BLOCK_BYTES = 1_000_000
 
@@ -26,10 +25,7 @@ Value = TypeVar("Value")
 
 
 def read_file(path: Union[str, Path], most_bytes: int = MOST_BYTES) -> bytes:
-    """Return the content of a regular file.
-
-    Raises ``OSError``, also for a larger file, a pipe or a device.
-    """
+    """Raise ``OSError`` also for a larger file, a pipe or a device."""
     with _opened(path) as stream:
         if os.fstat(stream.fileno()).st_size > most_bytes:
             reason = f"it is larger than {most_bytes / 1e6:g} MB, the limit for such a file"
@@ -38,7 +34,6 @@ def read_file(path: Union[str, Path], most_bytes: int = MOST_BYTES) -> bytes:
 
 
 def read_start(path: Union[str, Path], most_bytes: int) -> bytes:
-    """Return the first ``most_bytes`` of a regular file. Raises ``OSError``."""
     with _opened(path) as stream:
         return stream.read(most_bytes)
 
@@ -52,16 +47,13 @@ def read_end(path: Union[str, Path], most_bytes: int) -> bytes:
 def read_input(
     path: Union[str, Path], error_class: Type[GzTestautoError], most_bytes: int = MOST_BYTES
 ) -> bytes:
-    """Return the content of a regular file, or raise ``error_class``."""
     return with_input(path, error_class, lambda: read_file(path, most_bytes))
 
 
 def read_text(
     path: Union[str, Path], error_class: Type[GzTestautoError], most_bytes: int = MOST_BYTES
 ) -> str:
-    """Return the text of a regular file in UTF-8, without a byte order mark, or raise
-    ``error_class``.
-    """
+    """Return the text in UTF-8, without a byte order mark, or raise ``error_class``."""
     content = read_input(path, error_class, most_bytes)
     try:
         return content.decode("utf-8-sig")
@@ -73,7 +65,7 @@ def read_text(
 
 
 def hash_file(path: Union[str, Path]) -> str:
-    """Return the SHA-256 sum of a regular file of any size. Raises ``OSError``."""
+    """Return the SHA-256 sum of a regular file of any size."""
     digest = hashlib.sha256()
     with _opened(path) as stream:
         for block in iter(lambda: stream.read(_BLOCK_BYTES), b""):
@@ -111,7 +103,7 @@ def _open_without_waiting(path: str, flags: int) -> int:
 def replace_file(path: Path, content: bytes) -> None:
     """Replace a file atomically and durably.
 
-    Raises ``OSError``, also if ``path`` exists and is not a regular file; it remains unchanged.
+    Raises ``OSError``, also if ``path`` is not a regular file; it remains unchanged.
     """
     with replaced_file(path) as stream:
         stream.write(content)
@@ -119,9 +111,8 @@ def replace_file(path: Path, content: bytes) -> None:
 
 @contextlib.contextmanager
 def replaced_file(path: Path) -> Iterator[BinaryIO]:
-    """Provide a stream whose content replaces the file at ``path`` when the block ends without an
-    error, as :func:`replace_file` does.
-    """
+    """Provide a stream whose content replaces the file when the block ends without an error, as
+    :func:`replace_file` does."""
     if os.path.lexists(path) and not stat.S_ISREG(os.lstat(path).st_mode):
         reason = "the path exists and is not a regular file; specify the path of a file"
         raise OSError(errno.EINVAL, reason, str(path))
@@ -146,7 +137,7 @@ def _create(path: str, flags: int) -> int:
 
 
 def make_scratch_directory(target: Path) -> Path:
-    """Create an empty directory that is later renamed to ``target``, in the same directory."""
+    """Create a directory that is later renamed to ``target``."""
     # Unlike tempfile, mkdir uses the permissions of the umask.
     scratch = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
     scratch.mkdir()
@@ -154,10 +145,8 @@ def make_scratch_directory(target: Path) -> Path:
 
 
 def rename_directory(source: Path, target: Path) -> None:
-    """Rename a finished directory atomically and durably, with all files in it.
-
-    Raises ``OSError``, also if ``target`` exists and is not empty.
-    """
+    """Rename a directory atomically and durably, with all files in it. Raises ``OSError``, also if
+    ``target`` is not empty."""
     for folder, _, names in os.walk(source):
         for name in names:
             _synchronize(Path(folder, name))
@@ -167,7 +156,7 @@ def rename_directory(source: Path, target: Path) -> None:
 
 
 def make_directory(path: Path) -> None:
-    """Create a directory and its missing parents durably. Raises ``OSError``."""
+    """Create a directory and its missing parents durably."""
     missing = [folder for folder in (path, *path.parents) if not os.path.exists(folder)]
     path.mkdir(parents=True, exist_ok=True)
     for folder in missing:

@@ -1,7 +1,7 @@
-"""Define the exceptions that this package raises for errors of its users and their environment.
+"""Define the exceptions for errors of users and their environment.
 
 The command line and the nodes catch them, print one line and exit with status 2. Any other
-exception is a bug. The outcome of a trial (collided, timed out, ...) is never an error.
+exception is a bug. The outcome of a trial is never an error.
 """
 
 import traceback
@@ -10,7 +10,7 @@ from gz_testauto.base.truncation import truncate
 
 
 class GzTestautoError(Exception):
-    """Base class of the exceptions that this package raises; ``str()`` is truncated."""
+    """Base class of the exceptions of this package; ``str()`` is truncated."""
 
     @property
     def full(self) -> str:
@@ -41,7 +41,6 @@ class SdfError(GzTestautoError):
 
 
 ALLOW_MISSING_HINT = "a world can be read without it (--allow-missing)"
-"""The remedy for a missing file, for commands with the option ``--allow-missing``."""
 
 
 class MissingFileError(SdfError):
@@ -65,9 +64,7 @@ class SimulatorError(GzTestautoError):
 
 
 def simulator_stalled(timeout_s: float, doing: str = "", details: str = "") -> SimulatorError:
-    """Return the error of a simulator that made no progress for ``timeout_s`` of wall time during
-    the step ``doing``. ``details`` is appended.
-    """
+    """Return the error of a simulator that made no progress for ``timeout_s`` of wall time."""
     step = f" while {doing}" if doing else ""
     ending = f"; {details}" if details else ""
     return SimulatorError(

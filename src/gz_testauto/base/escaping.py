@@ -1,7 +1,7 @@
 """Escape text from files for display in a terminal.
 
-Control sequences, marks that reverse the text direction and other characters that are not printable
-are replaced by Python's escape sequences (``\\x1b``).
+Characters that are not printable, such as control sequences and marks that reverse the text
+direction, are replaced by Python's escape sequences (``\\x1b``).
 """
 
 import dataclasses
@@ -13,7 +13,7 @@ _LAYOUT = "\n\t"
 
 
 def escape_text(text: str) -> str:
-    """Return ``text`` with all characters escaped except printable ones, line ends and tabs."""
+    """Escape all characters except printable ones, line ends and tabs."""
     if text.isprintable():
         return text
     return "".join(
@@ -25,7 +25,7 @@ def escape_text(text: str) -> str:
 
 
 def escape_all_texts(value: Value) -> Value:
-    """Return ``value`` with each string escaped, also in dataclasses, sequences and mappings."""
+    """Escape each string, also in dataclasses, sequences and mappings."""
     escaped: Any = value
     if isinstance(value, str) and type(value) is str:
         escaped = escape_text(value)

@@ -1,4 +1,4 @@
-"""Return the command that installs an extra of this package into the present installation."""
+"""The command that installs an extra into the present installation."""
 
 import json
 import shlex

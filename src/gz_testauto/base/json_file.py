@@ -1,4 +1,4 @@
-"""Read JSON files from untrusted sources and validate their content against a type."""
+"""Read and validate JSON from untrusted sources."""
 
 import functools
 import json
@@ -14,7 +14,7 @@ Shape = TypeVar("Shape")
 
 
 MOST_JSON_BYTES = 10_000_000
-"""Largest size (bytes) of a JSON file. Parsing needs up to 25 times this memory."""
+"""Parsing needs up to 25 times this memory."""
 
 
 def read_json_object(
@@ -35,10 +35,8 @@ def read_json_object(
 def validate_as(
     shape: Type[Shape], values: Any, where: str, error_class: Type[GzTestautoError]
 ) -> Shape:
-    """Convert ``values`` to the type ``shape``, for example a dataclass.
-
-    Raises ``error_class`` with ``where`` and the first invalid field.
-    """
+    """Convert ``values`` to the type ``shape``, or raise ``error_class`` with ``where`` and the
+    first invalid field."""
     try:
         return _adapter(shape).validate_python(values)  # type: ignore[no-any-return, arg-type]
     except ValidationError as invalid:

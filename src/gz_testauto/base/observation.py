@@ -1,7 +1,6 @@
 """Define snapshots of a simulation: states, scans, IMU samples and contacts at one simulated time.
 
-Simulators create these objects; planners and metrics read them. All values are immutable
-and in SI units.
+All values are in SI units.
 """
 
 from dataclasses import dataclass, field, replace
@@ -39,8 +38,8 @@ class LaserScan:
 
     ``ranges_m`` has shape (n,), counter-clockwise from ``angle_min_rad``. As in REP-117, the range
     is ``inf`` for a ray without a hit, and ``-inf`` for a hit nearer than ``range_min_m``.
-    ``stamp_s`` is the simulated time of the measurement. Angles are measured about the z axis of
-    the sensor frame. ``mount`` is the pose of the sensor in the robot's base frame.
+    ``stamp_s`` is the simulated time of the measurement. Angles are about the z axis of the sensor
+    frame. ``mount`` is the sensor's pose in the base frame.
     """
 
     stamp_s: float
@@ -57,7 +56,7 @@ class LaserScan:
         return np.linspace(self.angle_min_rad, self.angle_max_rad, len(self.ranges_m))
 
     def in_single_precision(self) -> "LaserScan":
-        """Return the scan with all numbers rounded to single precision, as in the ROS message."""
+        """Return the scan in single precision, as in the ROS message."""
         values = (self.angle_min_rad, self.angle_max_rad, self.range_min_m, self.range_max_m)
         angle_min, angle_max, range_min, range_max = np.array(values, dtype=np.float32).tolist()
         ranges = np.asarray(self.ranges_m, dtype=np.float32).astype(float)
@@ -99,9 +98,9 @@ class SensorReading:
     """One measurement of a sensor, at the simulated time ``stamp_s``.
 
     ``ranges_m`` has the shape (rows, columns) of the sensor's rays. It is ``inf`` for a ray without
-    a hit, as in REP-117. For a sonar or an infrared sensor it has the shape (1, 1), with the
-    smallest range in the cone. ``contacts`` are those of a bumper since its previous measurement;
-    ``first`` is the shape of the bumper.
+    a hit, as in REP-117. A sonar or an infrared sensor has the shape (1, 1), with the smallest
+    range in the cone. ``contacts`` are those of a bumper since its previous measurement; ``first``
+    is the shape of the bumper.
     """
 
     sensor: Sensor
@@ -111,8 +110,8 @@ class SensorReading:
 
     @property
     def points_m(self) -> np.ndarray:
-        """The points that the rays hit in the base frame of the robot (m), in the order of the
-        rays, shape (n, 3). A range sensor has one point, on the axis of its cone."""
+        """The points that the rays hit in the base frame, in the order of the rays, shape (n, 3). A
+        range sensor has one point, on the axis of its cone."""
         ranges = self.ranges_m.ravel()
         hits = np.isfinite(ranges)
         if self.sensor.kind == "range":
@@ -123,7 +122,7 @@ class SensorReading:
         return self.sensor.mount.apply(local)
 
     def in_message_precision(self) -> "SensorReading":
-        """Return the reading with the precision and the contents of the ROS message of its kind.
+        """Return the reading with precision and contents of the ROS message.
 
         Ranges and points have single precision. A point of a cloud belongs to the nearest ray. The
         time of a contact is that of the reading.
@@ -148,7 +147,7 @@ class SensorReading:
 
     @property
     def local_points_m(self) -> np.ndarray:
-        """The point that each ray hits in the frame of the sensor, x forward (m), shape
+        """The point that each ray hits in the frame of the sensor (x forward), shape
         (rows · columns, 3), or NaN for a ray without a hit."""
         ranges = self.ranges_m.reshape(-1, 1)
         return np.asarray(self.sensor.directions * np.where(np.isfinite(ranges), ranges, np.nan))
@@ -174,10 +173,9 @@ class TrackedObject:
 
     ``name`` is constant while the object is tracked. ``pose`` (world frame) and ``velocity`` (m/s
     along x and y of the world, rad/s about z) were valid ``age_s`` before the report.
-    ``outline_m``, shape (n, 2), is the convex hull of the object in the horizontal plane,
-    counter-clockwise, in the frame of ``pose``. ``path``, shape (k, 3), contains the predicted x, y
-    and yaw in steps of ``path_step_s`` from the time of the report. After the last row, the object
-    is predicted to be at rest.
+    ``outline_m``, shape (n, 2), is the horizontal convex hull, counter-clockwise, in the frame of
+    ``pose``. ``path``, shape (k, 3), contains the predicted x, y and yaw in steps of
+    ``path_step_s`` from the time of the report; afterwards, the object is at rest.
     """
 
     name: str
@@ -203,12 +201,12 @@ class SensorReadings:
 class Snapshot:
     """The state of a simulation after a step.
 
-    ``models`` contains the state of each model of the world by name, including the robot. If the
-    simulator reports links, ``links`` contains the state of each link by scoped name. ``scan`` is
-    the latest scan, whose stamp can be earlier than ``time_s``. ``imu`` and ``contacts`` contain
-    the data since the previous snapshot, ordered by time. ``sensors`` contains the latest reading
-    of each selected sensor, by name. These four belong to the first robot of the scene; ``others``
-    contains those of each other robot, by name.
+    ``models`` contains the state of each model by name, including the robot, and ``links`` that of
+    each link by scoped name, if the simulator reports links. ``scan`` is the latest scan, whose
+    stamp can be earlier than ``time_s``. ``imu`` and ``contacts`` contain the data since the
+    previous snapshot, ordered by time. ``sensors`` contains the latest reading of each selected
+    sensor, by name. These four belong to the first robot; ``others`` contains those of each other
+    robot, by name.
     """
 
     time_s: float

@@ -1,7 +1,7 @@
-"""Construct a plug-in from the name and the parameters that a YAML file specifies.
+"""Construct plug-ins from names and parameters in YAML files.
 
-Parameters are validated against the signature of the plug-in, which can state a range by a type of
-this module or any pydantic type.
+Parameters are validated against the plug-in's signature, which can have types of this module and
+pydantic types.
 """
 
 import inspect
@@ -27,11 +27,11 @@ _BARE = {float: Annotated[float, Field(allow_inf_nan=False)]}
 
 
 def construct(registry: Registry, name: str, parameters: Mapping[str, Any], *arguments: Any) -> Any:
-    """Construct the plug-in ``name`` with ``arguments`` of the caller and ``parameters`` of a user.
+    """Construct a plug-in with ``arguments`` of the caller and ``parameters`` of a user.
 
-    Raises ``UnknownNameError``, ``MissingDependencyError`` for a missing module that the plug-in
-    imports, ``ParameterError``, ``SpecError`` for a ``ValueError`` of the plug-in, and
-    ``PluginError`` for any other exception of it.
+    Raises ``UnknownNameError``, ``ParameterError``, ``MissingDependencyError`` for a missing
+    import, ``SpecError`` for a ``ValueError`` of the plug-in, and ``PluginError`` for any other
+    exception.
     """
     plugin = registry.get(name)
     checked = check_parameters(registry, name, parameters, len(arguments))
@@ -48,10 +48,8 @@ def construct(registry: Registry, name: str, parameters: Mapping[str, Any], *arg
 def check_parameters(
     registry: Registry, name: str, parameters: Mapping[str, Any], arguments: int = 0
 ) -> Dict[str, Any]:
-    """Return the validated parameters for the plug-in ``name`` without constructing it.
-
-    The caller sets the first ``arguments`` parameters. Raises ``ParameterError``.
-    """
+    """Return the validated parameters. The caller sets the first ``arguments`` parameters. Raises
+    ``ParameterError``."""
     plugin, owner = registry.get(name), f"{registry.kind} {name!r}"
     declared = dict(list(parameters_of(plugin).items())[arguments:])
     hints, signature = _annotations(plugin), inspect.signature(plugin)
@@ -78,7 +76,7 @@ def parameters_of(plugin: Any) -> Dict[str, inspect.Parameter]:
 
 
 def schema_of(plugin: Any, name: str) -> Dict[str, Any]:
-    """Return type and limits of a parameter as a JSON schema, empty if they are unknown."""
+    """Return the JSON schema of a parameter, empty if its type is unknown."""
     annotation = _annotations(plugin).get(name)
     if annotation is None:
         return {}

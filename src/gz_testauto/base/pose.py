@@ -1,4 +1,4 @@
-"""Represent poses and angles in three dimensions and in the plane.
+"""Poses and angles in three dimensions and in the plane.
 
 Frames follow REP-103: x forward, y left, z up, yaw counter-clockwise from +x.
 """
@@ -39,7 +39,7 @@ class Pose2D(NamedTuple):
     yaw_rad: float = 0.0
 
     def to_pose(self, z_m: float = 0.0) -> "Pose":
-        """Return the pose in three dimensions at height ``z_m``, with zero roll and pitch."""
+        """Return the pose at height ``z_m``, with zero roll and pitch."""
         return Pose.from_rpy(self.x_m, self.y_m, z_m, 0.0, 0.0, self.yaw_rad)
 
     def distance_to(self, x_m: float, y_m: float) -> float:
@@ -84,10 +84,8 @@ class Pose:
 
     @classmethod
     def from_values(cls, values: Iterable[float]) -> "Pose":
-        """Return the pose of the six numbers in an SDF ``<pose>``.
-
-        Raises ``ValueError`` unless there are six finite numbers.
-        """
+        """Return the pose of an SDF ``<pose>``. Raises ``ValueError`` unless ``values`` are six
+        finite numbers."""
         numbers = [float(value) for value in values]
         if len(numbers) != 6:
             raise ValueError(f"a pose has 6 numbers (x y z roll pitch yaw), not {len(numbers)}")

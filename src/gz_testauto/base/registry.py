@@ -49,7 +49,7 @@ from gz_testauto.base.truncation import join_truncated
 LOGGER = logging.getLogger(__name__)
 
 LISTED = 20
-"""Largest number of known names in the message for an unknown name."""
+"""Largest number of names in the message for an unknown name."""
 Loader = Callable[[], Any]
 
 
@@ -65,7 +65,7 @@ def load_object(reference: str) -> Any:
 
 @lru_cache(maxsize=None)
 def extra_plugins() -> Mapping[str, Mapping[str, Tuple[str, str]]]:
-    """Return extra and reference ``"module:attribute"`` of each plug-in, by group and name."""
+    """Return extra and reference of each plug-in, by group and name."""
     plugins: Dict[str, Dict[str, Tuple[str, str]]] = {}
     for path in sorted(EXTRAS.glob("*/entry_points.txt")):
         declared = configparser.ConfigParser(delimiters=("=",), interpolation=None)
@@ -81,8 +81,8 @@ def extra_plugins() -> Mapping[str, Mapping[str, Tuple[str, str]]]:
 class Registry:
     """The plug-ins of one kind, by name.
 
-    ``kind`` is the noun in the singular, for example ``"planner"``. ``builtins`` maps names to
-    references ``"module:attribute"``, which are imported only when the plug-in is requested.
+    ``kind`` is a noun such as ``"planner"``. ``builtins`` maps names to references
+    ``"module:attribute"``, which are imported only when the plug-in is requested.
     """
 
     def __init__(self, kind: str, builtins: Mapping[str, str]) -> None:
@@ -101,7 +101,7 @@ class Registry:
         """Messages about exports of other packages that cannot be imported."""
 
     def register(self, name: str, plugin: Any) -> None:
-        """Add a plug-in. Raises ``ValueError`` if the name is already registered."""
+        """Raise ``ValueError`` if the name is already registered."""
         if name in self._loaders:
             raise ValueError(f"{self.kind} {name!r} is already registered")
         self._loaders[name] = partial(_return_plugin, plugin)
@@ -111,11 +111,8 @@ class Registry:
         return sorted(self._loaders)
 
     def get(self, name: str) -> Any:
-        """Return the plug-in ``name``.
-
-        Raises ``UnknownNameError``, ``MissingDependencyError`` for a missing module that the
-        plug-in imports, and ``PluginError`` for any other exception of its module.
-        """
+        """Raise ``UnknownNameError``, ``MissingDependencyError`` for a missing import of the
+        plug-in, and ``PluginError`` for any other exception of its module."""
         if name not in self._loaders:
             self._discover()
         if name not in self._loaders:
@@ -149,9 +146,8 @@ class Registry:
             ) from error
 
     def outline(self, name: str, constant: str) -> Tuple[str, Any]:
-        """Return the first line of the docstring of a plug-in that is a module, and the value of a
-        constant or None, without importing the module of a built-in or of an extra.
-        """
+        """Return the first line of a module's docstring, and the value of a constant or None,
+        without importing a built-in or an extra."""
         if name not in self._references:
             module = self.get(name)
             return str(module.__doc__ or "").partition("\n")[0], getattr(module, constant, None)
@@ -222,7 +218,6 @@ def _similar(name: str, known: Iterable[str]) -> List[str]:
 
 
 def unknown_name(kind: str, name: str, known: Any) -> str:
-    """Return the message for an unknown name, with the most similar one and known names."""
     similar = _similar(name, known)
     hint = f"; did you mean {similar[0]!r}?" if similar else "."
     return f"unknown {kind} {name!r}{hint} Known: {join_truncated(sorted(known), LISTED) or 'none'}"

@@ -1,6 +1,6 @@
 """Find files by URI: relative to another file, in a ROS package, or on Gazebo's model path.
 
-It never uses the network, since Gazebo's online model database can be unavailable or slow.
+The network is never used, since Gazebo's model database can be unavailable or slow.
 """
 
 import contextlib
@@ -19,15 +19,14 @@ from gz_testauto.base.xml_file import read_xml
 
 PACKAGE = "gz_testauto"
 MODELS = "models"
-"""Directory with the models of this package, or of a set of worlds."""
+"""Of this package, or of a set of worlds."""
 TYPING_ERROR = 0.8
-"""Least similarity (``difflib``) of a wrong package name to the suggested one. Other packages, such
-as ``gazebo_ros`` and ``gazebo_msgs``, are less similar."""
+"""Least similarity (``difflib``) of a suggested package name. ``gazebo_ros`` and ``gazebo_msgs``
+are less similar."""
 WORLDS_MANIFEST = "worlds.json"
-"""Manifest in the directory of a set of worlds."""
+"""Manifest of a set of worlds."""
 _LONGEST_NAME, _LONGEST_PATH = 255, 2000
-"""Largest lengths (bytes) of a file name and of a path in a URI. Linux's limit for a path includes
-the directory."""
+"""Bytes. Linux's limit for a path includes the directory."""
 NEWEST_SDF = (1, 7)
 """The newest SDF version that Gazebo 11 reads."""
 _MEDIA_FOLDERS = ("", "models", "media/models", "Media/models")
@@ -41,11 +40,9 @@ def resolve(
 
     A plain path and ``file://path`` are relative to ``relative_to``: a directory, or the file that
     contains the URI. The path need not exist; a missing ``file://path`` is also searched in
-    ``GAZEBO_RESOURCE_PATH``. ``package://name/…`` requires an existing ROS package.
-    ``model://name/…`` requires an existing path in the models of a set of worlds
-    (:func:`world_set_models`) or on ``model_path`` (default: :func:`model_path`).
-
-    Raises ``ResourceError``.
+    ``GAZEBO_RESOURCE_PATH``. Raises ``ResourceError`` unless the package of ``package://name/…``
+    exists, and the path of ``model://name/…`` in :func:`world_set_models` or on ``model_path``
+    (default: :func:`model_path`).
     """
     text = str(uri).strip()
     _require_file_name(text)
@@ -70,7 +67,7 @@ def resolve(
 
 
 def find_ignoring_case(start: Path, name: str) -> Optional[str]:
-    """Return an existing path, relative to ``start``, that has another case than ``name``."""
+    """Return an existing path, relative to ``start``, in another case than ``name``."""
     path = start
     for part in Path(name).parts:
         try:
@@ -85,9 +82,7 @@ def find_ignoring_case(start: Path, name: str) -> Optional[str]:
 
 
 def share_directory() -> Path:
-    """Return the source tree, or ``share/gz_testauto`` of an installation. Raises
-    ``ResourceError``.
-    """
+    """Return the source tree, or ``share/gz_testauto`` of an installation."""
     here = Path(__file__).resolve()
     for candidate in _share_candidates(here):
         if os.path.isdir(candidate / "models"):
@@ -99,7 +94,7 @@ def share_directory() -> Path:
 
 
 def model_path() -> Tuple[Path, ...]:
-    """Return the directories in which ``model://`` URIs are searched, in order of priority."""
+    """Return the directories of ``model://`` URIs, in order of priority."""
     directories: List[Path] = []
     with contextlib.suppress(ResourceError):  # the core works without this package's models
         directories.append(share_directory() / "models")
@@ -111,8 +106,7 @@ def model_path() -> Tuple[Path, ...]:
 
 def world_set_models(relative_to: Path) -> Tuple[Path, ...]:
     """Return the ``models/`` of the set of worlds, if any, that contains ``relative_to``: a world,
-    the directory of the set, or a path in ``models/``.
-    """
+    the directory of the set, or a path in ``models/``."""
     path = Path(os.path.abspath(relative_to))
     for folder in (path, *path.parents):
         if folder.name == MODELS and os.path.isfile(folder.parent / WORLDS_MANIFEST):
@@ -129,10 +123,8 @@ def media_directories() -> Iterator[Path]:
 
 
 def model_file(path: Path) -> Path:
-    """Return the SDF file of a model: ``path``, or the file that its ``model.config`` names.
-
-    Of several SDF versions, it is the newest that Gazebo 11 supports. Raises ``ResourceError``.
-    """
+    """Return ``path``, or the file that its ``model.config`` names, in the newest SDF version that
+    Gazebo 11 supports. Raises ``ResourceError``."""
     if not os.path.isdir(path):
         return path
     manifests = (path / name for name in ("model.config", "manifest.xml"))
@@ -163,7 +155,6 @@ def _version(entry: "etree._Element") -> Tuple[int, ...]:
 
 
 def _require_file_name(text: str) -> None:
-    """Raise ``ResourceError`` if ``os.path`` functions would reject the file name."""
     longest = max((len(os.fsencode(part)) for part in text.split("/")), default=0)
     if "\0" in text or longest > _LONGEST_NAME or len(os.fsencode(text)) > _LONGEST_PATH:
         raise ResourceError(

@@ -1,7 +1,6 @@
-"""Convert between this package's values and ROS messages, field by field.
+"""Convert between this package's values and ROS messages.
 
-Converting a pose, command or scan, in single precision, to a message and back preserves it bit for
-bit.
+Poses, commands and scans in single precision are preserved bit for bit.
 """
 
 import math
@@ -29,7 +28,7 @@ from gz_testauto.base.pose import Pose
 NANOSECONDS = 1_000_000_000
 Vector = Tuple[float, float, float]
 WORLD_FRAME = "map"
-"""Name of the world frame in messages, which is the map frame of ROS."""
+"""The map frame of ROS."""
 
 
 def time_message(nanoseconds: int) -> Time:
@@ -55,14 +54,13 @@ def pose_message(pose: Pose) -> PoseMessage:
 
 
 def transform_message(pose: Pose) -> Transform:
-    """Return the pose of a child frame as the transform from the child frame to its parent."""
+    """Return the pose of a child frame as the transform to its parent."""
     return Transform(Vector3(*pose.position), Quaternion(*pose.quaternion))
 
 
 def pose_of(message: PoseMessage) -> Pose:
-    """Return the pose in a message, with a normalized quaternion. As in gazebo_ros, four zeros, the
-    default of the message, mean no rotation.
-    """
+    """Return the pose with a normalized quaternion. As in gazebo_ros, four zeros, the default of
+    the message, mean no rotation."""
     x, y, z, w = quaternion = _quaternion(message.orientation)
     norm = math.hypot(*quaternion)  # the squares of large numbers would be infinite
     if norm == 0.0:
@@ -73,7 +71,6 @@ def pose_of(message: PoseMessage) -> Pose:
 
 
 def pose_of_transform(message: Transform) -> Pose:
-    """Return the pose of the child frame in the parent frame."""
     return Pose(_vector(message.translation), _quaternion(message.rotation))
 
 
@@ -94,7 +91,7 @@ def requested_state(pose: PoseMessage, twist: Twist) -> ModelState:
 
 
 def state_of(pose: PoseMessage, twist: Twist) -> ModelState:
-    """Return the state of a model; a twist of NaN is unknown."""
+    """A twist of NaN is unknown."""
     if not math.isfinite(twist.linear.x):
         return ModelState(pose_of(pose))
     return requested_state(pose, twist)
@@ -134,7 +131,7 @@ def scan_message(scan: LaserScan, stamp: Time, frame: str, period_s: float) -> L
 
 
 def scan_of(message: LaserScanMessage, stamp_s: float, mount: Pose) -> LaserScan:
-    """Return the scan in a message; ``mount`` is the pose of the sensor in the base frame."""
+    """``mount`` is the pose of the sensor in the base frame."""
     return LaserScan(
         stamp_s=stamp_s,
         angle_min_rad=message.angle_min,
@@ -147,7 +144,7 @@ def scan_of(message: LaserScanMessage, stamp_s: float, mount: Pose) -> LaserScan
 
 
 def imu_message(sample: ImuSample, stamp: Time, frame: str) -> Imu:
-    """Return an IMU sample as a message; covariances are zero, which means unknown."""
+    """Covariances are zero, which means unknown."""
     message = Imu()
     message.header = header(stamp, frame)
     message.orientation = Quaternion(*sample.quaternion)
@@ -193,8 +190,7 @@ def cloud_message(reading: SensorReading, stamp: Time) -> PointCloud2:
 
 
 def range_message(reading: SensorReading, stamp: Time) -> Range:
-    """Return the range of a sonar or an infrared sensor, as in gazebo_ros the maximum range without
-    a return."""
+    """As in gazebo_ros, the maximum range means no return."""
     sensor = reading.sensor
     message = Range()
     message.header = header(stamp, sensor.frame)
@@ -209,7 +205,7 @@ def range_message(reading: SensorReading, stamp: Time) -> Range:
 def contacts_message(
     contacts: Sequence[Contact], stamp: Time, frame: str = WORLD_FRAME
 ) -> ContactsState:
-    """Return contacts in the world frame, as gazebo_ros's bumper plug-in publishes them."""
+    """Return contacts as gazebo_ros's bumper plug-in publishes them."""
     # The plug-in writes its own frame to the header, although the contacts are in the world frame.
     return ContactsState(header(stamp, frame), list(map(_contact_state, contacts)))
 

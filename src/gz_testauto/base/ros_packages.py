@@ -20,14 +20,12 @@ MOST_MANIFEST_BYTES = 1_000_000
 _MANIFEST = "package.xml"
 _LEAVES = ("CATKIN_IGNORE", "rospack_nosubdirs", "manifest.xml", _MANIFEST)
 _SYSTEM_SHARE = "/usr/share/"
-"""Only the directories directly below this directory can be packages, as in Debian's rospkg."""
+"""Only direct subdirectories can be packages, as in Debian's rospkg."""
 
 
 def ros_packages() -> Mapping[str, Path]:
-    """Return the directories of the packages in the sourced workspaces (``ROS_PACKAGE_PATH``).
-
-    A package whose ``package.xml`` cannot be read is skipped with a warning.
-    """
+    """Return the packages in the sourced workspaces (``ROS_PACKAGE_PATH``). A package whose
+    ``package.xml`` cannot be read is skipped with a warning."""
     try:
         import rospkg
     except ImportError:
@@ -56,7 +54,7 @@ def _search(folders: Tuple[str, ...]) -> Mapping[str, Path]:
 
 
 def _folders(parent: str) -> Iterator[Tuple[Path, bool]]:
-    """Yield the packages below a directory, each with whether it has a ``package.xml``."""
+    """Yield each package, and whether it has a ``package.xml``."""
     for folder, below, files in os.walk(parent, followlinks=True):
         if "CATKIN_IGNORE" not in files and (_MANIFEST in files or "manifest.xml" in files):
             yield Path(folder), _MANIFEST in files
@@ -66,9 +64,7 @@ def _folders(parent: str) -> Iterator[Tuple[Path, bool]]:
 
 
 def _name(package: Path) -> str:
-    """Return the name in the package's ``package.xml``, or "" for a metapackage, or after a
-    warning.
-    """
+    """Return "" for a metapackage, or after a warning."""
     try:
         root = read_manifest(package)
         if root.find("export/metapackage") is not None:

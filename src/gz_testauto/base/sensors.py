@@ -13,8 +13,7 @@ from gz_testauto.base.pose import Pose
 SensorKind = Literal["scan", "cloud", "range", "contact"]
 
 IMAGE_AXES = Pose(quaternion=(-0.5, 0.5, -0.5, 0.5))
-"""The pose of a camera's image frame (x right, y down, z forward) in the camera's frame (REP 103).
-"""
+"""A camera's image frame (x right, y down, z forward) in the camera's frame (REP 103)."""
 
 
 class Angles(NamedTuple):
@@ -30,12 +29,12 @@ class Angles(NamedTuple):
 
     @property
     def spacing_rad(self) -> float:
-        """The difference between two adjacent angles (rad). A single angle has the full circle."""
+        """The difference between adjacent angles. A single angle has the full circle."""
         return (self.last - self.first) / (self.samples - 1) if self.samples > 1 else 2 * math.pi
 
     def nearest(self, angles_rad: np.ndarray) -> np.ndarray:
-        """Return the index of the nearest angle for each angle. It is outside the range from 0 to
-        ``samples`` - 1 for an angle beyond the first or the last one."""
+        """Return the index of the nearest angle, outside the range from 0 to ``samples`` - 1 for an
+        angle beyond the first or the last one."""
         middle = (self.first + self.last) / 2
         from_middle = (angles_rad - middle + math.pi) % (2 * math.pi) - math.pi
         return np.asarray(
@@ -44,7 +43,7 @@ class Angles(NamedTuple):
 
 
 SAME_RAD = 1e-6
-"""Largest difference (rad) of a full circle from the angle between two rays in one direction."""
+"""Tolerance (rad) of a full circle, whose first and last ray have one direction."""
 
 AHEAD = Angles(1, 0.0, 0.0)
 """One ray along the axis of a sensor."""
@@ -89,7 +88,7 @@ class Sensor:
 
     @property
     def scoped_name(self) -> str:
-        """The names of the link and the sensor, such as ``base::sonar``."""
+        """For example, ``base::sonar``."""
         return f"{self.link}::{self.sensor}"
 
     @property
@@ -99,20 +98,19 @@ class Sensor:
 
     @property
     def frame_mount(self) -> Pose:
-        """The pose of the frame ``frame`` in the model frame."""
+        """The pose of ``frame`` in the model frame."""
         return self.mount * IMAGE_AXES if self.is_camera else self.mount
 
     @property
     def directions(self) -> np.ndarray:
-        """The unit vectors along the rays in the frame of the sensor, row by row, shape
-        (rows · columns, 3)."""
+        """The unit vectors in the frame of the sensor, row by row, shape (rows · columns, 3)."""
         yaw, pitch = np.meshgrid(self.columns.values_rad, self.rows.values_rad)
         yaw, pitch = yaw.ravel(), pitch.ravel()
         level = np.cos(pitch)
         return np.stack([level * np.cos(yaw), level * np.sin(yaw), np.sin(pitch)], axis=1)
 
     def in_frame(self, mount: Pose) -> "Sensor":
-        """Return the sensor whose frame ``frame`` has the pose ``mount`` in the model frame."""
+        """Return the sensor whose ``frame`` has the pose ``mount`` in the model frame."""
         return replace(self, mount=mount * IMAGE_AXES.inverse() if self.is_camera else mount)
 
     def ranges_to(self, points_m: np.ndarray) -> np.ndarray:

@@ -5,9 +5,8 @@ import re
 from typing import Sequence
 
 MAX_LENGTH = 500
-"""Largest number of characters that are displayed of one line."""
+"""Characters of one line."""
 MAX_NAMES = 5
-"""Largest number of names that a message lists."""
 _LEFT_OUT = " [...] "
 _END = 150
 _BEGIN = MAX_LENGTH - _END - len(_LEFT_OUT)
@@ -23,13 +22,12 @@ def truncate(message: str) -> str:
 
 
 def join_truncated(names: Sequence[str], most: int = MAX_NAMES) -> str:
-    """Return a text with the first ``most`` names and the number of the others."""
     more = len(names) - most
     return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
 
 
 def log_untruncated(message: str) -> None:
-    """Log a message in full, in the log file of a node only, if its displayed form is truncated."""
+    """Log a truncated message in full, in the log file of a node only."""
     if truncate(message) != message:
         _LOGGER.info("full message: %s", message)
 

@@ -1,7 +1,4 @@
-"""Parse XML from untrusted sources without resolving references to other files.
-
-A world, model or launch file therefore cannot disclose the content of another file.
-"""
+"""Parse XML from untrusted sources, which cannot disclose the content of other files."""
 
 from pathlib import Path
 
@@ -13,10 +10,10 @@ from gz_testauto.base.disk import read_file
 def parse_xml(
     content: bytes, recover: bool = False, remove_comments: bool = False
 ) -> "etree._Element":
-    """Parse XML and return the root element.
+    """Return the root element.
 
     If ``recover`` is true, XML that is not well-formed is repaired, as TinyXML does, or the result
-    is None. Otherwise such XML raises ``etree.XMLSyntaxError``.
+    is None. Otherwise, ``etree.XMLSyntaxError`` is raised.
     """
     parser = etree.XMLParser(
         resolve_entities=False,
@@ -32,5 +29,5 @@ def parse_xml(
 
 
 def read_xml(path: Path, recover: bool = False) -> "etree._Element":
-    """Parse an XML file as :func:`parse_xml` does. Raises ``OSError`` if it cannot be read."""
+    """Parse a file as :func:`parse_xml` does. Raises ``OSError`` if it cannot be read."""
     return parse_xml(read_file(path), recover)
