@@ -1,8 +1,7 @@
-"""Pair the trials of several campaigns, such as those of different days, machines or versions.
+"""Pair the trials of several campaigns.
 
 Trials are paired in worlds whose files have the same hash, with the same start and goal, under the
-same conditions (:mod:`gz_testauto.analysis.conditions`). :mod:`gz_testauto.analysis.comparison`
-compares them.
+same conditions (:mod:`gz_testauto.analysis.conditions`).
 """
 
 import itertools
@@ -17,16 +16,15 @@ from gz_testauto.results.store import LoadedCampaign
 from gz_testauto.results.world_identity import missions
 
 Key = Tuple[str, ...]
-"""The key that identifies a world independently of its directory."""
+"""A world, independent of its directory."""
 
 
 @dataclass(frozen=True)
 class ComparedCampaign:
     """One of the compared campaigns.
 
-    ``common`` is the number of worlds that all compared campaigns share. ``finished`` of its
-    ``planned`` trials have finished. ``reasons`` state why it is not comparable with the first
-    campaign; ``notes`` are other differences.
+    ``common`` is the number of worlds that all campaigns share. ``reasons`` state why it is not
+    comparable with the first campaign; ``notes`` are other differences.
     """
 
     label: str
@@ -46,11 +44,11 @@ class ComparedCampaign:
 class PairedCampaigns:
     """The results of several campaigns, combined into one.
 
-    ``results`` contains the trials in the common worlds. If several campaigns contain a planner of
-    the same name, the label of the campaign is appended, as in ``fgm (monday)``. ``names`` maps
-    labels and planners to these names. ``pairs`` are the pairs of planners that no single campaign
-    compares. ``only`` are the worlds that are not part of all campaigns, by label. ``worlds`` maps
-    each label and world of ``results`` to the world's name in that campaign.
+    ``results`` contains the trials in the common worlds. ``names`` maps labels and planners to
+    names in the results, such as ``fgm (monday)`` if several campaigns contain ``fgm``. ``pairs``
+    are the pairs of planners that no single campaign compares. ``only`` are the worlds that are not
+    common, by label. ``worlds`` maps each label and world of ``results`` to the world's name in
+    that campaign.
     """
 
     sides: Tuple[ComparedCampaign, ...]
@@ -66,8 +64,8 @@ def pair_campaigns(
     ignore_differences: bool = False,
     with_trials: bool = False,
 ) -> PairedCampaigns:
-    """Pair the trials of two or more campaigns. Unless ``ignore_differences`` is true, those whose
-    conditions differ from the first one's are excluded.
+    """Pair the trials of campaigns. Unless ``ignore_differences`` is true, those whose conditions
+    differ from the first one's are excluded.
 
     If ``with_trials`` is true, worlds without a finished trial are ignored. Raises ``ResultsError``
     if two labels are equal, or the remaining campaigns share no world.
@@ -131,11 +129,9 @@ def _require_labels(campaigns: Sequence[LoadedCampaign]) -> None:
 
 
 def _keys(campaign: LoadedCampaign, with_trials: bool) -> Dict[str, Key]:
-    """Return the key of each world by its name, or only of each world ``with_trials``.
-
-    A key consists of the hash of the file, the start, goals and road, and a number, since worlds
-    with the same file can have other random numbers.
-    """
+    """Return the key of each world by its name, or only of each world ``with_trials``: the hash of
+    the file, the start, goals and road, and a number, since the same file can have other random
+    numbers."""
     specified = missions(campaign.manifest.inputs)
     numbers: Counter[Key] = Counter()
     keys: Dict[str, Key] = {}
@@ -189,7 +185,7 @@ def _planner_names(campaigns: Sequence[LoadedCampaign]) -> Dict[Tuple[str, str],
 def _pairs(
     campaigns: Sequence[LoadedCampaign], names: Mapping[Tuple[str, str], str]
 ) -> Tuple[Tuple[str, str], ...]:
-    """Return the pairs of planners from different campaigns that neither campaign compares."""
+    """Return the pairs that neither campaign compares."""
     pairs = []
     for left, right in itertools.combinations(campaigns, 2):
         for first, second in itertools.product(left.results.planners, right.results.planners):
@@ -277,8 +273,8 @@ def _evaluated(
 ) -> List[Key]:
     """Return the common worlds that all campaigns with ``stop`` evaluated, in their order.
 
-    Together, the campaigns have evaluated the first worlds of this order at any time, so their
-    number is a stopping time, as the tests of :mod:`gz_testauto.analysis.anytime` require.
+    At any time, the campaigns have evaluated the first worlds of this order, so their number is a
+    stopping time, as the tests of :mod:`gz_testauto.analysis.anytime` require.
     """
     # Two cases would break this rule: worlds that one of several campaigns evaluated late, since a
     # trial was invalid at first, and worlds from the first one at which two orders differ.

@@ -11,8 +11,8 @@ another on a mean below ``m``; for a two-sided test, each has half of ``α``. Fo
 0, −1 of two planners and ``m = 0``, this is the mixture test of the discordant worlds with
 Jeffreys' prior, the anytime-valid form of McNemar's.
 
-Tests and bounds use the largest capital so far, so that p-value, bounds and decision agree. Worlds
-must be added in an order that does not depend on their outcomes.
+Tests and bounds use the largest capital so far, so p-value, bounds and decision agree. The order of
+worlds must not depend on their outcomes.
 
 J. Ville, "Étude critique de la notion de collectif" (1939); H. Robbins, Annals of Mathematical
 Statistics 41 (1970) 1397–1409 (mixtures); I. Waudby-Smith and A. Ramdas, "Estimating means of
@@ -35,17 +35,16 @@ METHOD = "confidence sequence by betting"
 CONTRADICTION = "earlier and later worlds contradict each other"
 
 BETS = np.sin((np.arange(64) + 0.5) * (np.pi / 128))
-"""Shares of the largest possible bet, one for each component of the mixture."""
+"""Shares of the largest possible bet, for each component of the mixture."""
 
 HALVINGS = 50
 NEVER = 10_000_000
-"""A decision that requires more worlds than this number counts as unreachable."""
+"""Number of worlds above which a decision counts as unreachable."""
 
 
 def above(values: np.ndarray, mean: float, bounds: Tuple[float, float]) -> np.ndarray:
-    """Return the logarithmic gain of each value for bets on a mean above ``mean``, with the shape
-    (*values.shape, bets). ``mean`` must be above the lower bound.
-    """
+    """Return the logarithmic gain of each value for bets on a mean above ``mean``, shape
+    (*values.shape, bets). ``mean`` must be above the lower bound."""
     share = (np.asarray(values, dtype=float) - bounds[0]) / (mean - bounds[0])
     return np.log((1.0 - BETS) + BETS * share[..., np.newaxis])
 
@@ -58,8 +57,7 @@ def below(values: np.ndarray, mean: float, bounds: Tuple[float, float]) -> np.nd
 
 def capital_over_time(bets: np.ndarray) -> np.ndarray:
     """Return the logarithm of the capital after each value, shape (..., n), for ``bets`` of shape
-    (..., n, bets).
-    """
+    (..., n, bets)."""
     return _log_mean_exp(np.cumsum(bets, axis=-2))
 
 
@@ -70,16 +68,13 @@ def _log_mean_exp(bets: np.ndarray) -> np.ndarray:
 
 
 def first_rejected(bets: np.ndarray, alpha: float) -> Optional[int]:
-    """Return the number of values after which the capital first reaches ``1/alpha``, or None.
-
-    ``bets`` has shape (n, bets).
-    """
+    """Return the number of values after which the capital first reaches ``1/alpha``."""
     reached = np.flatnonzero(capital_over_time(bets) >= -math.log(alpha))
     return int(reached[0]) + 1 if len(reached) else None
 
 
 def p_value(values: np.ndarray, mean: float, bounds: Tuple[float, float]) -> float:
-    """Return the two-sided p-value of the hypothesis that the mean is ``mean``, 1 without values.
+    """Return the two-sided p-value for ``mean``, 1 without values.
 
     It is at most ``alpha`` exactly if :func:`interval` at this level excludes ``mean``.
     """
@@ -94,10 +89,9 @@ def p_value(values: np.ndarray, mean: float, bounds: Tuple[float, float]) -> flo
 def one_sided_bounds(
     values: np.ndarray, alphas: Tuple[float, float], bounds: Tuple[float, float]
 ) -> Tuple[float, float]:
-    """Return a lower and an upper bound for the mean of at least one value, shape (n,).
+    """Return a lower and an upper bound for the mean of at least one value.
 
-    The probability that a bound is wrong, or was wrong after any number of worlds, is at most the
-    one in ``alphas``.
+    The probability that a bound was wrong after any number of worlds is at most that in ``alphas``.
     """
 
     def bound(side: Callable[..., np.ndarray], alpha: float, start: float, end: float) -> float:
@@ -117,7 +111,7 @@ def one_sided_bounds(
 def interval(
     values: np.ndarray, bounds: Tuple[float, float], alpha: float = 1.0 - LEVEL
 ) -> Estimate:
-    """Return the mean with its confidence sequence, or an unknown estimate without values.
+    """Return the mean with its confidence sequence.
 
     The sequence is the intersection of the intervals after each value, and can exclude the present
     mean. It is empty with a probability of at most ``alpha``; the estimate then has no interval.
@@ -132,10 +126,8 @@ def interval(
 
 
 def worlds_needed(bets: np.ndarray, alpha: float) -> Optional[int]:
-    """Return the approximate total number of values until the capital reaches ``1/alpha``, or None.
-
-    Further values are assumed to be like the current ones.
-    """
+    """Return the approximate number of values until the capital reaches ``1/alpha``, or None, if
+    further values are like the current ones."""
     count, limit = len(bets), -math.log(alpha)
     if not count:
         return None

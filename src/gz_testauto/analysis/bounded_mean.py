@@ -22,7 +22,6 @@ Bounds = Tuple[float, float]
 
 RATE: Bounds = (0.0, 1.0)
 DIFFERENCE: Bounds = (-1.0, 1.0)
-"""Bounds of the difference of two rates."""
 
 METHOD = "Gaffke"
 
@@ -32,10 +31,7 @@ _SMALLEST = 1e-13
 
 
 def mean_interval(values: np.ndarray, bounds: Bounds) -> Estimate:
-    """Return the mean of ``values``, shape (n,), within ``bounds``, with its interval.
-
-    For one world, the estimate has no interval, and ``method`` states the reason.
-    """
+    """Return the mean with its interval, or without for one world."""
     numbers = without_noise(values)
     if not len(numbers):
         return Estimate.unknown()
@@ -50,10 +46,8 @@ def mean_interval(values: np.ndarray, bounds: Bounds) -> Estimate:
 def one_sided_bounds(
     values: np.ndarray, alphas: Tuple[float, float], bounds: Bounds
 ) -> Tuple[float, float]:
-    """Return a lower and an upper bound of the mean of at least one value, shape (n,).
-
-    ``alphas`` are the probabilities with which each bound is wrong.
-    """
+    """Return a lower and an upper bound of the mean of at least one value. ``alphas`` are the
+    probabilities with which each bound is wrong."""
     from scipy.optimize import brentq
 
     numbers = without_noise(values)
@@ -68,19 +62,16 @@ def one_sided_bounds(
 
 
 def one_sided_p_values(values: np.ndarray, at: float, bounds: Bounds) -> Tuple[float, float]:
-    """Return the p-values of the hypotheses that the mean of ``values``, shape (n,), is at most
-    ``at``, and that it is at least ``at``.
-    """
+    """Return the p-values of a mean of at most ``at``, and of at least ``at``."""
     numbers = without_noise(values)
     lowest, highest = bounds
     return _at_most(numbers, lowest, at), _at_most(-numbers, -highest, -at)
 
 
 def mean_p_value(values: np.ndarray, at: float, bounds: Bounds) -> float:
-    """Return the two-sided p-value of the hypothesis that the mean equals ``at``.
+    """Return the two-sided p-value of the mean ``at``, 1 for fewer than two worlds.
 
-    It is below 0.05 if and only if the interval does not contain ``at``. For fewer than two worlds,
-    it is 1.
+    It is below 0.05 if and only if the interval does not contain ``at``.
     """
     if len(values) < 2:
         return 1.0

@@ -1,14 +1,13 @@
 """Compare planners in pairs, world by world.
 
-A world counts in a comparison if it contains a valid trial of both planners. Success is the primary
-endpoint. The metrics that declare ``in_comparison`` are secondary and are Holm-adjusted together
-over all pairs of planners. Metrics of completed trials are compared in worlds in which both
-planners succeeded.
+A world counts if it contains a valid trial of both planners. Success is the primary endpoint. The
+metrics that declare ``in_comparison`` are secondary and are Holm-adjusted together over all pairs.
+Metrics of completed trials are compared in worlds in which both planners succeeded.
 
-The difference of the success rates, and of a metric with declared bounds, is the mean over the
-worlds, with Gaffke's test and interval (:mod:`gz_testauto.analysis.bounded_mean`). With one trial
-of each planner per world, the test is McNemar's in its exact (binomial) form. No test of a mean is
-valid for unbounded numbers, so a metric without bounds is compared by the median difference
+The difference of the success rates, and of a metric with bounds, is the mean over the worlds, with
+Gaffke's test and interval (:mod:`gz_testauto.analysis.bounded_mean`). With one trial of each
+planner per world, the test is McNemar's in its exact (binomial) form. No test of a mean is valid
+for unbounded numbers, so a metric without bounds is compared by the median difference
 (:mod:`gz_testauto.analysis.paired_median`).
 
 Holm's adjustment: S. Holm, Scandinavian Journal of Statistics 6 (1979). Tests of more than two
@@ -36,14 +35,13 @@ from gz_testauto.metrics.interface import Metric
 from gz_testauto.results.records import CampaignResults, TrialRecord
 
 ALPHA = 0.05
-"""Significance level for adjusted p-values."""
+"""Of adjusted p-values."""
 
 OUT_OF_BOUNDS = "a value is outside the bounds of the metric"
-"""Reason for a difference without an interval."""
 
 SHUFFLED_UP_TO = 200
-"""Largest number of worlds with differences for which names are shuffled within each world. Above
-it, the asymptotic χ² distribution is used."""
+"""Largest number of worlds for which names are shuffled within each world. Above it, the asymptotic
+χ² distribution is used."""
 
 SHUFFLES = 9999
 SEED = 0
@@ -53,10 +51,6 @@ WorldTrials = Mapping[str, Sequence[TrialRecord]]
 
 
 class PairedCounts(NamedTuple):
-    """The numbers of worlds in which both planners, only the first, only the second or neither
-    succeeded.
-    """
-
     both: int
     first_only: int
     second_only: int
@@ -71,12 +65,10 @@ class PairedCounts(NamedTuple):
 class MetricComparison:
     """The difference of two planners, first minus second, in one metric.
 
-    It is estimated over the ``worlds`` in which both planners have a value. ``first_mean`` and
-    ``second_mean`` are the planners' means in these worlds. ``difference`` estimates the mean
-    difference if ``test`` is Gaffke's, and otherwise the median difference.
-
-    ``significant`` is true if the adjusted p-value is below 0.05. ``relevant`` is true if the size
-    of the estimate is at least ``smallest_relevant`` (in the metric's unit).
+    It is estimated over the ``worlds`` in which both planners have a value. ``difference`` is the
+    mean difference if ``test`` is Gaffke's, and otherwise the median difference. ``significant`` is
+    true if the adjusted p-value is below 0.05. ``relevant`` is true if the size of the estimate is
+    at least ``smallest_relevant``.
     """
 
     name: str
@@ -97,12 +89,11 @@ class MetricComparison:
 
     @property
     def statistic(self) -> str:
-        """``mean`` or ``median``: the statistic over worlds that ``difference`` estimates."""
+        """``mean`` or ``median``, which ``difference`` estimates."""
         return "mean" if self.is_of_means else "median"
 
     @property
     def mean_contradicts(self) -> bool:
-        """True if mean and median difference have opposite signs."""
         return (self.first_mean - self.second_mean) * self.difference.value < 0.0
 
 
@@ -110,12 +101,11 @@ class MetricComparison:
 class Comparison:
     """The comparison of two planners over the worlds in which both have valid trials.
 
-    ``counts`` is None for trials with repetitions. ``first_rate`` and ``second_rate`` are the means
-    over these worlds of the planners' success rates, and ``difference`` is the first minus the
-    second. ``p_adjusted`` is the p-value after Holm's adjustment over all pairs of planners.
-    ``significant`` and ``relevant`` are defined as in :class:`MetricComparison`.
-    ``first_won`` and ``second_won`` are the worlds in which only that planner succeeded (with
-    repetitions, in which it succeeded more often).
+    ``counts`` is None for trials with repetitions. The rates are means over these worlds, and
+    ``difference`` is the first minus the second. ``p_adjusted`` is Holm-adjusted over all pairs.
+    ``significant`` and ``relevant`` are defined as in :class:`MetricComparison`. ``first_won`` and
+    ``second_won`` are the worlds in which only that planner succeeded (with repetitions, in which
+    it succeeded more often).
     """
 
     first: str
@@ -145,10 +135,10 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Comparisons:
-    """The comparisons of all pairs of planners, and the test of all planners together.
+    """The comparisons of pairs, and the test of all planners together.
 
-    ``overall_p`` is the p-value of the hypothesis that all planners are equal. It is NaN for two
-    planners, and with early stop, since ``overall_test`` assumes a fixed number of worlds.
+    ``overall_p`` is NaN for two planners, and with early stop, since ``overall_test`` assumes a
+    fixed number of worlds.
     """
 
     pairs: Tuple[Comparison, ...]
@@ -159,7 +149,7 @@ class Comparisons:
 def compare(
     results: CampaignResults, selected: Optional[Sequence[Tuple[str, str]]] = None
 ) -> Comparisons:
-    """Compare the ``selected`` pairs of planners; by default all pairs in the campaign's order."""
+    """Compare the ``selected`` pairs of planners, by default all pairs."""
     by_planner = {planner: _judged(results, planner) for planner in results.planners}
     metrics = [metric for metric in results.metrics if metric.in_comparison]
     pairs = [
@@ -175,7 +165,6 @@ def compare(
 
 
 def trials_by_world(records: Sequence[TrialRecord]) -> Dict[str, List[TrialRecord]]:
-    """Return the valid trials of each world that has any."""
     worlds: Dict[str, List[TrialRecord]] = {}
     for record in records:
         if record.outcome.valid:
@@ -184,9 +173,8 @@ def trials_by_world(records: Sequence[TrialRecord]) -> Dict[str, List[TrialRecor
 
 
 def _judged(results: CampaignResults, planner: str) -> Dict[str, List[TrialRecord]]:
-    """Return the valid trials of each world, with early stop only of the evaluated worlds, in the
-    order of their evaluation.
-    """
+    """Return the valid trials of each world, with early stop only of the evaluated worlds, in their
+    order."""
     worlds = trials_by_world(results.of(planner))
     if not results.is_sequential:
         return worlds
@@ -239,7 +227,6 @@ def _compare(
 
 
 def mcnemar(counts: PairedCounts) -> float:
-    """Return the exact two-sided p-value that both planners succeed equally often."""
     from scipy.stats import binomtest
 
     discordant = counts.first_only + counts.second_only
@@ -253,9 +240,8 @@ def rate_difference(counts: PairedCounts) -> Estimate:
 
 
 def success_differences(results: CampaignResults, first: str, second: str) -> np.ndarray:
-    """Return the differences of the success rates, first minus second, in the worlds with valid
-    trials of both planners, shape (n,).
-    """
+    """Return the differences, first minus second, in the worlds with valid trials of both planners,
+    shape (n,)."""
     of_first, of_second = (_judged(results, planner) for planner in (first, second))
     common = [world for world in of_first if world in of_second]
     return rounding.differences(*_world_rates(of_first, of_second, common))
@@ -264,7 +250,6 @@ def success_differences(results: CampaignResults, first: str, second: str) -> np
 def metric_differences(
     results: CampaignResults, first: str, second: str, metric: Metric
 ) -> Dict[str, float]:
-    """Return the difference, first minus second, of each world in which both have a value."""
     return world_differences(metric, _judged(results, first), _judged(results, second))
 
 
@@ -347,7 +332,7 @@ def _judged_metric(comparison: MetricComparison, p_adjusted: float) -> MetricCom
 
 
 def _is_relevant(estimate: float, smallest: float) -> bool:
-    """Return whether the size of the estimate is at least ``smallest``; False for NaN and 0."""
+    """Return False for NaN and 0."""
     return abs(estimate) > smallest * (1.0 - rounding.TOLERANCE)
 
 
@@ -363,7 +348,7 @@ def _overall(planners: Sequence[WorldTrials]) -> Tuple[float, str]:
 
 
 def holm(p_values: Sequence[float]) -> List[float]:
-    """Return Holm-adjusted p-values. NaN remains NaN and is not counted as a test."""
+    """Return adjusted p-values. NaN remains NaN and is not counted as a test."""
     adjusted = [math.nan] * len(p_values)
     tested = sorted((p, index) for index, p in enumerate(p_values) if not math.isnan(p))
     highest = 0.0
@@ -374,11 +359,10 @@ def holm(p_values: Sequence[float]) -> List[float]:
 
 
 def planners_differ(rates: np.ndarray) -> Tuple[float, str]:
-    """Return the p-value of the hypothesis that several planners succeed equally often, and the
-    test's name.
+    """Return the p-value of equal ``rates``, shape (worlds, planners), and the test's name.
 
-    ``rates`` has shape (worlds, planners). The test is Cochran's Q if all rates are 0 or 1, and
-    otherwise Friedman's, whose statistic of numbers 0 and 1 is Cochran's Q.
+    The test is Cochran's Q if all rates are 0 or 1, and otherwise Friedman's, whose statistic of
+    numbers 0 and 1 is Cochran's Q.
     """
     from scipy.stats import chi2, rankdata
 

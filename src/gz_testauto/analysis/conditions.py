@@ -1,4 +1,4 @@
-"""Compare the conditions of two campaigns, which can cause differences between their trials."""
+"""Compare the conditions of two campaigns."""
 
 import re
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from gz_testauto.results.manifest import PATIENCE
 from gz_testauto.results.store import LoadedCampaign
 
 OF_WORLDS_THAT_COUNTS = "worlds.plugins"
-"""The only field of ``worlds`` whose effect the hashes of files, starts and goals do not cover."""
+"""The only field of ``worlds`` that the hashes of files, starts and goals do not cover."""
 
 _HARMLESS = re.compile(
     r"(name|seed|repetitions|simulator|worlds|planners|stop|stack\.metrics)\b"
@@ -16,9 +16,7 @@ _HARMLESS = re.compile(
     r"|planner (?!of robot )"
     r"|not followed: planners\b"
 )
-"""Inputs that can differ: the compared planners with their files, except those of further robots,
-the numbers of trials, and the relevant differences. The simulator is compared by the manifest.
-"""
+"""Inputs that can differ. The simulator is compared by the manifest."""
 
 _CODE = ("code of ", "imported ")
 
@@ -31,7 +29,7 @@ _DEPENDING: Mapping[str, Tuple[str, ...]] = {
     ),
     "metrics.barn_k": ("barn_score",),
 }
-"""Metrics by the parameter of the campaign on which they depend."""
+"""Metrics by the parameter on which they depend."""
 
 _WALL_TIMES = frozenset(
     ("cycle_mean_s", "cycle_p95_s", "cycle_p99_s", "cycle_max_s", "cycle_cpu_mean_s")
@@ -41,11 +39,10 @@ _WALL_TIMES = frozenset(
 
 @dataclass(frozen=True)
 class Conditions:
-    """The differences between two campaigns.
+    """The differences between two campaigns, such as ``robot.max_linear_mps: 1.0, and 2.0``.
 
-    ``reasons`` make their trials incomparable, and ``notes`` do not. ``without`` contains the names
-    of metrics that cannot be compared. The reasons start with the name of the difference:
-    ``robot.max_linear_mps: 1.0, and 2.0``.
+    ``reasons`` make their trials incomparable, and ``notes`` do not. ``without`` contains metrics
+    that cannot be compared.
     """
 
     reasons: Tuple[str, ...]

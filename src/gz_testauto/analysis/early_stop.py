@@ -2,10 +2,10 @@
 
 A pair of planners is decided after the first world at which the bets against equal success rates
 (:mod:`gz_testauto.analysis.anytime`) reach ``1/α``, where ``α`` is split among the pairs, or when
-its confidence sequence is within the campaign's equivalence margin.
+its confidence sequence is within the equivalence margin.
 
-Worlds are evaluated in the order of the plan (table ``judged``), each when all of its trials, and
-those of all previous worlds, have ended, independent of the order of the trials.
+Worlds are evaluated in the order of the plan (table ``judged``), when all trials of a world and of
+all previous worlds have ended.
 """
 
 import itertools
@@ -19,17 +19,17 @@ from gz_testauto.results.records import CampaignResults, TrialRecord
 from gz_testauto.spec.campaign import StopSpec
 
 Rates = Mapping[str, Mapping[str, float]]
-"""The success rate of each planner in each world, by the names of planner and world."""
+"""By the names of planner and world."""
 
 
 @dataclass(frozen=True)
 class PairDecision:
     """The decision of the early stop on a pair of planners.
 
-    ``difference`` is the first planner's success rate minus the second's, with its confidence
-    sequence at level ``alpha``. ``p_value`` is valid at every number of worlds. ``better`` is the
-    planner with the higher rate if the rates differ, and ``negligible`` is true if the planners are
-    equivalent. Otherwise the pair is undecided.
+    ``difference`` is the first success rate minus the second, with its confidence sequence at level
+    ``alpha``. ``p_value`` is valid at every number of worlds. ``better`` is the planner with the
+    higher rate, and ``negligible`` is true for equivalent planners. Otherwise the pair is
+    undecided.
     """
 
     first: str
@@ -48,7 +48,7 @@ class PairDecision:
 
 @dataclass(frozen=True)
 class EarlyStop:
-    """The decisions on all pairs after ``worlds`` of at most ``max_worlds`` evaluated worlds."""
+    """The decisions after ``worlds`` of at most ``max_worlds`` evaluated worlds."""
 
     rule: StopSpec
     worlds: int

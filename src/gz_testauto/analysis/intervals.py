@@ -1,21 +1,17 @@
-"""Represent the value of a statistic as an estimate with its confidence interval."""
+"""Estimates with confidence intervals."""
 
 import math
 from typing import NamedTuple
 
 LEVEL = 0.95
-"""Confidence level of all intervals."""
 
 ONE_WORLD = "one world is not enough"
-"""Reason for an estimate without an interval if all values are from one world."""
-
 SELECTED = "the trials were selected"
-"""Reason for an estimate without an interval if the trials do not represent all worlds."""
+"""Reasons for an estimate without an interval."""
 
 
 class Estimate(NamedTuple):
-    """A number and its two-sided confidence interval at :data:`LEVEL`; ends that do not exist are
-    NaN.
+    """A number and its two-sided confidence interval at :data:`LEVEL`, or NaN without one.
 
     ``method`` is the name of the interval's method, or the reason why the interval does not exist.
     """
@@ -35,12 +31,12 @@ class Estimate(NamedTuple):
 
     @property
     def has_interval(self) -> bool:
-        """True if the estimate has an interval, even one with infinite ends."""
+        """Also true for an interval with infinite ends."""
         return not math.isnan(self.low)
 
 
 def success_rate(successes: int, trials: int) -> Estimate:
-    """Return the success rate of independent trials with its exact interval.
+    """Return the rate of independent trials with its exact interval.
 
     C. J. Clopper and E. S. Pearson, Biometrika 26 (1934).
     """

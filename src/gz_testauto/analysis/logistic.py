@@ -17,23 +17,21 @@ _LARGEST_STEP = 2.0
 _TOLERANCE = 1e-9
 _HALVINGS = 30
 _GAIN = 1e-8
-"""Gain of the log-likelihood below which it is considered the largest one."""
+"""Gain of the log-likelihood at which the search stops."""
 
 _CONVERGED = 1e-3
-"""Largest further step of a converged coefficient, if columns have deviations of about 1."""
+"""Largest step of a converged coefficient, if columns have deviations of about 1."""
 
 _RIDGE, _SMALLEST = 1e-12, 1e-300
-"""Additions to a matrix, which is singular if the columns separate success from failure."""
+"""Added to a matrix, which is singular if the columns separate success from failure."""
 
 _UNLIMITED = 50.0
-"""Coefficient above which a limit is considered infinite, if columns have deviations of about 1."""
+"""Coefficient above which a limit is infinite, if columns have deviations of about 1."""
 
 
 @dataclass(frozen=True, eq=False)
 class LogisticFit:
-    """A fitted regression: its coefficients, shape (k,), and their information matrix, shape
-    (k, k).
-    """
+    """A fitted regression with coefficients, shape (k,), and information matrix, shape (k, k)."""
 
     coefficients: np.ndarray
     information: np.ndarray
@@ -41,15 +39,13 @@ class LogisticFit:
 
     @property
     def model_covariance(self) -> np.ndarray:
-        """The covariance of the coefficients, shape (k, k), for independent trials."""
+        """The covariance, shape (k, k), for independent trials."""
         return np.asarray(np.linalg.inv(self.information))
 
 
 def fit_logistic(design: np.ndarray, success: np.ndarray, count: np.ndarray) -> LogisticFit:
-    """Return the regression of ``success`` of ``count`` trials in each row of ``design``.
-
-    ``design`` has the shape (n, k), with linearly independent columns, the others (n,).
-    """
+    """Return the regression of ``success`` of ``count`` trials, shape (n,), for ``design``, shape
+    (n, k), with linearly independent columns."""
     from scipy.special import expit
 
     beta = np.zeros(design.shape[1])
@@ -83,9 +79,8 @@ def cluster_covariance(
     count: np.ndarray,
     clusters: np.ndarray,
 ) -> np.ndarray:
-    """Return the covariance of the coefficients of ``fit``, shape (k, k), if rows with the same
-    value of ``clusters``, shape (n,), are correlated. The other inputs are those of the fit.
-    """
+    """Return the covariance, shape (k, k), if rows with the same value of ``clusters``, shape (n,),
+    are correlated. The other inputs are those of the fit."""
     from scipy.special import expit
 
     inverse = np.linalg.inv(fit.information)
@@ -107,8 +102,7 @@ def cluster_covariance(
 
 
 class Profile:
-    """The profile likelihood of the coefficients of a regression, for the inputs of
-    :func:`fit_logistic`.
+    """The profile likelihood of the coefficients, for the inputs of :func:`fit_logistic`.
 
     Intervals from a standard error are too short for strong effects: W. W. Hauck and A. Donner,
     Journal of the American Statistical Association 72 (1977) 851–853. Without Firth's penalty, a
@@ -124,8 +118,7 @@ class Profile:
         self.largest, self.coefficients = self._maximum(every, np.zeros(len(design)))
 
     def deviance(self, column: int, value: float) -> float:
-        """Return twice the loss of the log-likelihood with ``value`` as the coefficient of
-        ``column``."""
+        """Return twice the loss of the log-likelihood with this coefficient of ``column``."""
         free = [index for index in range(self._design.shape[1]) if index != column]
         fixed, _ = self._maximum(free, self._design[:, column] * value)
         return max(2.0 * (self.largest - fixed), 0.0)
@@ -154,8 +147,7 @@ class Profile:
         return ends[0], ends[1]
 
     def _inside(self, column: int, start: float, step: float, reach: float) -> float:
-        """Return the coefficient nearest to ``start``, in a few steps, with a deviance of at most
-        ``reach``."""
+        """Return a coefficient near ``start`` with a deviance of at most ``reach``."""
         # It differs from start only if the estimate has another penalty.
         deviance = self.deviance(column, start)
         if deviance > reach and self.deviance(column, start + step) > deviance:
@@ -167,14 +159,14 @@ class Profile:
 
     @property
     def has_converged(self) -> bool:
-        """True if ``coefficients`` maximize the likelihood: its slope is nearly zero."""
+        """True if the slope of the likelihood is nearly zero."""
         logit = self._design @ self.coefficients
         step = np.linalg.solve(*self._equations(self._design, logit))
         return bool(np.abs(step).max() < _CONVERGED)
 
     def _maximum(self, free: List[int], offset: np.ndarray) -> Tuple[float, np.ndarray]:
-        """Return the largest value of the likelihood over the coefficients of the columns ``free``,
-        or its limit if it increases without end, and the coefficients."""
+        """Return the largest likelihood, or its limit, over the coefficients of the columns
+        ``free``, and the coefficients."""
         design, beta, logit = self._design[:, free], np.zeros(len(free)), offset
         reached = self._value(logit)
         for _ in range(_STEPS if free else 0):

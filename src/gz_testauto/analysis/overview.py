@@ -14,11 +14,8 @@ from gz_testauto.results.records import CampaignResults
 
 @dataclass(frozen=True)
 class WorldGroup:
-    """A group of worlds with the same ``winners``.
-
-    These are the planners that succeeded or, with repetitions, succeeded most often, in the
-    campaign's order; empty if no planner succeeded.
-    """
+    """The worlds with the same ``winners``: the planners that succeeded or, with repetitions,
+    succeeded most often, in the campaign's order."""
 
     winners: Tuple[str, ...]
     worlds: Tuple[str, ...]
@@ -26,8 +23,6 @@ class WorldGroup:
 
 @dataclass(frozen=True)
 class Analysis:
-    """The results of a campaign, the metrics to show, in order, and all statistics."""
-
     results: CampaignResults
     metrics: Tuple[Metric, ...]
     summaries: Tuple[PlannerSummary, ...]
@@ -39,7 +34,7 @@ class Analysis:
 def analyze(
     results: CampaignResults, pairs: Optional[Sequence[Tuple[str, str]]] = None
 ) -> Analysis:
-    """Compute all statistics for ``pairs`` of planners, by default all pairs."""
+    """Compare ``pairs`` of planners, by default all pairs."""
     distinct = results.without_copies
     comparisons, summaries = compare(distinct, pairs), summarize(distinct)
     # A selection by results, such as the trials that failed in an earlier version, does not
@@ -65,7 +60,6 @@ def _value(estimate: Estimate) -> Estimate:
 
 
 def _described(pair: Comparison) -> Comparison:
-    """Return a comparison of selected trials without intervals and p-values."""
     metrics = tuple(
         replace(
             metric,
@@ -89,10 +83,8 @@ def _described(pair: Comparison) -> Comparison:
 
 
 def group_worlds(results: CampaignResults) -> Tuple[WorldGroup, ...]:
-    """Return the worlds in which every planner has a valid trial, grouped by their winners.
-
-    Groups with few winners are first, and that without a winner is last.
-    """
+    """Return the worlds in which every planner has a valid trial. Groups with few winners are
+    first, and that without a winner is last."""
     rates = success_rates(results.trials)
     groups: Dict[Tuple[str, ...], List[str]] = {}
     for world in dict.fromkeys(record.world for record in results.trials):

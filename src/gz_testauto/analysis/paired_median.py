@@ -1,4 +1,5 @@
-"""Test and estimate the median of a metric's differences between two planners, one per world.
+"""Test and estimate the median of differences between two planners, one per world.
+
 
 The test is the sign test in its exact (binomial) form, and the interval consists of two order
 statistics: M. Hollander and D. A. Wolfe, "Nonparametric Statistical Methods" (1973), sections 3.4
@@ -21,7 +22,7 @@ Differences = Union[Sequence[float], np.ndarray]
 
 
 def sign_test(differences: Differences) -> float:
-    """Return the two-sided p-value of the hypothesis that the median difference is 0."""
+    """Return the two-sided p-value of a median of 0."""
     from scipy.stats import binom
 
     values = without_noise(differences)
@@ -30,10 +31,10 @@ def sign_test(differences: Differences) -> float:
 
 
 def median_difference(differences: Differences) -> Estimate:
-    """Return the median of the differences with its interval.
+    """Return the median with its interval.
 
-    The ends are infinite for fewer than six differences. The estimate has no interval, and
-    ``method`` states the reason, for one world, or if many equal differences leave no width.
+    The ends are infinite for fewer than six differences. The estimate has no interval for one
+    world, or if many equal differences leave no width.
     """
     from scipy.stats import binom
 

@@ -11,12 +11,9 @@ from gz_testauto.metrics.recording import Recording
 
 @dataclass(frozen=True)
 class ReplayComparison:
-    """The comparison of two recordings of the same trial.
-
-    ``identical`` is true if all :func:`compared_arrays` are bit-identical. Otherwise
-    ``first_difference_s`` is the simulated time of the first sample that differs. ``deviation_m``
-    is the largest distance between the two paths at the same sample. ``samples`` are the numbers of
-    samples of both.
+    """``identical`` is true if all :func:`compared_arrays` are bit-identical. Otherwise
+    ``first_difference_s`` is the time of the first sample that differs. ``deviation_m`` is the
+    largest distance between the paths at the same sample. ``samples`` are the numbers of samples.
     """
 
     identical: bool
@@ -26,8 +23,7 @@ class ReplayComparison:
 
 
 def compared_arrays(recording: Recording) -> Dict[str, np.ndarray]:
-    """Return the arrays that are equal in each repetition of a trial, by name, without wall
-    times."""
+    """Return the arrays that are equal in each repetition of a trial, by name."""
     names = ("time_s", "pose", "twist", "command", "clearance_m", "z_m", "roll_pitch_rad")
     arrays = {name: getattr(recording, name) for name in (*names, "goal_times_s")}
     arrays.update({f"series {name}": array for name, array in recording.series.items()})
@@ -47,7 +43,7 @@ def recording_bits(recording: Recording) -> str:
 
 
 def compare_recordings(first: Recording, second: Recording) -> ReplayComparison:
-    """Compare two recordings of the same trial, each with at least one sample."""
+    """Compare two recordings, each with at least one sample."""
     lengths = (len(first.time_s), len(second.time_s))
     common = min(lengths)
     same = np.ones(common, dtype=bool)

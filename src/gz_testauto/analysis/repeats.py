@@ -1,17 +1,17 @@
-"""The share of the repeats of a trial that have its property, and the label of the outcome."""
+"""The share of a trial's repeats with the same outcome."""
 
 from typing import NamedTuple
 
 from gz_testauto.analysis.intervals import Estimate, success_rate
 
 LEAST_ROBUST = 0.8
-"""Least share of repeats with the same outcome for a robust outcome."""
+"""Least share of repeats for a robust outcome."""
 
 LABELS = ROBUST, UNDECIDED, FRAGILE, UNTESTED = "robust", "undecided", "fragile", "not tested"
 
 
 class RepeatCount(NamedTuple):
-    """``same`` of the ``valid`` repeats of a trial have its outcome, or another property of it."""
+    """``same`` of the ``valid`` repeats of a trial have its outcome, or another property."""
 
     same: int = 0
     valid: int = 0

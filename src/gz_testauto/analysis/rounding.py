@@ -1,7 +1,6 @@
-"""Remove the floating-point noise that makes equal numbers differ.
+"""Remove floating-point noise, since tests rank all differences.
 
-For example, the mean of three times on a 0.1 s grid changes by 1e-16 s if the times are added in
-another order. A test that ranks differences would otherwise rank this one, too.
+For example, the mean of three times on a 0.1 s grid changes by 1e-16 s with their order.
 """
 
 import math
@@ -16,7 +15,7 @@ Values = Union[Sequence[float], np.ndarray]
 
 
 def mean(values: Values) -> float:
-    """Return the mean, which does not depend on the order of ``values``; NaN without values."""
+    """Return the mean, independent of the order; NaN without values."""
     return math.fsum(values) / len(values) if len(values) else math.nan
 
 
@@ -31,11 +30,8 @@ def differences(first: Values, second: Values) -> np.ndarray:
 
 
 def without_noise(values: Values, scale: float = 0.0) -> np.ndarray:
-    """Return ``values``, shape (n,), without floating-point noise.
-
-    Magnitudes within the tolerance of each other become equal, and those within the tolerance of
-    zero become zero. It is relative to ``scale``, or to the largest magnitude if that is larger.
-    """
+    """Make magnitudes within the tolerance of each other equal, and those within the tolerance of
+    zero 0. It is relative to ``scale``, or to the largest magnitude if that is larger."""
     numbers = np.asarray(values, dtype=float)
     sizes = np.abs(numbers)
     finite = sizes[np.isfinite(sizes)]

@@ -1,8 +1,7 @@
-"""Fit a logistic curve, with its confidence band, to success against the difficulty of worlds.
+"""Fit a logistic curve to success against the difficulty of worlds.
 
-The curve ``P(reached) = 1 / (1 + exp(-(a + b·x)))`` is fitted over worlds, where ``x`` is a figure
-of the world's difficulty, by :mod:`gz_testauto.analysis.logistic`. The band is pointwise, on the
-scale of the logit.
+The curve is ``P(reached) = 1 / (1 + exp(-(a + b·x)))``, where ``x`` is a figure of the world's
+difficulty. The confidence band is pointwise, on the scale of the logit.
 """
 
 import math
@@ -15,15 +14,14 @@ from gz_testauto.analysis.intervals import LEVEL, Estimate
 from gz_testauto.analysis.logistic import cluster_covariance, fit_logistic
 
 LEAST_WORLDS = 4
-"""Smallest number of worlds for which a curve is fitted."""
 
 
 @dataclass(frozen=True, eq=False)
 class SuccessCurve:
     """The curve at ``x``, shape (n,): ``rate`` with the limits ``low`` and ``high``.
 
-    ``slope`` is ``b``, the change of the log-odds of success per unit of ``x``. ``p`` is the
-    p-value of Wald's test of ``b = 0``, which agrees with the interval of ``slope``.
+    ``slope`` is ``b``. ``p`` is the p-value of Wald's test of ``b = 0``, which agrees with the
+    interval of ``slope``.
     """
 
     x: np.ndarray
@@ -41,10 +39,7 @@ def success_curve(
     trials: Sequence[int],
     points: int = 61,
 ) -> Optional[SuccessCurve]:
-    """Fit the curve to the figure, the number of successes and the number of trials of each world.
-
-    Return None for fewer than :data:`LEAST_WORLDS` worlds, or if all worlds have the same figure.
-    """
+    """Return None for fewer than :data:`LEAST_WORLDS` worlds, or if all have the same figure."""
     figure, success, count = (np.asarray(v, dtype=float) for v in (figures, successes, trials))
     used = (count > 0) & np.isfinite(figure)
     figure, success, count = figure[used], success[used], count[used]

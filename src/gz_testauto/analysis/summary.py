@@ -1,10 +1,8 @@
 """Summarize the results of each planner.
 
-Invalid trials are counted but excluded from all statistics. Metrics of completed trials are
-averaged over completed trials only.
-
-Trials in the same world are correlated. With repetitions, the success rate is therefore the mean of
-the worlds' rates, with an interval over worlds (:mod:`gz_testauto.analysis.bounded_mean`).
+Statistics exclude invalid trials. Trials in the same world are correlated. With repetitions, the
+success rate is therefore the mean of the worlds' rates, with an interval over worlds
+(:mod:`gz_testauto.analysis.bounded_mean`).
 """
 
 import math
@@ -23,15 +21,13 @@ from gz_testauto.trial.outcome import Outcome
 from gz_testauto.trial.real_time_factor import is_low_factor_cause
 
 ON_STACK = "missed_control_cycles"
-"""A metric that exists for every trial with a navigation stack, and for no other trial."""
+"""A metric that exists exactly for trials with a navigation stack."""
 
 
 @dataclass(frozen=True)
 class MetricSummary:
-    """The mean and standard deviation of one metric over ``trials`` trials.
-
-    The mean is NaN without trials, and the deviation for fewer than two trials.
-    """
+    """Mean and standard deviation over ``trials`` trials. The mean is NaN without trials, and the
+    deviation for fewer than two."""
 
     name: str
     trials: int
@@ -41,9 +37,9 @@ class MetricSummary:
 
 @dataclass(frozen=True)
 class MachineLoad:
-    """Numbers of trials of one planner that the load of the machine can have affected.
+    """Trials of one planner that the load of the machine can have affected.
 
-    They are 0 except for trials with a navigation stack, or over ROS in real time.
+    The numbers are 0 except for trials with a navigation stack, or over ROS in real time.
     ``slow_attempts`` were repeated or abandoned because of their speed. Of the valid trials,
     ``slow_trials`` ran at a real-time factor below ``slow_factor``, in ``missed_cycles_trials`` the
     control loop missed its rate, and in ``late_trials`` a period started without a command.
@@ -60,10 +56,9 @@ class MachineLoad:
 class PlannerSummary:
     """The statistics of one planner over all its finished trials.
 
-    ``trials`` is the number of valid trials, in ``worlds`` worlds, and ``invalid`` that of invalid
-    trials. ``correlation`` is the intra-class correlation of success within worlds, NaN without
-    repetitions. ``naive`` is the success rate with the interval for independent trials.
-    ``design_effect`` is the number of correlated trials that contain the information of one
+    ``trials`` is the number of valid trials. ``correlation`` is the intra-class correlation of
+    success within worlds, NaN without repetitions. ``naive`` is the success rate with the interval
+    for independent trials. ``design_effect`` correlated trials contain the information of one
     independent trial.
     """
 
@@ -84,7 +79,6 @@ class PlannerSummary:
         return sum(count for outcome, count in self.outcomes.items() if outcome.success)
 
     def mean_trials(self, metric: str) -> int:
-        """Return the number of trials with a value of the metric."""
         return self.metrics[metric].trials if metric in self.metrics else 0
 
 
@@ -118,10 +112,8 @@ def _summarize(planner: str, results: CampaignResults, metrics: Sequence[Metric]
 
 
 def failures(summaries: Iterable[PlannerSummary], all_but_rare: bool = False) -> List[Outcome]:
-    """Return the outcomes of valid trials that did not reach the goal, in the order of declaration.
-
-    These occur in ``summaries``, or are not rare if ``all_but_rare`` is true.
-    """
+    """Return the outcomes other than success of valid trials, in the order of declaration: those
+    that occur or, if ``all_but_rare`` is true, are not rare."""
     occurring = {outcome for summary in summaries for outcome in summary.outcomes}
     return [
         outcome
@@ -157,7 +149,7 @@ def _metric_summary(metric: Metric, valid: Sequence[TrialRecord]) -> MetricSumma
 
 
 def comparable_values(metric: Metric, records: Sequence[TrialRecord]) -> List[float]:
-    """Return the known, finite values of the metric in the trials for which it is defined."""
+    """Return the finite values in the trials for which the metric is defined."""
     values = [
         record.metrics.get(metric.name, math.nan)
         for record in records
@@ -167,10 +159,7 @@ def comparable_values(metric: Metric, records: Sequence[TrialRecord]) -> List[fl
 
 
 def clustered_rate(successes: Sequence[int], trials: Sequence[int]) -> Estimate:
-    """Return the mean of the worlds' success rates, without an interval for a single world.
-
-    With one trial per world this is :func:`~gz_testauto.analysis.intervals.success_rate`.
-    """
+    """Return the mean of the worlds' success rates, without an interval for a single world."""
     success, count = _worlds(successes, trials)
     if not len(count):
         return Estimate.unknown()
@@ -182,12 +171,11 @@ def clustered_rate(successes: Sequence[int], trials: Sequence[int]) -> Estimate:
 
 
 def intraclass_correlation(successes: Sequence[int], trials: Sequence[int]) -> float:
-    """Return the intra-class correlation of success between trials in the same world.
+    """Return the intra-class correlation of success in worlds.
 
     One-way analysis-of-variance estimator for unequal group sizes, S. Wu, C. M. Crespi and W. K.
     Wong, Contemporary Clinical Trials 33 (2012), eq. (ANOVA). A negative estimate is replaced by 0.
-    It is NaN for one trial per world, for fewer than two worlds, and if all trials have the same
-    outcome.
+    It is NaN for one trial per world, for fewer than two worlds, and for equal outcomes.
     """
     success, count = _worlds(successes, trials)
     total, worlds = count.sum(), len(count)
@@ -203,9 +191,8 @@ def intraclass_correlation(successes: Sequence[int], trials: Sequence[int]) -> f
 
 
 def design_effect(successes: Sequence[int], trials: Sequence[int]) -> float:
-    """Return the factor ``1 + (m − 1)·ICC`` by which repetitions increase the variance of the
-    success rate, where ``m`` is the mean number of trials per world.
-    """
+    """Return ``1 + (m − 1)·ICC``, the factor of the variance of the success rate for ``m`` trials
+    per world on average."""
     _, count = _worlds(successes, trials)
     correlation = intraclass_correlation(successes, trials)
     if math.isnan(correlation):
