@@ -1,8 +1,8 @@
-"""Compiled inner loops of :mod:`gz_testauto.grid.visibility`. Importing this module loads numba.
+"""Compiled inner loops of :mod:`gz_testauto.grid.visibility`.
 
-Outlines consist of directed edges with the free side on their left. Edge ``e`` is the segment from
-``tails[e]`` to ``tails[after[e]]`` (m). Nodes are the two ends of a path and the corners at which
-it can bend. ``starting[n]`` is the edge that starts at node ``n``, or -1 for an end of the path.
+Outlines consist of directed edges with the free side on their left. Edge ``e`` leads from
+``tails[e]`` to ``tails[after[e]]`` (m). Nodes are the ends of a path and the corners at which it
+can bend. ``starting[n]`` is the edge that starts at node ``n``, or -1 for an end of the path.
 ``into[n]`` and ``out[n]`` are the vectors of the edges that end and start there, or 0.
 """
 
@@ -13,13 +13,11 @@ import numpy as np
 from gz_testauto.base.compiled import compiled
 
 TOUCH_M = 1e-9
-"""Distance (m) below which two geometries touch."""
 
 
 @compiled
 def _touches(x, y, end_x, end_y, tail_x, tail_y, head_x, head_y, margin):  # type: ignore[no-untyped-def]
-    """Return whether a segment is within ``TOUCH_M`` of an edge. ``margin`` is ``TOUCH_M`` times
-    the length of the segment."""
+    """``margin`` is ``TOUCH_M`` times the length of the segment."""
     # Without this tolerance, a segment could pass through a corner into collinear outlines.
     along_x, along_y = end_x - x, end_y - y
     level = along_x * y - along_y * x
@@ -43,11 +41,8 @@ def _touches(x, y, end_x, end_y, tail_x, tail_y, head_x, head_y, margin):  # typ
 
 @compiled
 def _blocking_edge(x, y, end_x, end_y, own_start, own_end, tails, after, likely):  # type: ignore[no-untyped-def]
-    """Return the index of an edge that a segment touches, or -1.
-
-    Edges at ``own_start`` or ``own_end`` are ignored, since the segment is tangent there.
-    ``likely`` is the edge that is checked first, or -1.
-    """
+    """Return an edge that a segment touches, or -1. Edges at ``own_start`` or ``own_end`` are
+    ignored, since the segment is tangent there. ``likely`` is checked first, unless it is -1."""
     margin = TOUCH_M * math.hypot(end_x - x, end_y - y)
     for number in range(-1 if likely >= 0 else 0, len(tails)):
         edge = likely if number < 0 else number
@@ -62,7 +57,6 @@ def _blocking_edge(x, y, end_x, end_y, own_start, own_end, tails, after, likely)
 
 @compiled
 def touches_any(path, tails, after):  # type: ignore[no-untyped-def]
-    """Return whether a polyline (n, 2) touches an edge."""
     for start in range(len(path) - 1):
         x, y, end_x, end_y = path[start, 0], path[start, 1], path[start + 1, 0], path[start + 1, 1]
         if _blocking_edge(x, y, end_x, end_y, -1, -1, tails, after, -1) >= 0:
@@ -72,8 +66,8 @@ def touches_any(path, tails, after):  # type: ignore[no-untyped-def]
 
 @compiled
 def _is_tangent(along_x, along_y, into, out, node):  # type: ignore[no-untyped-def]
-    """Return whether the outline at a node is on one side of a line through the node. A shortest
-    path can bend only there."""
+    """Return whether the outline at a node is on one side of a line, so that a shortest path can
+    bend there."""
     into_side = along_x * into[node, 1] - along_y * into[node, 0]
     out_side = along_x * out[node, 1] - along_y * out[node, 0]
     return into_side * out_side >= -TOUCH_M * TOUCH_M
@@ -81,8 +75,7 @@ def _is_tangent(along_x, along_y, into, out, node):  # type: ignore[no-untyped-d
 
 @compiled
 def shortest_path_nodes(nodes, starting, into, out, tails, after):  # type: ignore[no-untyped-def]
-    """Return the nodes of the shortest path from node 0 to node 1 by A*, or an empty array if no
-    path exists. Visibility is computed only for expanded nodes."""
+    """Return the nodes of the shortest path from node 0 to node 1 by A*, or an empty array."""
     count = len(nodes)
     ahead = np.empty(count)
     for n in range(count):
@@ -135,8 +128,7 @@ def shortest_path_nodes(nodes, starting, into, out, tails, after):  # type: igno
 
 @compiled
 def distances(points, corners, first):  # type: ignore[no-untyped-def]
-    """Return the distances (m) of points (n, 2), which are outside all outlines, from m outlines,
-    shape (n, m).
+    """Return the distances of points (n, 2) outside all outlines from m outlines, shape (n, m).
 
     The corners of outline k are ``corners[first[k]:first[k + 1]]``. The last corner repeats the
     first one, unless the outline is a point.

@@ -33,11 +33,8 @@ def write_map(
     name: str = "map",
     unknown: Optional[np.ndarray] = None,
 ) -> Tuple[Path, Path]:
-    """Write ``name.yaml`` and ``name.pgm`` in the mode ``trinary``, and return their paths.
-
-    ``unknown`` (bool, shape of the grid) marks cells as unknown unless they are occupied. Raises
-    ``DiskError`` if a file cannot be written.
-    """
+    """Write ``name.yaml`` and ``name.pgm`` in the mode ``trinary``, and return their paths. Free
+    cells in ``unknown`` (bool, shape of the grid) are unknown. Raises ``DiskError``."""
     directory = Path(directory)
     pixels = np.full(grid.occupied.shape, FREE, dtype=np.uint8)
     if unknown is not None:
@@ -87,7 +84,7 @@ class MapFile:
 
 
 def read_map_file(path: Path) -> MapFile:
-    """Read a map in any mode of map_server. Raises ``SpecError`` for a missing or damaged file."""
+    """Raise ``SpecError`` for a missing or damaged file."""
     fields = load(Path(path), _MapFields)
     image = fields.image
     pixels = _read_pgm(image) if image.suffix.lower() == ".pgm" else _read_image(image, fields.mode)
@@ -97,7 +94,7 @@ def read_map_file(path: Path) -> MapFile:
 
 
 def read_map(path: Path) -> OccupancyGrid:
-    """Read a map, in which unknown cells are free. Raises ``SpecError`` if a file is missing or
+    """Return a map in which unknown cells are free. Raises ``SpecError`` if a file is missing or
     damaged, or if the origin is rotated."""
     map_file = read_map_file(path)
     x_m, y_m, yaw_rad = map_file.origin
@@ -107,7 +104,7 @@ def read_map(path: Path) -> OccupancyGrid:
 
 
 def _states(pixels: np.ndarray, fields: _MapFields) -> Tuple[np.ndarray, np.ndarray]:
-    """Return masks of the occupied and of the unknown pixels, as map_server determines them."""
+    """Return masks of occupied and unknown pixels, as map_server determines them."""
     if fields.mode == "raw":
         # a pixel is the value of its cell
         values = 255 - pixels if fields.negate else pixels
@@ -121,7 +118,7 @@ def _states(pixels: np.ndarray, fields: _MapFields) -> Tuple[np.ndarray, np.ndar
 
 
 def _read_image(path: Path, mode: str) -> np.ndarray:
-    """Return the mean of the channels of an image that is not a PGM, shape (rows, columns)."""
+    """Return the mean of the channels, shape (rows, columns)."""
     try:
         from PIL import Image, UnidentifiedImageError
     except ImportError as error:
@@ -150,7 +147,7 @@ def _read_image(path: Path, mode: str) -> np.ndarray:
 
 
 def _read_pgm(path: Path) -> np.ndarray:
-    """Return the pixels of an 8-bit PGM, binary or plain, shape (rows, columns)."""
+    """Return the pixels of an 8-bit PGM, binary or plain."""
     data = read_input(path, SpecError)
     header = _PGM_HEADER.match(data)
     if not header:

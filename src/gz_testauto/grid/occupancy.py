@@ -1,5 +1,4 @@
-"""Occupancy grids: rasterize outlines, inflate them by a radius, and compute distances. Row 0 has
-the lowest y and column 0 the lowest x, in the world frame."""
+"""Occupancy grids. Row 0 has the lowest y and column 0 the lowest x, in the world frame."""
 
 import math
 from dataclasses import dataclass
@@ -9,7 +8,7 @@ import numpy as np
 import shapely
 
 _TILES = (64, 16, 4, 1)
-"""Side lengths (cells) of the tiles that are tested against a large shape."""
+"""Sides (cells) of the tiles that are tested against a large shape."""
 _MAX_TILES = 50_000  # in one array; each needs a few hundred bytes
 
 
@@ -48,7 +47,7 @@ class OccupancyGrid:
         no holes.
 
         ``bounds`` is (x_min, y_min, x_max, y_max) in meters. The upper corner is rounded up to a
-        border of cells. Raises ``ValueError`` for an invalid resolution or empty bounds.
+        border of cells.
         """
         x_min, y_min, x_max, y_max = map(float, bounds)
         if not resolution_m > 0:
@@ -95,13 +94,12 @@ class OccupancyGrid:
         return 0 <= row < rows and 0 <= column < columns
 
     def is_free(self, x_m: float, y_m: float) -> bool:
-        """Return whether a point is in a free cell of the grid."""
         row, column = self.cell_of(x_m, y_m)
         return self.contains(row, column) and not self.occupied[row, column]
 
     def clearance_m(self) -> np.ndarray:
-        """Return the distances (m) of the cells to the nearest occupied cell, center to center,
-        shape (rows, columns). They are infinite if no cell is occupied."""
+        """Return the distances to the nearest occupied cell, center to center, shape (rows,
+        columns). They are infinite if no cell is occupied."""
         from scipy import ndimage
 
         if not self.occupied.any():
@@ -109,8 +107,7 @@ class OccupancyGrid:
         return ndimage.distance_transform_edt(~self.occupied) * self.resolution_m
 
     def inflate(self, radius_m: float) -> "OccupancyGrid":
-        """Return a grid in which all cells within ``radius_m`` of an occupied cell, center to
-        center, are occupied."""
+        """Return a grid in which all cells within ``radius_m``, center to center, are occupied."""
         if radius_m < 0:
             raise ValueError(f"radius_m is {radius_m}; it must be >= 0")
         blocked = self.clearance_m() <= radius_m + 1e-9
@@ -123,7 +120,7 @@ def cells_with_center_inside(
     """Return the cells whose centers are in a polygon, bool, shape ``count`` (rows, columns).
 
     ``origin_m`` is the outer corner (x, y) of cell (0, 0). This is faster than
-    :meth:`OccupancyGrid.rasterize`, but a shape that is smaller than a cell can be missed.
+    :meth:`OccupancyGrid.rasterize`, but can miss small shapes.
     """
     rows, columns = count
     rings, polygon = shapely.get_rings(shapely.get_parts(shapes), return_index=True)
@@ -192,11 +189,8 @@ def _mark_tiles(
     size: int,
     box_of: Callable[..., np.ndarray],
 ) -> None:
-    """Mark the cells that ``shape`` touches within square tiles that are ``size`` cells wide.
-
-    ``tiles`` (n, 2) are (row, column) of their lowest cells. ``box_of`` returns their boxes. Only
-    tiles that the shape partly covers are subdivided.
-    """
+    """Mark the cells that ``shape`` touches within square tiles of ``size`` cells. ``tiles`` (n, 2)
+    are (row, column) of their lowest cells. ``box_of`` returns their boxes."""
     for start in range(0, len(tiles), _MAX_TILES):
         part = tiles[start : start + _MAX_TILES]
         boxes = box_of(part, size)

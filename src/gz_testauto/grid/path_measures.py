@@ -1,11 +1,9 @@
-"""The difficulty measures of the BARN dataset along a path on a grid. Importing this module loads
-numba.
+"""The difficulty measures of the BARN dataset along a path on a grid.
+
 
 Source: D. Perille, A. Truong, X. Xiao and P. Stone, Benchmarking Metric Ground Navigation, SSRR
 2020, and its program ``difficulty_quant.py`` in github.com/dperille/jackal-map-creation, whose
-values they equal. The distance to the closest obstacle is
-:meth:`~gz_testauto.grid.occupancy.OccupancyGrid.clearance_m`. Tortuosity is the length of the path
-divided by the distance of its ends.
+values they equal. Tortuosity is the length of the path divided by the distance of its ends.
 """
 
 from typing import NamedTuple, Optional
@@ -24,17 +22,17 @@ _SIXTEEN = np.array(
 )  # fmt: skip
 """The directions of the dispersion. As in the program, (-1, -2) and (-2, -1) are exchanged."""
 _STEPS = np.where(_SIXTEEN.max(axis=1) == 2, 2, 3)
-"""Steps up to which an obstacle counts for the dispersion. As in the program, they are 2 for a
+"""Steps within which an obstacle counts for the dispersion. As in the program, they are 2 for a
 component of 2, and 3 for others, also for -2."""
 
 
 class PathMeasures(NamedTuple):
-    """Means of measures over the cells of a path. Lengths are in cells.
+    """Means over the cells of a path. Lengths are in cells.
 
     - ``visibility``: the mean length of the free cells in eight directions, including the cell of
       the path.
     - ``dispersion``: the changes between free and obstructed among sixteen directions.
-    - ``dimension``: the characteristic dimension, the smallest of the free lengths along four axes.
+    - ``dimension``: the smallest of the free lengths along four axes.
     """
 
     visibility: float
@@ -45,11 +43,8 @@ class PathMeasures(NamedTuple):
 def path_measures(
     occupied: np.ndarray, cells: np.ndarray, reach: Optional[int] = None
 ) -> PathMeasures:
-    """Return the measures of a path.
-
-    ``occupied`` (rows, columns), bool, are the cells that the center of the robot must not enter.
-    ``cells`` (n, 2) are (row, column) of the path. Lines end after ``reach`` cells.
-    """
+    """``occupied`` (rows, columns), bool, are the cells that the robot's center must not enter.
+    ``cells`` (n, 2) are (row, column) of the path. Lines end after ``reach`` cells."""
     cells = np.asarray(cells, dtype=np.int64)
     most = max(occupied.shape) if reach is None else reach
     runs = _free_cells(occupied, cells, _EIGHT, most)
@@ -65,7 +60,7 @@ def path_measures(
 
 @compiled
 def _free_cells(occupied, cells, moves, most):  # type: ignore[no-untyped-def]
-    """Return the number of free cells from each cell in each direction, including the cell."""
+    """Return the number of free cells in each direction, including the cell."""
     rows, columns = occupied.shape
     free = np.zeros((len(cells), len(moves)), dtype=np.int64)
     for index in range(len(cells)):
@@ -85,7 +80,6 @@ def _free_cells(occupied, cells, moves, most):  # type: ignore[no-untyped-def]
 
 @compiled
 def _are_obstructed(occupied, cells, moves, steps):  # type: ignore[no-untyped-def]
-    """Return whether a cell within ``steps`` from each cell in each direction is occupied."""
     rows, columns = occupied.shape
     obstructed = np.zeros((len(cells), len(moves)), dtype=np.bool_)
     for index in range(len(cells)):

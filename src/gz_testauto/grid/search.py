@@ -1,5 +1,5 @@
-"""Find and simplify shortest paths on an occupancy grid, whose cells have eight neighbors. For a
-robot, inflate the grid by its radius first."""
+"""Find and simplify shortest paths on an occupancy grid. For a robot, inflate the grid by its
+radius first."""
 
 import math
 from typing import TYPE_CHECKING, Optional, Tuple
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
 MAX_SEARCHED_CELLS = 1e7
-"""Largest number of cells in a search: a square of 300 m at 0.1 m, which needs 2 GB of memory."""
+"""A square of 300 m at 0.1 m, which needs 2 GB of memory."""
 
 # Each pair of neighbors once: right, up, up-right, up-left, as (rows, columns).
 _STEPS = ((0, 1), (1, 0), (1, 1), (1, -1))
@@ -23,8 +23,7 @@ def shortest_path(
 ) -> Optional[np.ndarray]:
     """Return the shortest 8-connected path, or None if no path exists or an end is not free.
 
-    The points (n, 2) are the start, the centers of the cells in between, and the goal, in meters in
-    the world frame.
+    The points (n, 2) are the start, the centers of cells, and the goal, in the world frame.
     """
     from scipy.sparse.csgraph import dijkstra
 
@@ -46,8 +45,8 @@ def shortest_path(
 
 
 def simplify(grid: OccupancyGrid, path: np.ndarray) -> np.ndarray:
-    """Return a path (n, 2) in free cells with the same ends, in which straight lines replace
-    sections of ``path``, which is up to 8 % too long."""
+    """Return a path (n, 2) in free cells in which straight lines replace sections of ``path``,
+    which is up to 8 % too long."""
     path = np.asarray(path, dtype=float)
     for _ in range(3):  # forward and backward until nothing changes
         shorter = _shortcut(grid, _shortcut(grid, path)[::-1])[::-1]
@@ -58,7 +57,6 @@ def simplify(grid: OccupancyGrid, path: np.ndarray) -> np.ndarray:
 
 
 def path_length_m(path: np.ndarray) -> float:
-    """Return the length (m) of a polyline (n, 2) in meters."""
     steps = np.diff(np.asarray(path, dtype=float), axis=0)
     return float(np.hypot(steps[:, 0], steps[:, 1]).sum())
 
@@ -84,8 +82,8 @@ def line_is_free(
 
 
 def _crossings(first: float, second: float) -> np.ndarray:
-    """Return the parameters in (0, 1) at which a coordinate that changes linearly from ``first`` to
-    ``second`` is an integer."""
+    """Return the parameters in (0, 1) at which a coordinate between ``first`` and ``second`` is an
+    integer."""
     if first == second:
         return np.empty(0)
     low, high = sorted((first, second))
@@ -113,7 +111,7 @@ def _shortcut(grid: OccupancyGrid, path: np.ndarray) -> np.ndarray:
 
 
 def _graph(occupied: np.ndarray) -> "csr_matrix":
-    """Return the edges between free neighbors once each, weighted by their length in cells."""
+    """Return the edges between free neighbors, weighted by their length in cells."""
     from scipy.sparse import coo_matrix
 
     free = ~occupied

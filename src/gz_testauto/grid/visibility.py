@@ -9,14 +9,13 @@ import numpy as np
 import shapely
 
 ARC_SEGMENTS = 6
-"""Number of segments per quarter circle of a rounded corner."""
+"""Segments per quarter circle of a rounded corner."""
 
 Point = Tuple[float, float]
 
 
 def inflate(shapes: np.ndarray, radius_m: Union[float, np.ndarray]) -> np.ndarray:
-    """Return ``shapes`` enlarged by ``radius_m`` in all directions, or in rounded corners up to
-    0.9 % more."""
+    """Return ``shapes`` enlarged by ``radius_m``, or in rounded corners up to 0.9 % more."""
     # the segments of a corner are outside the true arc, so that paths keep their distance
     reach = np.asarray(radius_m) / math.cos(math.pi / (4 * ARC_SEGMENTS))
     return shapely.buffer(shapes, reach, quad_segs=ARC_SEGMENTS)
@@ -25,7 +24,7 @@ def inflate(shapes: np.ndarray, radius_m: Union[float, np.ndarray]) -> np.ndarra
 def free_region(
     area: shapely.Polygon, blocked: shapely.Geometry, start: Point, *goals: Point
 ) -> Optional[shapely.Polygon]:
-    """Return the connected part of ``area`` minus ``blocked`` that contains all points, or None."""
+    """Return the connected part that contains all points, or None."""
     for part in shapely.get_parts(shapely.difference(area, blocked)):
         if part.geom_type != "Polygon":
             continue
@@ -36,8 +35,8 @@ def free_region(
 
 
 def shortest_path_in(free: shapely.Polygon, start: Point, goal: Point) -> Optional[np.ndarray]:
-    """Return the shortest path inside ``free`` as its ends and corners (m), shape (n, 2), or None
-    if an end is not in ``free``."""
+    """Return the ends and corners of the shortest path inside ``free``, shape (n, 2), or None if an
+    end is not in ``free``."""
     if not (shapely.intersects_xy(free, *start) and shapely.intersects_xy(free, *goal)):
         return None
     from gz_testauto.grid.line_of_sight import touches_any  # loads numba
@@ -63,8 +62,7 @@ def shortest_path_in(free: shapely.Polygon, start: Point, goal: Point) -> Option
 def shortest_path_through(
     free: shapely.Polygon, start: Point, *goals: Point
 ) -> Optional[np.ndarray]:
-    """Return the shortest path inside ``free`` through all goals in order; see
-    :func:`shortest_path_in`."""
+    """Return the shortest path through all goals in order, as :func:`shortest_path_in` does."""
     path = np.array([start], dtype=float)
     for leg_start, leg_end in zip((start, *goals), goals):
         leg = shortest_path_in(free, leg_start, leg_end)
@@ -100,7 +98,7 @@ class _Edges:
 
     @property
     def corners(self) -> np.ndarray:
-        """Return the indices of the corners at which a shortest path can bend."""
+        """The indices of the corners at which a shortest path can bend."""
         into = self.tails - self.tails[self.before]
         return np.flatnonzero(_cross(into, self.tails[self.after] - self.tails) < 0)
 
