@@ -35,7 +35,7 @@ from gz_testauto.spec.regions import union_of
 ROUNDING_S = 1e-9
 
 PREFIX, SUFFIX = "effect_", "_s"
-"""Of the result columns with the active times of effects."""
+"""Prefix and suffix of the result columns of effects."""
 
 WORLD = "world"
 """The target of an effect that does not change a model."""

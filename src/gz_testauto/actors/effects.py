@@ -112,7 +112,7 @@ class Flicker(Effect):
 
 @dataclass(frozen=True)
 class Dim(Effect):
-    """The color has a factor, always or during every second interval of ``interval_s``."""
+    """The colors of a light are multiplied, always or during every second interval."""
 
     part = "light"
     factor: float = 0.0

@@ -220,7 +220,7 @@ class Script(Actor):
 
     @property
     def start_pose(self) -> Tuple[float, float, float]:
-        """The start: x, y (m), yaw (rad)."""
+        """The pose at the start: x, y (m), yaw (rad)."""
         x_m, y_m, yaw_rad = self.timetable.at(np.zeros(1), self.yaw_rad)[0].tolist()
         return x_m, y_m, yaw_rad
 

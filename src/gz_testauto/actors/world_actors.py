@@ -19,7 +19,7 @@ from gz_testauto.sdf.values import flag, number, pose_value, required
 from gz_testauto.spec.distributions import Fixed
 
 SUFFIX = "_body"
-"""Of the name of an actor's cylinder, which distinguishes it from the original actor in Gazebo."""
+"""Suffix of the name of an actor's cylinder, since Gazebo also has the original actor."""
 
 CLOSES_M = 0.05
 """Distance (m) between the ends of a path that counts as a loop."""

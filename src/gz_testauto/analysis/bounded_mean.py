@@ -31,7 +31,7 @@ _SMALLEST = 1e-13
 
 
 def mean_interval(values: np.ndarray, bounds: Bounds) -> Estimate:
-    """Return the mean with its interval, or without for one world."""
+    """Return the mean with its interval, which does not exist for one world."""
     numbers = without_noise(values)
     if not len(numbers):
         return Estimate.unknown()

@@ -35,13 +35,13 @@ from gz_testauto.metrics.interface import Metric
 from gz_testauto.results.records import CampaignResults, TrialRecord
 
 ALPHA = 0.05
-"""Of adjusted p-values."""
+"""Significance level for adjusted p-values."""
 
 OUT_OF_BOUNDS = "a value is outside the bounds of the metric"
 
 SHUFFLED_UP_TO = 200
-"""Largest number of worlds for which names are shuffled within each world. Above it, the asymptotic
-χ² distribution is used."""
+"""Largest number of worlds with differences for which names are shuffled within each world. Above
+it, the asymptotic χ² distribution is used."""
 
 SHUFFLES = 9999
 SEED = 0

@@ -19,7 +19,7 @@ from gz_testauto.results.records import CampaignResults, TrialRecord
 from gz_testauto.spec.campaign import StopSpec
 
 Rates = Mapping[str, Mapping[str, float]]
-"""By the names of planner and world."""
+"""Success rates by the names of planner and world."""
 
 
 @dataclass(frozen=True)

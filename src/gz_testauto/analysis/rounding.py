@@ -30,8 +30,9 @@ def differences(first: Values, second: Values) -> np.ndarray:
 
 
 def without_noise(values: Values, scale: float = 0.0) -> np.ndarray:
-    """Make magnitudes within the tolerance of each other equal, and those within the tolerance of
-    zero 0. It is relative to ``scale``, or to the largest magnitude if that is larger."""
+    """Return ``values`` in which magnitudes within the tolerance of each other are equal, and those
+    within the tolerance of zero are zero. The tolerance is relative to ``scale``, or to the largest
+    magnitude if that is larger."""
     numbers = np.asarray(values, dtype=float)
     sizes = np.abs(numbers)
     finite = sizes[np.isfinite(sizes)]

@@ -175,7 +175,7 @@ def intraclass_correlation(successes: Sequence[int], trials: Sequence[int]) -> f
 
     One-way analysis-of-variance estimator for unequal group sizes, S. Wu, C. M. Crespi and W. K.
     Wong, Contemporary Clinical Trials 33 (2012), eq. (ANOVA). A negative estimate is replaced by 0.
-    It is NaN for one trial per world, for fewer than two worlds, and for equal outcomes.
+    It is NaN for one trial per world, for fewer than two worlds, and if all outcomes are equal.
     """
     success, count = _worlds(successes, trials)
     total, worlds = count.sum(), len(count)

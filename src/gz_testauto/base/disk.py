@@ -17,7 +17,7 @@ from gz_testauto.base.errors import DiskError, GzTestautoError
 PARTIAL_SUFFIX = ".partial"
 
 MOST_BYTES = 100_000_000
-"""Of an input file that is read into memory."""
+"""Largest input file that is read into memory."""
 
 _BLOCK_BYTES = 1_000_000
 

@@ -19,14 +19,14 @@ from gz_testauto.base.xml_file import read_xml
 
 PACKAGE = "gz_testauto"
 MODELS = "models"
-"""Of this package, or of a set of worlds."""
+"""Models of this package, or of a set of worlds."""
 TYPING_ERROR = 0.8
 """Least similarity (``difflib``) of a suggested package name. ``gazebo_ros`` and ``gazebo_msgs``
 are less similar."""
 WORLDS_MANIFEST = "worlds.json"
 """Manifest of a set of worlds."""
 _LONGEST_NAME, _LONGEST_PATH = 255, 2000
-"""Bytes. Linux's limit for a path includes the directory."""
+"""Limits in bytes. Linux's limit for a path includes the directory."""
 NEWEST_SDF = (1, 7)
 """The newest SDF version that Gazebo 11 reads."""
 _MEDIA_FOLDERS = ("", "models", "media/models", "Media/models")

@@ -88,7 +88,7 @@ class Sensor:
 
     @property
     def scoped_name(self) -> str:
-        """For example, ``base::sonar``."""
+        """The scoped name, such as ``base::sonar``."""
         return f"{self.link}::{self.sensor}"
 
     @property

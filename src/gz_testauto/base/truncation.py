@@ -5,7 +5,7 @@ import re
 from typing import Sequence
 
 MAX_LENGTH = 500
-"""Characters of one line."""
+"""Largest number of characters of one line."""
 MAX_NAMES = 5
 _LEFT_OUT = " [...] "
 _END = 150

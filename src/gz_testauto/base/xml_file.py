@@ -1,4 +1,4 @@
-"""Parse XML from untrusted sources, which cannot disclose the content of other files."""
+"""Parse XML from untrusted sources without resolving references to other files."""
 
 from pathlib import Path
 

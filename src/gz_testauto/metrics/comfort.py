@@ -24,7 +24,7 @@ from gz_testauto.metrics.recording import Recording
 from gz_testauto.metrics.time_average import time_rms
 
 FILTER_ORDER = 2
-"""Of the Butterworth filter, in each of the two passes."""
+"""Order of the Butterworth filter in each of the two passes."""
 
 SHORTEST = 3
 """Largest number of samples that are differentiated without a filter."""
@@ -33,7 +33,7 @@ EVEN_STAMPS = 1e-3
 """Largest deviation of evenly spaced stamps, as a share of the period."""
 
 ORDER = 4
-"""Of the polynomials of the Savitzky–Golay filter."""
+"""Order of the polynomials of the Savitzky–Golay filter."""
 
 NO_JERK = 1e-9
 """RMS jerk (m/s³) below which jerk consists of rounding errors."""

@@ -15,9 +15,8 @@ from gz_testauto.planners.sweep import ConvexFootprint
 LETHAL = 254
 INSCRIBED = 253
 
-
 LAST_BUCKET = 4095
-"""Of the search of a path. A step costs less, at most 14 · 252."""
+"""Index of the last bucket in the search of a path. A step costs less, at most 14 · 252."""
 
 
 class LocalCostmap:

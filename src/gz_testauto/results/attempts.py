@@ -88,7 +88,7 @@ class Attempts:
 
     @property
     def has_valid_trial(self) -> bool:
-        """Of this run or an earlier one."""
+        """True if any trial of this run or an earlier one is valid."""
         return bool(self._valid)
 
     def count(self, trial: int) -> int:

@@ -77,7 +77,7 @@ def _launch_contents(spec: StackCampaignSpec) -> Dict[str, str]:
 
 
 def _planner_files(spec: BuiltinCampaignSpec) -> Dict[str, str]:
-    """Include descriptions of the planners' origins."""
+    """Return the files that parameters name, and descriptions of the planners' origins."""
     inputs = {}
     planners = [
         (f"planner {planner.name}", planner.plugin, planner.parameters) for planner in spec.planners

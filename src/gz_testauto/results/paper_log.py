@@ -48,7 +48,7 @@ class CampaignLog:
 
 
 def end_line(record: TrialRecord) -> str:
-    """Return the last line of a trial, and the empty line."""
+    """Return the last line of a trial, and the empty line after it."""
     text = record.outcome.declaration.log
     if not record.outcome.valid:
         return f"{text} || {record.detail}\n\n"

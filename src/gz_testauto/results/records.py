@@ -98,7 +98,7 @@ class RunningTrial:
 
 @dataclass(frozen=True)
 class Runner:
-    """The process that runs a campaign, or that was killed. Times are in UTC, ISO 8601."""
+    """The process that runs a campaign, or ran it until it was killed. Times are UTC, ISO 8601."""
 
     process: int
     host: str

@@ -1,7 +1,8 @@
 """Define the tables of ``results.sqlite``.
 
-A column is a field of a record; all readers, including CSV and JSON, use this declaration. After
-the first release, also increase :data:`SCHEMA_VERSION` and add a function to :data:`UPGRADES`.
+A column is a field of a record. To add one, add the field to the record; all readers, including CSV
+and JSON, use it. After the first release, also increase :data:`SCHEMA_VERSION` and add a function
+to :data:`UPGRADES`.
 """
 
 import collections.abc
