@@ -23,8 +23,9 @@ Key = Tuple[str, ...]
 class ComparedCampaign:
     """One of the compared campaigns.
 
-    ``common`` is the number of worlds that all campaigns share. ``reasons`` state why it is not
-    comparable with the first campaign; ``notes`` are other differences.
+    ``common`` is the number of worlds that all compared campaigns share. ``finished`` of its
+    ``planned`` trials have finished. ``reasons`` state why it is not comparable with the first
+    campaign; ``notes`` are other differences.
     """
 
     label: str

@@ -51,6 +51,9 @@ WorldTrials = Mapping[str, Sequence[TrialRecord]]
 
 
 class PairedCounts(NamedTuple):
+    """The numbers of worlds in which both planners, only the first, only the second or neither
+    succeeded."""
+
     both: int
     first_only: int
     second_only: int
@@ -65,10 +68,11 @@ class PairedCounts(NamedTuple):
 class MetricComparison:
     """The difference of two planners, first minus second, in one metric.
 
-    It is estimated over the ``worlds`` in which both planners have a value. ``difference`` is the
-    mean difference if ``test`` is Gaffke's, and otherwise the median difference. ``significant`` is
-    true if the adjusted p-value is below 0.05. ``relevant`` is true if the size of the estimate is
-    at least ``smallest_relevant``.
+    It is estimated over the ``worlds`` in which both planners have a value; ``first_mean`` and
+    ``second_mean`` are the means in these worlds. ``difference`` is the mean difference if ``test``
+    is Gaffke's, and otherwise the median difference. ``significant`` is true if the adjusted
+    p-value is below 0.05. ``relevant`` is true if the size of the estimate is at least
+    ``smallest_relevant`` (in the metric's unit).
     """
 
     name: str
@@ -101,11 +105,11 @@ class MetricComparison:
 class Comparison:
     """The comparison of two planners over the worlds in which both have valid trials.
 
-    ``counts`` is None for trials with repetitions. The rates are means over these worlds, and
-    ``difference`` is the first minus the second. ``p_adjusted`` is Holm-adjusted over all pairs.
-    ``significant`` and ``relevant`` are defined as in :class:`MetricComparison`. ``first_won`` and
-    ``second_won`` are the worlds in which only that planner succeeded (with repetitions, in which
-    it succeeded more often).
+    ``counts`` is None for trials with repetitions. ``first_rate`` and ``second_rate`` are the mean
+    success rates over these worlds, and ``difference`` is the first minus the second.
+    ``p_adjusted`` is Holm-adjusted over all pairs of planners. ``significant`` and ``relevant`` are
+    defined as in :class:`MetricComparison`. ``first_won`` and ``second_won`` are the worlds in
+    which only that planner succeeded (with repetitions, in which it succeeded more often).
     """
 
     first: str
@@ -137,8 +141,8 @@ class Comparison:
 class Comparisons:
     """The comparisons of pairs, and the test of all planners together.
 
-    ``overall_p`` is NaN for two planners, and with early stop, since ``overall_test`` assumes a
-    fixed number of worlds.
+    ``overall_p`` is the p-value of the hypothesis that all planners are equal. It is NaN for two
+    planners, and with early stop, since ``overall_test`` assumes a fixed number of worlds.
     """
 
     pairs: Tuple[Comparison, ...]

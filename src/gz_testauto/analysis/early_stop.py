@@ -28,8 +28,8 @@ class PairDecision:
 
     ``difference`` is the first success rate minus the second, with its confidence sequence at level
     ``alpha``. ``p_value`` is valid at every number of worlds. ``better`` is the planner with the
-    higher rate, and ``negligible`` is true for equivalent planners. Otherwise the pair is
-    undecided.
+    higher rate if the rates differ, and ``negligible`` is true for equivalent planners. Otherwise
+    the pair is undecided.
     """
 
     first: str

@@ -11,7 +11,7 @@ SELECTED = "the trials were selected"
 
 
 class Estimate(NamedTuple):
-    """A number and its two-sided confidence interval at :data:`LEVEL`, or NaN without one.
+    """A number and its two-sided confidence interval (95 %), with the ends NaN if none exists.
 
     ``method`` is the name of the interval's method, or the reason why the interval does not exist.
     """

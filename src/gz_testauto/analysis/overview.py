@@ -15,7 +15,7 @@ from gz_testauto.results.records import CampaignResults
 @dataclass(frozen=True)
 class WorldGroup:
     """The worlds with the same ``winners``: the planners that succeeded or, with repetitions,
-    succeeded most often, in the campaign's order."""
+    succeeded most often, in the campaign's order; empty if no planner succeeded."""
 
     winners: Tuple[str, ...]
     worlds: Tuple[str, ...]

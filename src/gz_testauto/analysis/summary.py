@@ -26,8 +26,8 @@ ON_STACK = "missed_control_cycles"
 
 @dataclass(frozen=True)
 class MetricSummary:
-    """Mean and standard deviation over ``trials`` trials. The mean is NaN without trials, and the
-    deviation for fewer than two."""
+    """Mean and standard deviation of one metric over ``trials`` trials. The mean is NaN without
+    trials, and the deviation for fewer than two."""
 
     name: str
     trials: int
@@ -37,9 +37,9 @@ class MetricSummary:
 
 @dataclass(frozen=True)
 class MachineLoad:
-    """Trials of one planner that the load of the machine can have affected.
+    """Numbers of trials of one planner that the load of the machine can have affected.
 
-    The numbers are 0 except for trials with a navigation stack, or over ROS in real time.
+    They are 0 except for trials with a navigation stack, or over ROS in real time.
     ``slow_attempts`` were repeated or abandoned because of their speed. Of the valid trials,
     ``slow_trials`` ran at a real-time factor below ``slow_factor``, in ``missed_cycles_trials`` the
     control loop missed its rate, and in ``late_trials`` a period started without a command.
@@ -56,10 +56,10 @@ class MachineLoad:
 class PlannerSummary:
     """The statistics of one planner over all its finished trials.
 
-    ``trials`` is the number of valid trials. ``correlation`` is the intra-class correlation of
-    success within worlds, NaN without repetitions. ``naive`` is the success rate with the interval
-    for independent trials. ``design_effect`` correlated trials contain the information of one
-    independent trial.
+    ``trials`` is the number of valid trials, in ``worlds`` worlds. ``correlation`` is the
+    intra-class correlation of success within worlds, NaN without repetitions. ``naive`` is the
+    success rate with the interval for independent trials. ``design_effect`` is the number of
+    correlated trials that contain the information of one independent trial.
     """
 
     planner: str
