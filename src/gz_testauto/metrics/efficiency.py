@@ -28,7 +28,7 @@ SLOWEST = 8.0
 """Upper limit of the time in the BARN score, as a multiple of the best time."""
 
 STARTED_M = 0.1
-"""Distance (m) from the start at which the BARN challenge starts the time."""
+"""Distance (m) from the start at which the BARN challenge starts to measure the time."""
 
 
 @metric(

@@ -6,7 +6,8 @@ through the positions.
 Curvature: mean and maximum over the length of the path. The course θ is the direction of the
 recorded velocity, and ``κ(s) = (θ̄(s, s + h) − θ̄(s − h, s)) / h``, h = 0.1 m, with the mean course
 θ̄ of a part of the path. Between two samples the path is an arc, so the curvature is exact on lines
-and circles. Shorter bends are averaged over 0.2 m. Stops and cusps interrupt the path.
+and circles at any speed and sampling rate. Shorter bends are averaged over 0.2 m. Stops and cusps
+interrupt the path.
 
 Heading change per meter: ``Σ |ψ_i − ψ_{i−1}| / D``, the angle over length of Bench-MR. ψ is the yaw
 of the base, sampled every 0.1 m along the path of length D.

@@ -94,7 +94,7 @@ def _share_of_time(recording: Recording, values: np.ndarray) -> float:
 
 @_extra("lower", f"time with a time to collision below {TTC_LIMIT_S:g} s", "s")
 def object_tet_s(recording: Recording, context: MetricContext) -> float:
-    """Return TET, or NaN without moving objects."""
+    """Return the time-exposed time to collision (TET), or NaN without moving objects."""
     if not encounters(recording):
         return math.nan
     return _held(recording, (_least_by_sample(recording) < TTC_LIMIT_S).astype(float))
@@ -102,7 +102,7 @@ def object_tet_s(recording: Recording, context: MetricContext) -> float:
 
 @_extra("lower", f"integral of {TTC_LIMIT_S:g} s minus the time to collision below that", "s²")
 def object_tit_s2(recording: Recording, context: MetricContext) -> float:
-    """Return TIT, or NaN without moving objects."""
+    """Return the time-integrated time to collision (TIT), or NaN without moving objects."""
     if not encounters(recording):
         return math.nan
     return _held(recording, np.maximum(0.0, TTC_LIMIT_S - _least_by_sample(recording)))

@@ -311,7 +311,7 @@ class DynamicWindow(LocalPlanner):
 
 
 class OscillationFlags:
-    """The directions in which a robot must not move to prevent oscillations.
+    """The directions of motion that are forbidden, which prevents oscillations.
 
     A robot that changes the sign of its forward speed, or of its yaw rate while it hardly drives,
     cannot change this sign again before it has moved by ``distance_m`` or turned by ``angle_rad``.

@@ -125,7 +125,8 @@ def _has_room(x_m, y_m, points_m, needed_m):  # type: ignore[no-untyped-def]
 
 @compiled_for("i8(b1[::1], f8[:, :, ::1], f8[:, ::1], f8)")
 def _first_with_room(safe, places, points_m, needed_m):  # type: ignore[no-untyped-def]
-    """Return the index of the first such command, or -1. ``places`` has shape (c, p, 3)."""
+    """Return the index of the first safe command with a position farther than ``needed_m`` from all
+    points, or -1. ``places`` has shape (c, p, 3)."""
     for command in range(len(safe)):
         if safe[command]:
             for place in range(places.shape[1]):
