@@ -1,4 +1,4 @@
-"""The command that installs an extra into the present installation."""
+"""Compose the command for the installation of an extra."""
 
 import json
 import shlex
