@@ -190,7 +190,7 @@ def cloud_message(reading: SensorReading, stamp: Time) -> PointCloud2:
 
 
 def range_message(reading: SensorReading, stamp: Time) -> Range:
-    """As in gazebo_ros, the maximum range means no return."""
+    """Return a message in which the maximum range means no return, as in gazebo_ros."""
     sensor = reading.sensor
     message = Range()
     message.header = header(stamp, sensor.frame)
