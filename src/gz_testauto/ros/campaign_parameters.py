@@ -1,4 +1,4 @@
-"""Parameters of the nodes that run a campaign: the YAML file, the trials, the results directory."""
+"""Parameters of the nodes that run a campaign."""
 
 from pathlib import Path
 from typing import Any
@@ -32,10 +32,7 @@ class CampaignParameters(CampaignOptions, NodeParameters):
         return number or None
 
     def load(self) -> CampaignSpec:
-        """Return the campaign with the simulator and the seed of the parameters.
-
-        Raises ``SpecError`` if ``stack`` does not match the campaign.
-        """
+        """Return the campaign; raise ``SpecError`` if ``stack`` does not match it."""
         if self.campaign is None:
             raise SpecError("the parameter ~campaign is not set; set it to a YAML file")
         spec = self._load(self.campaign)
@@ -50,12 +47,11 @@ class CampaignParameters(CampaignOptions, NodeParameters):
         return with_simulator(spec, self.simulator) if self.simulator else spec
 
     def results_directory(self, spec: CampaignSpec) -> Path:
-        """Return the results directory; a relative path refers to the user's directory."""
         return resources.resolve(self.out or f"results/{spec.name}", user_directory())
 
 
 def load_builtin_campaign(path: Path, simulator: str) -> BuiltinCampaignSpec:
-    """Return the campaign of a file; a nonempty ``simulator`` replaces its simulator.
+    """Load a campaign; a nonempty ``simulator`` replaces its simulator.
 
     Raises ``SpecError`` for a campaign with a navigation stack.
     """

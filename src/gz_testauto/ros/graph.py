@@ -1,8 +1,4 @@
-"""Registration of a node's publishers, subscribers and services from their declarations.
-
-The module also converts known errors of handlers to responses, and detects a master that is not
-reachable or was restarted.
-"""
+"""Registration of a node's declared endpoints, and detection of a lost or restarted master."""
 
 import contextlib
 import functools
@@ -21,13 +17,12 @@ _MESSAGE_FIELDS = ("message", "status_message")
 
 
 class RequestRejectedError(GzTestautoError):
-    """Raised by the handler of a service for an invalid request, with the response's message."""
+    """Raised by a service's handler for an invalid request, with the response's message."""
 
 
 def advertise(
     topic: Endpoint, queue_size: int = 1, listener: Optional[rospy.SubscribeListener] = None
 ) -> rospy.Publisher:
-    """Return a publisher; ``listener`` is called for each new subscriber."""
     return rospy.Publisher(
         topic.name,
         get_message_class(topic.type),
@@ -42,15 +37,14 @@ def subscribe(topic: Endpoint, callback: Callable[[Any], None]) -> rospy.Subscri
 
 
 Handler = Callable[[Any], Any]
-"""A function from the request of a service to its response."""
 
 
 def offer(services: Iterable[Endpoint], find_handler: Callable[[str], Handler]) -> None:
     """Register services; ``find_handler`` returns the handler with a name.
 
-    If a handler raises ``GzTestautoError``, ``OSError`` or ``ValueError``, ``success`` of the
-    response is False, and ``message`` or ``status_message`` is the error, which is also logged
-    unless it is a ``RequestRejectedError``. Without such a field, the call fails with the error.
+    If a handler raises ``GzTestautoError``, ``OSError`` or ``ValueError``, the response has
+    ``success`` False and the error as ``message`` or ``status_message``. Without these fields, the
+    call fails. The error is logged unless it is a ``RequestRejectedError``.
     """
     for service in services:
         respond_to = functools.partial(respond, service, find_handler(service.handler))
@@ -108,7 +102,6 @@ _first_master: Dict[str, Optional[int]] = {}
 
 
 def _master_process() -> Optional[int]:
-    """Return the process ID of the master, None if it is not reachable."""
     try:
         return int(rosgraph.Master(rospy.get_name()).getPid())
     except (OSError, rosgraph.MasterException):

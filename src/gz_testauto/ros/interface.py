@@ -1,7 +1,6 @@
 """Classes for the declaration of a node's interface: parameters, topics, services and actions.
 
-``docs/reference/ros.md`` is generated from the declarations. They name message types as text, so
-that they can be imported without ROS.
+``docs/reference/ros.md`` is generated from them. Message types are text, so no ROS is needed.
 """
 
 import os
@@ -19,8 +18,8 @@ from gz_testauto.spec.options import Options
 class NodeParameters(Options):
     """The base class of the private parameters of a node.
 
-    Unknown parameters are ignored, since the namespace of a node can also contain other parameters
-    and nodes. Empty text means that a parameter is not set.
+    Unknown parameters are ignored: a node's namespace can also contain other parameters and nodes.
+    Empty text means that a parameter is not set.
     """
 
     model_config = ConfigDict(extra="ignore")
@@ -96,9 +95,9 @@ class Node:
 
 
 def existing_file(text: str, what: str) -> Path:
-    """Return the absolute path of the file ``text``, relative to :func:`user_directory`.
+    """Return the absolute path of a file, or raise ``SpecError`` if it does not exist.
 
-    Raises ``SpecError`` if the file does not exist; ``what`` names the value in the message.
+    A relative path refers to :func:`user_directory`. ``what`` names the value in the error.
     """
     path = resources.resolve(text, user_directory())
     if not os.path.exists(path):

@@ -1,7 +1,4 @@
-"""A command of a trial, such as roslaunch or roscore, with all processes that it starts.
-
-Failed nodes are detected in its output, which is in a log file.
-"""
+"""A command of a trial, such as roslaunch or roscore, with all processes that it starts."""
 
 import os
 import re
@@ -24,10 +21,10 @@ ERRORS_BEFORE_A_DEATH = 2
 DIED = re.compile(r"(?:\[[^][\s]+\] )?process has died \[pid \d+, exit code (-?\d+)")
 """Output of roslaunch when a node has exited with an error, also within a line of another node."""
 KILLED = (signal.SIGKILL, signal.SIGTERM)
-"""Signals with which another process ends a node, whose last output does not show the cause."""
+"""Signals from another process; the last output of the killed node does not show the cause."""
 
 REFUSED = re.compile(r"ERROR: (cannot launch node of type .*)")
-"""Output of roslaunch when it does not find a node. roslaunch continues without the node."""
+"""Output of roslaunch when it does not find a node and continues without it."""
 INVALID = re.compile(
     r"RLException: (?:while processing|Invalid|\S+ requires|unused args|.* is neither)"
 )
@@ -35,7 +32,7 @@ INVALID = re.compile(
 
 
 class LaunchedProcess:
-    """A running command with all processes that it starts; ``name`` identifies it in messages."""
+    """A running command with all its processes; ``name`` identifies it in messages."""
 
     def __init__(
         self,
@@ -49,8 +46,8 @@ class LaunchedProcess:
     ) -> None:
         """Start the command, and write its output to ``log_file``.
 
-        With ``may_exit``, an exit with status 0 is not a failure, as for a launch file that only
-        spawns a robot. ``usual`` are the signatures of messages of a successful start.
+        With ``may_exit``, status 0 is not a failure, as for a launch file that only spawns a robot.
+        ``usual`` are the signatures of messages of a successful start.
         """
         self.name = name
         self._usual = usual
@@ -66,7 +63,7 @@ class LaunchedProcess:
 
     @property
     def pid(self) -> int:
-        """Process id of the subreaper, the parent of all processes of the command."""
+        """Process id of the subreaper."""
         return self._process.pid
 
     def failure(self) -> str:
@@ -81,10 +78,9 @@ class LaunchedProcess:
         return self._cause
 
     def log_excerpt(self, excluding: str = "", only_errors: bool = False) -> str:
-        """Return the error messages in the log; without errors, its last lines.
+        """Return the error messages in the log or, unless ``only_errors``, its last lines.
 
-        Lines that contain ``excluding``, and messages of a successful start, are omitted. With
-        ``only_errors``, the text is empty without errors.
+        Lines that contain ``excluding``, and messages of a successful start, are omitted.
         """
         lines = readable(self._log()).splitlines()
         if excluding:
@@ -100,19 +96,19 @@ class LaunchedProcess:
         return set(map(signature, error_messages(readable(self._log()))))
 
     def node_not_found(self) -> str:
-        """Return roslaunch's message about the first node that it could not start, or ""."""
+        """Return roslaunch's message about the first such node, or ""."""
         match = REFUSED.search(readable(self._log()))
         return match.group(1) if match else ""
 
     def launch_file_is_invalid(self) -> bool:
-        """Return whether roslaunch could not load its file, so that it would fail again."""
+        """Return whether roslaunch could not load its file, which is a permanent error."""
         return INVALID.search(readable(self._log())) is not None
 
     def log_contains(self, text: str) -> bool:
         return text in readable(self._log())
 
     def interrupt(self, timeout_s: float) -> None:
-        """Send SIGINT, wait up to ``timeout_s`` of wall time, then kill all processes."""
+        """Send SIGINT, and kill all processes after at most ``timeout_s`` of wall time."""
         self._process.request_exit(signal.SIGINT, timeout_s)
         self.close()
 
@@ -146,7 +142,6 @@ class LaunchedProcess:
 
 
 def _signal(status: int) -> Optional[signal.Signals]:
-    """Return the signal that ended a process with this exit status."""
     # A shell reports signal n of its child as 128 + n.
     number = status - 128 if status > 128 else -status
     return signal.Signals(number) if number in set(signal.Signals) else None

@@ -1,14 +1,13 @@
 """Extract the messages that report errors from the log of a roslaunch or of another command.
 
-An exception is one message with the lines up to the next empty line. If it was raised while another
-exception was handled, such as in the shutdown of roslaunch, only the first exception is returned.
+An exception is one message with the lines up to the next empty line. An exception that was raised
+while another was handled, as in the shutdown of roslaunch, is omitted.
 """
 
 import re
 from typing import AbstractSet, Iterator, List, Optional, Sequence, Tuple
 
 LINE_LENGTH, EXCEPTION_LENGTH = 160, 400
-"""Largest number of characters of a quoted line and exception."""
 MAX_EXCEPTION_LINES, MAX_OUTPUT_LINES = 6, 3
 
 STAMP = re.compile(r"\[ ?\d+\.\d+(?:, \d+\.\d+)?\]:?")
@@ -34,12 +33,12 @@ _CAUSE = re.compile(r"(?i)error|not found|no such|denied|cannot|invalid|fail")
 
 
 def readable(log: bytes) -> str:
-    """Return a log without the escape sequences for colors and window titles."""
+    """Remove the escape sequences for colors and window titles."""
     return _ESCAPES.sub("", log.decode("utf-8", "replace"))
 
 
 def error_messages(log: str) -> List[str]:
-    """Return the messages that report errors, in order and without repetitions."""
+    """Return the messages that report errors, in order and each once."""
     lines = [line.rstrip() for line in log.splitlines()]
     unique = {signature(message): message for message in reversed(list(_messages(lines)))}
     return list(unique.values())[::-1]
@@ -50,7 +49,7 @@ def unusual(messages: Sequence[str], usual: AbstractSet[str]) -> List[str]:
 
 
 def signature(message: str) -> str:
-    """Return a message without time stamps and numbers, for comparisons."""
+    """Remove time stamps and numbers, for comparisons."""
     return re.sub(r"\d+", "0", STAMP.sub("", message))
 
 

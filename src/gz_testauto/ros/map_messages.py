@@ -1,7 +1,4 @@
-"""Conversion of the static map, lanes and tracked objects to and from ROS messages.
-
-A conversion to a message and back does not change any value.
-"""
+"""Lossless conversion of static map, lanes and tracked objects to and from ROS messages."""
 
 import math
 from typing import Iterable, List, Sequence, Tuple
@@ -26,7 +23,6 @@ OCCUPIED_FROM = 65
 
 
 def grid_message(grid: OccupancyGrid, stamp: Time) -> OccupancyGridMessage:
-    """Return a message with the values 0 for free and 100 for occupied cells."""
     message = OccupancyGridMessage()
     message.header = header(stamp)
     message.info.map_load_time = stamp
@@ -40,7 +36,7 @@ def grid_message(grid: OccupancyGrid, stamp: Time) -> OccupancyGridMessage:
 
 
 def grid_of(message: OccupancyGridMessage) -> OccupancyGrid:
-    """Return the occupancy grid in a message; unknown cells count as free.
+    """Return an occupancy grid in which unknown cells are free.
 
     Raises ``SpecError`` for a rotated map, and for an invalid size, resolution or origin.
     """
@@ -98,7 +94,7 @@ def objects_of(messages: Iterable[TrackedObjectMessage]) -> Tuple[TrackedObject,
 
 
 def road_message(lanes: Iterable[Lane], stamp: Time, frame: str = WORLD_FRAME) -> Road:
-    """Return the message for the goal with the time stamp ``stamp``."""
+    """Return the message for the goal with this time stamp."""
     messages = [
         LaneMessage(lane.center_m.ravel().tolist(), lane.width_m.tolist()) for lane in lanes
     ]

@@ -1,7 +1,6 @@
-"""Start of a separate ROS master for trials, with its own ports, directories and environment.
+"""Start of a separate ROS master for trials, on the loopback interface.
 
-All traffic stays on the loopback interface. This module does not import rospy, since the import
-connects to the master of the environment.
+This module does not import rospy, which would connect to the master of the environment.
 """
 
 import contextlib
@@ -18,17 +17,17 @@ from gz_testauto.ros.launched_process import LaunchedProcess
 
 ATTEMPTS = 5
 INVALID_PACKAGE = "InvalidPackage: "
-"""Output of a roscore that ends because a ``package.xml`` on its path is invalid."""
+"""Output of a roscore that exits because of an invalid ``package.xml``."""
 POLL_S = 0.05
 LOOPBACK = "127.0.0.1"
 NOT_INHERITED = ("ROS_HOSTNAME", "ROS_NAMESPACE", "ROS_MASTER_URI")
 DEAD_ADDRESS = "http://127.0.0.1:9/"
-"""Address of Gazebo's model database without a server, so that no model is downloaded."""
+"""Gazebo's model database without a server, so that no model is downloaded."""
 
 
 @contextlib.contextmanager
 def master_faults() -> Iterator[None]:
-    """Raise ``SimulatorError`` if a call of rospy does not reach the master of the trial."""
+    """Raise ``SimulatorError`` if rospy does not reach the master of the trial."""
     try:
         yield
     except ConnectionError as error:
@@ -56,8 +55,8 @@ def isolate(master_port: int, gazebo_port: int, home: Path, logs: Path) -> None:
 def start_master(home: Path, logs: Path, timeout_s: float) -> LaunchedProcess:
     """Start a roscore on a free port, and set the environment variables to it.
 
-    Raises ``SimulatorError`` if no roscore responds within ``timeout_s`` of wall time, and
-    ``ConfigurationError`` if a ``package.xml`` is invalid, so that no roscore can start.
+    Raises ``SimulatorError`` after ``timeout_s`` of wall time without a response, and
+    ``ConfigurationError`` for an invalid ``package.xml``.
     """
     home.mkdir(parents=True, exist_ok=True)
     deadline = time.monotonic() + timeout_s
@@ -95,7 +94,7 @@ def _await_master(core: LaunchedProcess, port: int, deadline: float) -> str:
 
 
 def _query_master(port: int) -> Dict[str, object]:
-    """Return the master's process id, and whether rosout is registered; {} without a response."""
+    """Return the master's process id and whether rosout is registered; {} without a response."""
     try:
         with xmlrpc.client.ServerProxy(f"http://{LOOPBACK}:{port}") as proxy:
             master: Any = proxy  # the responses of the master are untyped

@@ -1,8 +1,7 @@
-"""Client of a ``move_base`` action server.
+"""Client of a ``move_base`` action server, whose waits all have a limit in wall time.
 
-All waits have a limit in wall time. The client of actionlib is not used for two reasons. It stamps
-goals with the simulated time, so that a server recalls a new goal as outdated after time has jumped
-back. It also waits in simulated time, which can stop.
+The client of actionlib waits in simulated time, which can stop. It also stamps goals with simulated
+time, so that a server recalls a new goal after time has jumped back.
 """
 
 import math
@@ -34,12 +33,12 @@ ENDED = {
     GoalStatus.PREEMPTED: "preempted",
     GoalStatus.LOST: "lost",
 }
-"""The names of the final statuses of a goal."""
+"""The final statuses of a goal."""
 POLL_S = 0.005
 CANCEL_AGAIN_S = 0.1
 SEND_AGAIN_S = 2.0
 MISSED_STATUSES = 3
-"""Number of status messages without a previously listed goal after which it counts as lost."""
+"""Number of status messages without a listed goal after which it counts as lost."""
 MAX_RECALLS = 3
 
 
@@ -47,8 +46,8 @@ class ActionGoals:
     """A connection to a ``move_base`` action server that sends one goal at a time.
 
     ``acknowledged`` is True if the server has reported a status of the goal. ``status`` is a
-    constant of ``actionlib_msgs/GoalStatus``: LOST if no goal was sent or the server no longer
-    lists it. ``text`` is the text of the final status.
+    constant of ``GoalStatus``: LOST if no goal was sent or the server no longer lists it. ``text``
+    belongs to the final status.
     """
 
     def __init__(self, action: str) -> None:
@@ -100,14 +99,13 @@ class ActionGoals:
         self._goals.publish(message)
 
     def send_again(self) -> None:
-        """Send the same goal to a server that may not have received it; duplicates are ignored."""
+        """Send the same goal again; a server ignores duplicates."""
         with self._lock:
             message = self._message
         if message is not None:
             self._goals.publish(message)
 
     def cancel(self) -> None:
-        """Request the server to cancel only this goal."""
         with self._lock:
             message = self._message
         if message is not None:
@@ -147,10 +145,10 @@ class ActionGoals:
 class MoveBaseClient:
     """A client of one ``move_base`` action server for the goals of trials.
 
-    In a trial, :meth:`begin` is called first, then :meth:`check_status` repeatedly, with
-    :meth:`send_next` for each further goal, and :meth:`end`. The server must acknowledge or cancel
-    a goal within ``answer_timeout_s`` of wall time. ``recoveries`` are the recovery behaviors since
-    :meth:`begin`, as published on ``recovery_topic``.
+    Call :meth:`begin` first, then :meth:`check_status` repeatedly, with :meth:`send_next` for each
+    further goal, and :meth:`end`. The server must acknowledge or cancel a goal within
+    ``answer_timeout_s`` of wall time. ``recoveries`` are the recovery behaviors since
+    :meth:`begin`.
     """
 
     def __init__(
@@ -181,17 +179,16 @@ class MoveBaseClient:
         return self._target is not None and self._goals.status == GoalStatus.SUCCEEDED
 
     def begin(self, goal: Pose2D, stamp: Optional[rospy.Time] = None) -> None:
-        """Send the first goal of a trial.
+        """Send the first goal of a trial, or raise ``NavigatorError`` without a connected server.
 
         ``stamp`` is the simulated time from which the goal is valid, for a server that must not use
-        older messages. Without a stamp, tf uses the latest transform. Raises ``NavigatorError`` if
-        no server is connected.
+        older messages. Without a stamp, tf uses the latest transform.
         """
         self.recoveries = []
         self.send_next(goal, stamp)
 
     def send_next(self, goal: Pose2D, stamp: Optional[rospy.Time] = None) -> None:
-        """Send the next goal, which replaces an active one. Raises the errors of :meth:`begin`."""
+        """Send the next goal, which replaces an active one. Raises ``NavigatorError``."""
         if not self.connected:
             raise NavigatorError(
                 f"no action server is connected to {self._goals.action}; start the planner node or "
@@ -205,8 +202,7 @@ class MoveBaseClient:
     def check_status(self) -> None:
         """Raise ``PlannerAborted`` if the server aborted the goal.
 
-        Raises ``NavigatorError`` if the goal ended for a reason outside navigation or was never
-        acknowledged.
+        Raises ``NavigatorError`` if the goal ended otherwise or was never acknowledged.
         """
         if self._target is None:
             return
@@ -224,7 +220,7 @@ class MoveBaseClient:
     def end(self) -> None:
         """Cancel an active goal, and wait until the server confirms. Idempotent.
 
-        Raises ``NavigatorError`` if the server does not confirm in time.
+        Raises ``NavigatorError`` without a confirmation in time.
         """
         target, self._target = self._target, None
         if target is None:

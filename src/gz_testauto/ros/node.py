@@ -1,4 +1,4 @@
-"""Functions that start and stop the nodes of this package, and read their parameters."""
+"""Start and end of the nodes of this package, and their parameters."""
 
 import os
 import signal
@@ -22,7 +22,7 @@ Parameters = TypeVar("Parameters", bound=NodeParameters)
 
 
 def run_node(name: str, main: Callable[[], int], own_signals: bool = False) -> int:
-    """Register a node, run its function ``main``, and return the exit status, 2 for a known error.
+    """Register a node, run ``main``, and return the exit status, 2 for a known error.
 
     With ``own_signals``, ``main`` handles SIGINT and SIGTERM.
     """

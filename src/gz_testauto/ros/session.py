@@ -1,7 +1,6 @@
 """Sessions, which are child processes with a separate ROS master, and both ends of their pipes.
 
-rospy connects to only one master per process. A session exits when its pipe closes. This module
-does not import rospy.
+rospy, which this module does not import, connects to only one master per process.
 """
 
 import abc
@@ -35,7 +34,7 @@ DEATH_TIMEOUT_S = 5.0
 
 
 class ProgressCallback(Protocol):
-    """A function that reports a session's activity, and a warning for the user, to the parent."""
+    """A function that reports a session's activity and a warning for the user."""
 
     def __call__(self, doing: str, warning: str = "") -> None:
         """Send the report."""
@@ -44,7 +43,6 @@ class ProgressCallback(Protocol):
 RequestHandler = Callable[[Any], object]
 """A function from a request to the response of a session."""
 SessionStart = Callable[[Any, ProgressCallback], RequestHandler]
-"""A function that starts the processes of a session with settings, and returns the handler."""
 
 
 class Session:
@@ -64,9 +62,9 @@ class Session:
     def request(self, request: object, should_stop: StopRequest, silence_timeout_s: float) -> Any:
         """Send a request and return its response.
 
-        Raises ``TrialStopped`` if ``should_stop`` returns true, any exception that was raised in
-        the session, and ``SimulatorError`` if the session exits or sends no message for
-        ``silence_timeout_s`` of wall time. The session must be closed after each of these errors.
+        Raises ``TrialStopped``, any exception of the session, and ``SimulatorError`` if the session
+        exits or is silent for ``silence_timeout_s`` of wall time. Close the session after each of
+        these errors.
         """
 
         def check() -> None:
@@ -106,10 +104,7 @@ class SessionRestartError(SimulatorError):
 
 
 class SessionExecutor(TrialExecutor):
-    """An executor that runs its trials in a session.
-
-    The session starts at the first request, and is closed after each error.
-    """
+    """An executor whose session starts at the first request and is closed after each error."""
 
     _session: Optional[Session] = None
 
@@ -147,7 +142,6 @@ class SessionExecutor(TrialExecutor):
 
 
 def new_log_directory(parent: Path, name: str) -> Path:
-    """Return the first new path of ``name``, ``name.2`` and so on."""
     directory, number = parent / name, 1
     while directory.exists():
         number += 1

@@ -1,8 +1,7 @@
 """Executor of trials over ROS, with the simulator and the planners in separate nodes.
 
-In lock-step, the simulator node holds time until the planner has sent its command, so late messages
-do not change the result. A trial ends at the snapshot at which a termination rule applies, even if
-the simulation has since advanced.
+A trial ends at the snapshot at which a termination rule applies, even if the simulation has since
+advanced.
 """
 
 import dataclasses
@@ -57,9 +56,8 @@ LATE_PERIODS = "late_periods"
 class Lateness:
     """A counter of control periods that started without the command for the previous snapshot.
 
-    In lock-step, such a trial is invalid, since it would differ from a trial on an idle machine. At
-    a fixed real-time factor, late periods are a property of the planner. ``limits_s`` are the
-    longest wall times for which simulated time is held, per period and for the first command.
+    In lock-step, such a trial is invalid. ``limits_s`` are the longest wall times for which
+    simulated time is held, per period and for the first command.
     """
 
     def __init__(self, planner: str, limits_s: Tuple[float, float]) -> None:
@@ -69,9 +67,8 @@ class Lateness:
         self._count = 0
 
     def record(self, period: PeriodSnapshot, unused: Sequence[str] = ()) -> None:
-        """Record a control period.
+        """Record a control period; ``unused`` is the result of :meth:`TrialInbox.unused`.
 
-        ``unused`` names the scan and the sensors whose newest measurement the planner did not use.
         Raises ``NavigatorError`` in lock-step if the period is late or ``unused`` is not empty.
         """
         self._held = period.held
@@ -99,7 +96,7 @@ class Lateness:
 
 
 class RosTrialExecutor(TrialExecutor):
-    """An executor of one campaign that uses a running simulator node and starts planner nodes."""
+    """An executor that uses a running simulator node and starts planner nodes."""
 
     def __init__(
         self,
@@ -107,11 +104,7 @@ class RosTrialExecutor(TrialExecutor):
         log_directory: Path,
         should_stop: StopRequest,
     ) -> None:
-        """Register the topics; ``should_stop`` is called while the simulator node is awaited.
-
-        Raises ``SpecError`` for a campaign on a navigation stack, and if the robot does not have a
-        sensor that a planner reads.
-        """
+        """Register the topics; ``should_stop`` is called while the simulator node is awaited."""
         self._bed = require_builtin(bed)
         _require_ros_support(self._bed.spec)
         self._sensors = {
@@ -179,12 +172,12 @@ class RosTrialExecutor(TrialExecutor):
         return result.with_values({**lateness.numbers, **last.numbers, **actors.numbers})
 
     def recover(self) -> None:
-        """Stop all planner nodes, since their state is unknown, and wait for the simulator node."""
+        """Stop all planner nodes, whose state is unknown, and wait for the simulator node."""
         self.close()
         self.open()
 
     def close(self) -> None:
-        """Stop all planner nodes. The simulator node continues."""
+        """Stop the planner nodes, but not the simulator node."""
         for name, (process, cycles) in list(self._planners.items()):
             cycles.unregister()
             process.close()
@@ -237,7 +230,7 @@ class RosTrialExecutor(TrialExecutor):
         return identity
 
     def _hold_limits_s(self) -> Tuple[float, float]:
-        """Return the longest waits (s, wall time) for commands, and for the first of a scene."""
+        """Return the longest waits (s, wall time) for later commands and for the first one."""
         names = (f"{SIMULATOR}/command_timeout", f"{SIMULATOR}/start_timeout")
         hold_s, start_s = map(rospy.get_param, names, (COMMAND_TIMEOUT_S, START_TIMEOUT_S))
         return float(hold_s), float(start_s)
@@ -267,7 +260,6 @@ class RosTrialExecutor(TrialExecutor):
         return response
 
     def _planner(self, trial: Trial) -> PlannerProcess:
-        """Return the planner node of a trial, which starts before its first trial."""
         name = trial.planner.name
         if name not in self._planners:
             bed = self._bed
@@ -302,7 +294,6 @@ class RosTrialExecutor(TrialExecutor):
         return process
 
     def _model(self) -> Path:
-        """Write the robot's model for the planner nodes, and return the path."""
         path = self._log_directory / "robot.sdf"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(self._bed.robot.sdf, encoding="utf-8")
@@ -321,10 +312,7 @@ class RosTrialExecutor(TrialExecutor):
 
 
 def _require_ros_support(spec: BuiltinCampaignSpec) -> None:
-    """Raise ``SpecError`` for several robots, and for a scan delay.
-
-    The topics are for one robot, and a planner node would count each late scan as lost.
-    """
+    # The topics are for one robot, and a planner node would count each late scan as lost.
     if spec.robots:
         raise SpecError(
             f"campaign {spec.name}: the key 'robots' is not supported over ROS, where nodes drive "
@@ -340,7 +328,7 @@ def _require_ros_support(spec: BuiltinCampaignSpec) -> None:
 
 
 def _abort_reason(move_base: MoveBaseClient) -> Optional[str]:
-    """Return the reason if the planner aborted; raise ``NavigatorError`` for any other end."""
+    """Return why the planner aborted; raise ``NavigatorError`` for any other end."""
     try:
         move_base.check_status()
     except PlannerAborted as aborted:

@@ -1,8 +1,7 @@
 """Executor of trials over ROS for several workers, each with a separate master and simulator node.
 
-All nodes of a worker run in a :mod:`session <gz_testauto.ros.session>`, in which
-:mod:`~gz_testauto.ros.campaign.executor` runs the trials. The module-level imports do not include
-rospy.
+The nodes of a worker run in a :mod:`session <gz_testauto.ros.session>`, so this module does not
+import rospy.
 """
 
 import os
@@ -33,23 +32,18 @@ Parameter = Union[str, float, int, bool]
 
 
 class NodeSessionSettings(NamedTuple):
-    """The settings of a session, with the private parameters of the simulator node."""
-
     bed: BuiltinTestBed
     logs: Path
     simulator_parameters: Mapping[str, Parameter]
 
 
 class IsolatedNodesExecutor(SessionExecutor):
-    """An executor that runs this package's planners as nodes of a separate ROS graph."""
-
     def __init__(
         self,
         bed: TestBed,
         log_directory: Path,
         simulator_parameters: Mapping[str, Parameter],
     ) -> None:
-        """Raise ``SpecError`` for a campaign on a navigation stack; start no process."""
         self._bed = require_builtin(bed)
         self._logs = log_directory
         self._parameters = dict(simulator_parameters)

@@ -35,7 +35,6 @@ from gz_testauto.workers.interface import ExecutorFactory
 from gz_testauto.workers.processes import local_workers
 
 NODE_LOGS = "logs"
-"""Name of the folder in the results directory for the output of the planner nodes."""
 
 ROSLAUNCH_STOPS_S = 15.0
 """Wall time (s) in which roslaunch must stop this node after the campaign has succeeded."""
@@ -84,11 +83,7 @@ def start() -> int:
 def _executor(
     spec: CampaignSpec, out: Path, stop: StopSignals, parameters: CampaignNodeParameters
 ) -> ExecutorFactory:
-    """Return the factory of executors.
-
-    With one worker, the planners of this package use the current ROS master. Several workers, and
-    stacks, have separate masters.
-    """
+    # With several workers, and for stacks, the planners use separate masters.
     if isinstance(spec, StackCampaignSpec):
         return chosen_executor(spec, out)
     logs = out / NODE_LOGS
@@ -112,7 +107,7 @@ def main() -> int:
 
 
 def _stop_roslaunch() -> None:
-    """Stop the roslaunch that has started this node, as Ctrl-C does, and wait for its signal."""
+    """Stop the roslaunch that has started this node, as Ctrl-C does."""
     # If this node exited first, roslaunch would report a success in red, as the death of a required
     # process.
     launcher = os.getppid()

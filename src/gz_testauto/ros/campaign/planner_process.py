@@ -1,7 +1,6 @@
 """Planner nodes as child processes of the campaign node.
 
-Each node uses the global topics of the robot, and serves a ``move_base`` action in the namespace of
-its planner. Several nodes can therefore run, and the node with a goal drives the robot.
+All use the robot's global topics, and each serves ``move_base`` in the namespace of its planner.
 """
 
 import os
@@ -35,10 +34,7 @@ class PlannerProcess:
         answer_timeout_s: float,
         sensor_topics: Sequence[str] = (),
     ) -> None:
-        """Start the node, which reads sensors on ``sensor_topics``.
-
-        It must acknowledge or cancel a goal within ``answer_timeout_s`` of wall time.
-        """
+        """Start the node, which must acknowledge or cancel a goal within ``answer_timeout_s``."""
         self.name = name
         self.node = f"/{name}/planner"
         self.log_file = log_directory / f"planner_{name}.log"
@@ -59,8 +55,7 @@ class PlannerProcess:
     def await_server(self, timeout_s: float, should_stop: StopRequest) -> None:
         """Wait until the action server of the node is connected.
 
-        Raises ``NavigatorError`` if the node exits or is not connected in time, and
-        ``TrialStopped`` if ``should_stop`` returns true.
+        Raises ``NavigatorError`` if this fails, and ``TrialStopped``.
         """
         deadline = time.monotonic() + timeout_s
         while not self.move_base.connected:
@@ -81,7 +76,7 @@ class PlannerProcess:
         rospy.set_param(f"{self.node}/seed", seed)
 
     def close(self) -> None:
-        """Stop the node: first by SIGTERM, so that the node unregisters, then by SIGKILL."""
+        """Stop the node by SIGTERM, so that it unregisters, then by SIGKILL."""
         self.move_base.close()
         self._process.request_exit(signal.SIGTERM, END_GRACE_S)
         self._process.kill()

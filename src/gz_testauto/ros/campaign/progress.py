@@ -18,10 +18,9 @@ from gz_testauto.trial.trial import Trial
 
 
 class ProgressPublisher(CampaignListener):
-    """The publisher of ``~progress`` and ``/diagnostics``, which are both latched.
+    """The publisher of ``~progress`` and ``/diagnostics``.
 
-    The numbers per planner count the trials since the start of the node; the number of finished
-    trials includes earlier runs.
+    The numbers per planner exclude earlier runs of the node; that of finished trials includes them.
     """
 
     def __init__(self, spec: CampaignSpec) -> None:

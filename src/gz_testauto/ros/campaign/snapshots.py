@@ -1,7 +1,4 @@
-"""Subscriber of the messages of a trial over ROS: snapshots, planner cycles, and failures.
-
-A lost message makes the trial invalid, so that it cannot change the result.
-"""
+"""Subscriber of the messages of a trial over ROS. A lost message makes the trial invalid."""
 
 import queue
 import threading
@@ -23,8 +20,8 @@ from gz_testauto.trial.recorder import CycleTimes
 class PeriodSnapshot(NamedTuple):
     """A received snapshot at the end of a control period.
 
-    ``late`` is True if the period started without a new command of the planner, and ``held`` if
-    time was held for it. ``numbers`` are those that effects and hooks have recorded so far.
+    ``late``: the period started without a new command of the planner. ``held``: time was held for
+    it. ``numbers`` are those that effects and hooks have recorded so far.
     """
 
     snapshot: Snapshot
@@ -36,8 +33,6 @@ class PeriodSnapshot(NamedTuple):
 
 
 class TrialInbox:
-    """The received messages of the simulator node and the planner node in one trial."""
-
     def __init__(self) -> None:
         self._snapshots: queue.Queue[SnapshotMessage] = queue.Queue()
         self._failure = ""
@@ -63,7 +58,7 @@ class TrialInbox:
     def next(self, scene: int, timeout_s: float) -> Optional[PeriodSnapshot]:
         """Return the next snapshot of a scene; None after ``timeout_s`` of wall time.
 
-        Raises ``SimulatorError`` if the simulator reported a failure or a snapshot was lost.
+        Raises ``SimulatorError`` after a reported failure or a lost snapshot.
         """
         while True:
             try:
@@ -105,7 +100,7 @@ class TrialInbox:
     def unused(self, before_ns: int) -> Tuple[str, ...]:
         """Return ``the scan`` and sensors whose newest measurement the planner did not use.
 
-        Only cycles before the specified ROS time are considered.
+        Only cycles before this ROS time count.
         """
         with self._cycles_lock:
             return tuple(

@@ -1,6 +1,6 @@
-"""The nodes ``obstacle_spawner`` and ``world_multiplier``, whose services generate obstacles.
+"""The nodes ``obstacle_spawner`` and ``world_multiplier``.
 
-``obstacle_spawner`` works with Gazebo, or with any node that offers the services ``/gazebo/*``.
+``obstacle_spawner`` works with any node that offers the services ``/gazebo/*``.
 """
 
 import functools
@@ -38,7 +38,7 @@ _MULTIPLYING = threading.Lock()
 
 
 def _publishing(handler: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """Return a handler that publishes the obstacle set after a call, also after an error."""
+    """Publish the obstacle set after each call, also after an error."""
 
     @functools.wraps(handler)
     def call(node: "ObstacleSpawnerNode", request: Any) -> Any:
@@ -73,7 +73,6 @@ class ObstacleSpawnerNode:
 
     @_publishing
     def respawn(self, request: srv.RespawnObstaclesRequest) -> srv.RespawnObstaclesResponse:
-        """Spawn the next obstacle set of the same specification and seed."""
         began_s = time.monotonic()
         placed = self._spawner.respawn()
         assert self._spawner.draw is not None

@@ -13,11 +13,10 @@ from gz_testauto.spec.yaml_source import YamlSource, read_yaml_text
 from gz_testauto.worlds.spawner import SET_SOURCES, SetSource
 
 INLINE = "inline"
-"""Name of a specification that was passed as YAML text."""
 
 
 def read_spec(argument: str) -> ObstacleSpec:
-    """Return the specification that an argument denotes.
+    """Read an obstacle specification.
 
     Raises ``SpecError`` with the file and line of an invalid one, or the accepted forms.
     """
@@ -36,10 +35,10 @@ def read_spec(argument: str) -> ObstacleSpec:
 
 
 def read_set(argument: str) -> Union[ObstacleSpec, SetSource]:
-    """Return the obstacle specification, or the source of obstacle sets, that an argument denotes.
+    """Read an obstacle specification, or return the source of obstacle sets.
 
     A source reads files with its suffix (``room.scenic``), and YAML text with its name as a key
-    (``scenic: {file: …, models: …}``). Raises ``SpecError`` for an invalid argument.
+    (``scenic: {file: …, models: …}``). Raises ``SpecError``.
     """
     text = argument.strip()
     if isinstance(_yaml(text), dict):

@@ -1,7 +1,4 @@
-"""Execution of one goal in the ``planner`` node: global plan and control cycles.
-
-A goal is reached, aborted or preempted. At the end of each goal, the robot is stopped.
-"""
+"""Execution of one goal in the ``planner`` node: global plan and control cycles."""
 
 import math
 import threading
@@ -34,7 +31,7 @@ from gz_testauto.sdf.robot import read_sensors
 
 ROUNDING_S = 1e-6
 PREEMPTION_POLL_S = 0.1
-"""Wall time (s) between two checks for preemption while simulated time does not advance."""
+"""Wall time (s)."""
 
 
 class RoadSubscriber:
@@ -62,7 +59,7 @@ class RoadSubscriber:
 
 
 class GoalNavigator:
-    """A navigator that drives one robot to one goal at a time with a local planner."""
+    """A navigator that drives one robot to one goal at a time."""
 
     def __init__(self, parameters: interface.PlannerParameters) -> None:
         """Raise ``SpecError`` if the planner, a parameter or the robot's outline is invalid."""
@@ -91,11 +88,11 @@ class GoalNavigator:
         preempted: Callable[[], bool],
         on_pose: Callable[[PoseStamped], None],
     ) -> bool:
-        """Drive to ``target``; return False if the goal is preempted.
+        """Drive to ``target``; return False if the goal is preempted. Stop the robot at the end.
 
-        ``on_pose`` is called with the robot's pose in every cycle. Raises ``PlannerAborted`` if the
-        planner finds no path, and ``NavigatorError`` if the goal is not finite, the global plan,
-        the map, odometry or a transform is missing, or ROS time moves back.
+        ``on_pose`` is called in every cycle. Raises ``PlannerAborted`` if the planner finds no
+        path, and ``NavigatorError`` if the goal is not finite, an input is missing, or ROS time
+        moves back.
         """
         parameters, seed = self._parameters, read_parameters(interface.SeedParameter).seed
         try:
@@ -184,7 +181,7 @@ class GoalNavigator:
     ) -> Optional[StampedObservation]:
         """Return the next observation, or None if the goal is preempted.
 
-        Raises ``NavigatorError`` after ``timeout_s`` of wall time, by default never.
+        Raises ``NavigatorError`` after ``timeout_s`` of wall time.
         """
         waited_s = 0.0
         while not preempted():
@@ -207,7 +204,7 @@ class GoalNavigator:
 def sensors_of(
     planner: LocalPlanner, parameters: interface.PlannerParameters
 ) -> Tuple[Sensor, ...]:
-    """Return the sensors in the robot's model that a planner reads.
+    """Find the sensors that a planner reads in the robot's model.
 
     Raises ``SpecError`` without a model, and ``SdfError`` if the model lacks one of them.
     """

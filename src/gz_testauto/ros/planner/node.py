@@ -1,7 +1,4 @@
-"""The ``planner`` node, a ``move_base`` action server with any local planner.
-
-:mod:`~gz_testauto.ros.planner.goal` drives the robot.
-"""
+"""The ``planner`` node, a ``move_base`` action server with any local planner."""
 
 import actionlib
 import rospy
@@ -22,8 +19,7 @@ from gz_testauto.ros.planner.goal import GoalNavigator
 class RewindableActionServer(actionlib.SimpleActionServer):
     """An action server that also works after ROS time has moved back.
 
-    That of actionlib would then cancel each goal until the time of the previous goal, and no longer
-    publish its status.
+    That of actionlib would cancel goals, and not publish their status, until the previous time.
     """
 
     def start(self) -> None:
@@ -55,8 +51,6 @@ class RewindableActionServer(actionlib.SimpleActionServer):
 
 
 class PlannerNode:
-    """An action server that executes one goal at a time with one planner and one robot."""
-
     def __init__(self, parameters: interface.PlannerParameters) -> None:
         self._grid = None if parameters.map is None else read_map(parameters.map)
         self._navigator = GoalNavigator(parameters)

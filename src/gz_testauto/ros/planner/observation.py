@@ -1,8 +1,8 @@
 """Creation of a local planner's observations from odometry, transforms, scans and sensors.
 
 An observation contains the first odometry of a control period, the pose in tf at its time stamp,
-and the newest scan and readings. Messages arrive in any order, so the node waits for those that are
-due. All waits have a timeout in wall time, since simulated time can stop.
+and the newest scan and readings. All waits have a timeout in wall time, since simulated time can
+stop.
 """
 
 import threading
@@ -45,10 +45,9 @@ POLL_S = 0.0005
 
 @dataclass(frozen=True, eq=False)
 class StampedObservation:
-    """An observation with its ROS time and the time stamps of its scan and readings.
+    """An observation with its ROS time and the time stamps of its scan (0 without) and readings.
 
-    ``scan_stamp`` is 0 without a scan. ``observation.time_s`` is the time since the start of the
-    task.
+    ``observation.time_s`` is the time since the start of the task.
     """
 
     stamp: rospy.Time
@@ -70,8 +69,8 @@ class ObservationSubscriber:
     ) -> None:
         """Subscribe to the topics.
 
-        With ``tracking``, observations contain tracked objects, at most ``max_object_age_s`` older
-        than the odometry. A scan is available ``scan_delay_s`` after its time.
+        With ``tracking``, observations contain objects, at most ``max_object_age_s`` older than the
+        odometry. A scan is available ``scan_delay_s`` after its time.
         """
         self._objects_age_ns = ros_messages.nanoseconds_of(max_object_age_s)
         # A period that the stamps miss by rounding or by one physics step still counts as one.
@@ -107,9 +106,8 @@ class ObservationSubscriber:
     def next(self, timeout_s: float) -> Optional[StampedObservation]:
         """Return the next observation, or None after ``timeout_s`` of wall time without odometry.
 
-        The first observation of a task requires recent readings of all sensors. Raises
-        ``NavigatorError`` if tf has no pose of the robot, or if ROS time has moved back since the
-        start of the task.
+        The first one of a task requires recent readings of all sensors. Raises ``NavigatorError``
+        if tf has no pose of the robot, or if ROS time has moved back.
         """
         odom = self._await_odom(timeout_s)
         if odom is None:
@@ -147,7 +145,7 @@ class ObservationSubscriber:
         )
 
     def missing(self) -> str:
-        """Return a message about the sensor or odometry that the first observation lacks."""
+        """Return a message about the missing input of the first observation."""
         if self._odom is not None and self._odom.header.stamp.to_nsec() >= self._next_ns:
             for subscriber in self._sensors:
                 if not self._is_up_to_date(subscriber, self._odom.header.stamp.to_nsec()):
@@ -158,7 +156,7 @@ class ObservationSubscriber:
         return f"no odometry newer than the goal was received on {rospy.resolve_name('odom')}"
 
     def in_map(self, pose: PoseStamped) -> Pose:
-        """Return a pose in the map frame, or raise ``NavigatorError`` without the transform."""
+        """Return a pose in the map frame; raise ``NavigatorError`` without the transform."""
         local = ros_messages.pose_of(pose.pose)
         if pose.header.frame_id in (WORLD_FRAME, "/" + WORLD_FRAME, ""):
             return local
@@ -213,7 +211,7 @@ class ObservationSubscriber:
             return odom
 
     def _await_sensors(self, stamp: rospy.Time, timeout_s: float) -> bool:
-        """Wait for all readings that are due; return False after ``timeout_s`` of wall time."""
+        """Wait for all due readings; return False after ``timeout_s`` of wall time."""
         now_ns = stamp.to_nsec()
 
         def late() -> List[str]:

@@ -1,6 +1,6 @@
-"""Subscription to the sensors that a local planner reads, and conversion of their messages.
+"""Subscription to a local planner's sensors, and conversion of their messages.
 
-The conversion restores the reading that a planner receives without ROS, bit by bit
+The converted readings equal those without ROS bit by bit
 (:meth:`~gz_testauto.base.observation.SensorReading.in_message_precision`).
 """
 
@@ -30,7 +30,7 @@ ROUNDING_NS = 1000
 
 
 class NewestMessage:
-    """A subscriber that notifies ``changed`` of each message and stores the newest."""
+    """A subscriber that stores the newest message and notifies ``changed``."""
 
     def __init__(self, topic: Endpoint, changed: threading.Condition) -> None:
         self.message: Any = None
@@ -38,7 +38,7 @@ class NewestMessage:
         self._subscriber = subscribe(topic, self._on_message)
 
     def forget_after(self, stamp: rospy.Time) -> None:
-        """Remove a message that is newer than ``stamp``, after ROS time has moved back."""
+        """Remove a newer message, after ROS time has moved back."""
         if self.message is not None and self.message.header.stamp > stamp:
             self.message = None
 
@@ -56,10 +56,7 @@ class SensorSubscriber(NewestMessage):
         self.topic: str = rospy.resolve_name(topic.name)
 
     def is_up_to_date(self, now_ns: int, period_ns: int, origin_ns: Optional[int]) -> bool:
-        """Return whether all messages that are due at ``now_ns`` (ROS time) have been received.
-
-        See :func:`is_newer_due` for the other arguments.
-        """
+        """Return whether all messages that are due at ``now_ns`` (ROS time) have been received."""
         if self.message is None:
             return False
         stamp_ns = self.message.header.stamp.to_nsec()
@@ -95,10 +92,7 @@ def is_newer_due(
 
 
 def reading_of(message: Any, sensor: Sensor, stamp_s: float, mount: Pose) -> SensorReading:
-    """Return the reading in a message whose frame has the pose ``mount`` in the base frame.
-
-    Raises ``NavigatorError`` for a cloud without coordinates.
-    """
+    """Return the reading in a message whose frame has the pose ``mount`` in the base frame."""
     if sensor.kind == "contact":
         contacts = ros_messages.contacts_of(message, [stamp_s] * len(message.states))
         return SensorReading(sensor, stamp_s, np.empty((0, 0)), contacts)
@@ -122,9 +116,9 @@ def reading_of(message: Any, sensor: Sensor, stamp_s: float, mount: Pose) -> Sen
 
 
 def points_of(message: PointCloud2) -> np.ndarray:
-    """Return the coordinates (m) of the points of a message, shape (n, 3).
+    """Return the points (m) of a message, shape (n, 3).
 
-    Raises ``NavigatorError`` if the message has no fields x, y and z.
+    Raises ``NavigatorError`` without the fields x, y and z.
     """
     formats = {PointField.FLOAT32: "f4", PointField.FLOAT64: "f8"}
     fields = {field.name: field for field in message.fields if field.datatype in formats}

@@ -1,7 +1,4 @@
-"""ROS time for a series of scenes, each of which starts at time 0.
-
-All values are integer nanoseconds, so that the difference of two time stamps is exact.
-"""
+"""ROS time, in integer nanoseconds, for a series of scenes that start at time 0."""
 
 from gz_testauto.base.ros_messages import nanoseconds_of
 
@@ -12,8 +9,7 @@ GAP_NS = 1_000_000_000
 class SceneClock:
     """A converter to ROS time; ``origin_ns`` is the ROS time at the start of the current scene.
 
-    ROS time does not decrease: nodes with a transform buffer treat a clock that jumps back as an
-    error.
+    ROS time does not decrease, which nodes with a transform buffer treat as an error.
     """
 
     def __init__(self) -> None:

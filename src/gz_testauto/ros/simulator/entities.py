@@ -1,7 +1,7 @@
 """Relative states of models and links, as the services of gazebo_ros define them.
 
-An entity is a model or a link. A twist relative to an entity is the difference of the velocities of
-both origins, rotated into the axes of the entity. The entity's rotation contributes nothing.
+A twist relative to an entity is the difference of the velocities of both origins, in the axes of
+the entity. The entity's rotation contributes nothing.
 """
 
 from typing import Mapping, Optional, Tuple, Union
@@ -22,7 +22,7 @@ def find_entity(snapshot: Snapshot, name: str) -> Optional[ModelState]:
 
 
 def find_link(links: Mapping[str, ModelState], name: str) -> Optional[ModelState]:
-    """Find a link by its scoped name, or by its last part if this is unique, as in Gazebo."""
+    """Find a link by its scoped name, or by its last part if this is unique."""
     if name in links:
         return links[name]
     ends = [scoped for scoped in links if name and scoped.endswith("::" + name)]
@@ -32,7 +32,7 @@ def find_link(links: Mapping[str, ModelState], name: str) -> Optional[ModelState
 def reference(snapshot: Snapshot, frame: str, failure: str) -> ModelState:
     """Return the state of a model, a link, or the world frame, in the world.
 
-    Raises ``RequestRejectedError`` with the message ``failure`` if no such frame exists.
+    Raises ``RequestRejectedError`` with the message ``failure``.
     """
     entity = find_entity(snapshot, frame)
     if entity is not None:
@@ -52,7 +52,7 @@ def relative_to(state: ModelState, frame: ModelState) -> ModelState:
 
 
 def in_world(state: ModelState, frame: ModelState) -> ModelState:
-    """Return a state relative to ``frame`` in the world frame; its twist is only rotated."""
+    """Return a state in the world frame; its twist is only rotated."""
     # gazebo_ros does not add the velocity of the frame
     rotation = frame.pose.rotation
     return ModelState(

@@ -1,7 +1,6 @@
-"""The services of gazebo_ros for any simulator of this package.
+"""The services of gazebo_ros, with its semantics and messages, for any simulator of this package.
 
-The handlers have the semantics and the messages of gazebo_ros, since programs of users can depend
-on both. All handlers must be called on the thread of the simulation loop.
+Handlers must be called on the thread of the simulation loop.
 """
 
 import collections
@@ -30,8 +29,6 @@ from gz_testauto.srv import (
 
 
 class GazeboServices:
-    """The handlers of the services ``/gazebo/*`` for models and the simulation."""
-
     def __init__(self, loop: SimulationLoop, clock: SceneClock) -> None:
         self._loop = loop
         self._clock = clock
@@ -46,7 +43,7 @@ class GazeboServices:
         return self.spawn_sdf_model(request)
 
     def spawn_sdf_model(self, request: srv.SpawnModelRequest) -> srv.SpawnModelResponse:
-        """Accept also URDF, as gazebo_ros does."""
+        # gazebo_ros also accepts URDF.
         snapshot = self._loop.snapshot()
         frame = entities.reference(
             snapshot,
@@ -74,7 +71,7 @@ class GazeboServices:
         return srv.DeleteModelResponse(True, "DeleteModel: successfully deleted model")
 
     def spawn_models(self, request: SpawnModelsRequest) -> SpawnModelsResponse:
-        """Spawn all models in one change of the world, or none."""
+        """Spawn all models or none."""
         columns = (request.names, request.sdf, request.poses)
         if len(set(map(len, columns))) > 1:
             raise RequestRejectedError(
@@ -175,7 +172,7 @@ class GazeboServices:
     def get_model_properties(
         self, request: srv.GetModelPropertiesRequest
     ) -> srv.GetModelPropertiesResponse:
-        """Return unscoped names of the links, collision shapes, joints and nested models."""
+        """Return unscoped names."""
         model = self._saved_model(request.model_name)
         if model is None:
             raise RequestRejectedError("GetModelProperties: model does not exist")
@@ -190,10 +187,7 @@ class GazeboServices:
         )
 
     def reset_world(self, request: EmptyRequest) -> EmptyResponse:
-        """Reset models to their initial poses, at rest; simulated time continues.
-
-        If the simulation has failed, its scene is loaded again.
-        """
+        """Reset models to their initial poses; load the scene of a failed simulation again."""
         if self._loop.has_failed and self._loop.load_again is not None:
             self._loop.load_again()
             return EmptyResponse()

@@ -1,7 +1,6 @@
 """The loop that runs a simulation in one thread, and executes calls between steps.
 
-Only this thread uses the simulation. Service handlers pass their calls to
-:meth:`SimulationLoop.perform`. The module does not use ROS, and passes results to callbacks.
+Only this thread uses the simulation. Service handlers use :meth:`SimulationLoop.perform`.
 """
 
 import dataclasses
@@ -20,18 +19,16 @@ from gz_testauto.trial.actors import TrialActors
 Result = TypeVar("Result")
 NO_ACTORS = TrialActors()
 REMEDY = "call /gazebo/reset_world to load the same world again, or ~load_scene"
-"""Remedy in the messages of a failed simulation."""
 IDLE_POLL_S = 0.2
-"""Longest time (s) between two checks of an idle loop whether it must stop."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Period:
     """One finished control period, with the snapshot at its end.
 
-    ``late`` is True if the period started without a new command of the controller, ``held`` if time
-    was held for it. ``numbers`` are those that hooks have recorded so far. ``placed`` are the poses
-    at which models were placed before the period.
+    ``late``: the period started without a new command. ``held``: time was held for it. ``numbers``
+    are those that hooks have recorded so far. ``placed`` are the poses at which models were placed
+    before the period.
     """
 
     scene: int
@@ -77,7 +74,7 @@ class SimulationLoop:
     # Methods that any thread can call.
 
     def perform(self, call: Callable[[], Result]) -> Result:
-        """Run ``call`` on the loop's thread between two steps; return its result or error."""
+        """Run ``call`` on the loop's thread between two steps."""
         future = self._enqueue(call)
         while not future.done():
             if self._ended:
@@ -86,9 +83,9 @@ class SimulationLoop:
         return future.result()
 
     def command(self, command: Twist2D) -> None:
-        """Set the velocity command from the next step on, and return immediately.
+        """Set the velocity command from the next step on, without waiting.
 
-        The command is ignored without a scene or a robot, and while a scene is loading.
+        The command is ignored without a robot, and while a scene is loading.
         """
         epoch = self._command_epoch
         self._enqueue(lambda: self._on_command(command, epoch))
@@ -100,7 +97,7 @@ class SimulationLoop:
 
     @property
     def simulation(self) -> Simulation:
-        """The current simulation. Raises ``SimulatorError`` if none is loaded, or it has failed."""
+        """Raises ``SimulatorError`` if no simulation is loaded, or it has failed."""
         if self._failure is not None:
             raise SimulatorError(f"the simulation has ended: {self._failure}; {REMEDY}")
         if self._simulation is None:
@@ -112,10 +109,7 @@ class SimulationLoop:
         return self._failure is not None
 
     def snapshot(self) -> Snapshot:
-        """Return the current snapshot.
-
-        The snapshot at the end of the period repeats its contacts and IMU samples.
-        """
+        """Return a snapshot whose contacts and IMU samples also occur at the end of the period."""
         snapshot = self.simulation.snapshot()
         self._seen_early = _merged(self._seen_early, snapshot)
         return snapshot
@@ -125,10 +119,9 @@ class SimulationLoop:
         self._placed.update({name: state.pose for name, state in states.items()})
 
     def load(self, scene: Scene, actors: TrialActors = NO_ACTORS) -> Snapshot:
-        """Load a scene with actors, paused at its time 0, and publish its first snapshot.
+        """Load a scene, paused at its time 0, and publish its first snapshot.
 
-        If the simulator rejects the scene before it ends the present one, the present scene
-        continues.
+        If the simulator rejects the scene before it ends the present one, that continues.
         """
         try:
             simulation = actors.simulation(self.simulator.load(actors.scene(scene)))

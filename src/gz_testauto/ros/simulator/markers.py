@@ -26,7 +26,7 @@ from gz_testauto.spec.regions import union_of
 from gz_testauto.trial.actors import TrialActors
 
 LINE_WIDTH_M, LINE_HEIGHT_M = 0.05, 0.03
-"""Width (m) of lines, and their height (m) above the ground, which would otherwise hide them."""
+"""Width of lines, and their height above the ground, which would otherwise hide them."""
 TEXT_HEIGHT_M = 0.3
 ACTOR_COLOR, TEXT_COLOR = ColorRGBA(0.25, 0.45, 0.7, 0.8), ColorRGBA(1.0, 1.0, 1.0, 1.0)
 STATIC_COLOR, MOVABLE_COLOR = ColorRGBA(0.6, 0.6, 0.6, 0.5), ColorRGBA(0.9, 0.5, 0.1, 0.6)
@@ -94,10 +94,9 @@ def _marker(kind: int, pose: Pose, size: Tuple[float, ...], color: ColorRGBA) ->
 
 
 class ColliderMarkers(rospy.SubscribeListener):  # type: ignore[misc]
-    """The publisher of the topic ``~colliders``.
+    """The publisher of ``~colliders``, with a namespace per model.
 
-    Each model has a namespace. Static models are published once, and again for each new subscriber,
-    movable models in every control period. ``simulation`` returns the current simulation.
+    Static models are published once, and again for each new subscriber.
     """
 
     def __init__(
@@ -115,7 +114,7 @@ class ColliderMarkers(rospy.SubscribeListener):  # type: ignore[misc]
         self._scene, self._models, self._shown = scene, {}, None
 
     def peer_subscribe(self, topic_name: str, topic_publish: Any, peer_publish: Any) -> None:
-        """Publish static models again; rospy calls this method for each new subscriber."""
+        # rospy calls this method for each new subscriber.
         self._shown = None
 
     def publish(self, states: Mapping[str, ModelState], stamp: Time) -> None:
@@ -174,10 +173,7 @@ def _metric_areas(campaign: CampaignSpec) -> Dict[str, BaseGeometry]:
 
 
 class ActorMarkers:
-    """The publisher of the topic ``~actors``: collision shapes, names and activities.
-
-    The activity of a behavior tree is the name of the node that was ticked last.
-    """
+    """The publisher of ``~actors``: collision shapes, names and activities."""
 
     def __init__(self) -> None:
         self._topic = advertise(interface.ACTORS)

@@ -62,11 +62,10 @@ from gz_testauto.trial.localization import make_estimator
 from gz_testauto.trial.testbed import read_body
 
 ALL_SENSORS = "all"
-"""The value of the parameter ``robot_sensors`` that selects all sensors of the robot."""
 
 
 class _SceneInputs(NamedTuple):
-    """The random numbers, the actors and the tracker of the scene that is loading."""
+    """The inputs of the scene that is loading."""
 
     numbers: RandomNumbers
     actors: TrialActors = TrialActors()
@@ -127,10 +126,7 @@ class SimulatorNode:
         return lambda request: self._loop.perform(lambda: method(request))
 
     def load_scene(self, request: LoadSceneRequest) -> LoadSceneResponse:
-        """Load a world with a robot and the campaign's actors.
-
-        An invalid request does not end the present scene.
-        """
+        """Load a world; an invalid request does not end the present scene."""
         robot = self._robot(request)
         sensors = chosen_sensors(robot, request.robot_sensors or self._robot_sensors)
         start = Pose2D(request.start.x, request.start.y, request.start.theta)
@@ -163,7 +159,7 @@ class SimulatorNode:
         self._loop.load_again = lambda: self._load_first(scene)
 
     def _robot(self, request: LoadSceneRequest) -> Optional[RobotModel]:
-        """Return the requested robot; that of the campaign with its wheels and sensor delays."""
+        # The campaign's robot has specified wheels and sensor delays.
         if not request.robot_model:
             return None
         model = existing_file(request.robot_model, "robot_model")
@@ -241,10 +237,7 @@ class SimulatorNode:
 def _localization(
     parameters: interface.SimulatorParameters, campaign: Optional[BuiltinCampaignSpec]
 ) -> Optional[LocalizationSpec]:
-    """Return the specified localization, by default the campaign's.
-
-    Raises ``SpecError`` for invalid keys.
-    """
+    """Return the specified localization, by default the campaign's."""
     if parameters.localization is None:
         return None if campaign is None else campaign.localization
     text = yaml.safe_dump(parameters.localization)

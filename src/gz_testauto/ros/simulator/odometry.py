@@ -1,7 +1,4 @@
-"""The odometry that the simulator node publishes: the true pose, or a simulated localization's.
-
-This module does not use ROS.
-"""
+"""The odometry that the simulator node publishes: the true pose, or a simulated localization's."""
 
 import math
 from typing import List, Optional, Sequence, Tuple
@@ -14,12 +11,10 @@ from gz_testauto.base.pose import Pose
 
 
 class Odometry:
-    """The odometry of one robot in one scene.
+    """The odometry of one robot in one scene; call :meth:`advance` first for each snapshot.
 
-    ``origin`` is ``"world"``, as by default in the differential drive of gazebo_ros, or ``"start"``
-    for the robot's pose at the start of the scene, as on a real robot. Without ``estimator``, the
-    odometry has no drift. :meth:`advance` must be called for each snapshot before the other
-    methods.
+    ``origin`` is ``"world"``, as by default in gazebo_ros, or ``"start"`` for the robot's first
+    pose, as on a real robot. Without ``estimator``, the odometry has no drift.
     """
 
     def __init__(
@@ -32,7 +27,7 @@ class Odometry:
         self._twist = (0.0, 0.0, 0.0)
 
     def place(self, pose: Pose) -> None:
-        """Set the pose to which the robot was moved; estimators do not measure this motion."""
+        """Move the robot; estimators do not measure this motion."""
         if self._previous is not None:
             self._previous = (self._previous[0], ModelState(pose))
         if self._estimator is not None:
@@ -47,12 +42,12 @@ class Odometry:
 
     @property
     def true_pose(self) -> Pose:
-        """Return the true pose in the map frame."""
+        """In the map frame."""
         return self._state.pose
 
     @property
     def true_twist(self) -> Tuple[float, float, float]:
-        """Return the true v_x, v_y (m/s) and yaw rate (rad/s) in the base frame.
+        """The true v_x, v_y (m/s) and yaw rate (rad/s) in the base frame.
 
         If the simulator reports none, they are means since the previous snapshot, or 0.
         """
@@ -60,7 +55,7 @@ class Odometry:
 
     @property
     def pose(self) -> Pose:
-        """Return the measured pose in the odometry frame."""
+        """In the odometry frame."""
         if self._estimator is None:
             return self._state.pose if self._is_world else self._origin.inverse() * self._state.pose
         local = self._estimator.odometry
@@ -70,7 +65,7 @@ class Odometry:
 
     @property
     def twist(self) -> Tuple[float, float, float]:
-        """Return the measured v_x, v_y (m/s) and yaw rate (rad/s) in the base frame."""
+        """The measured v_x, v_y (m/s) and yaw rate (rad/s) in the base frame."""
         if self._estimator is None:
             return self._twist
         forward_mps, turn_radps = self._estimator.twist
@@ -78,7 +73,7 @@ class Odometry:
 
     @property
     def covariance(self) -> List[float]:
-        """Return the covariance of the pose as in ``nav_msgs/Odometry``: 6 x 6, by rows."""
+        """As in ``nav_msgs/Odometry``: 6 x 6, by rows."""
         if self._estimator is None:
             return [0.0] * 36
         yaw_rad = 0.0 if self._is_world else -self._origin.yaw_rad
@@ -88,14 +83,14 @@ class Odometry:
 
     @property
     def twist_covariance(self) -> List[float]:
-        """Return the covariance of the twist as in ``nav_msgs/Odometry``: 6 x 6, by rows."""
+        """As in ``nav_msgs/Odometry``: 6 x 6, by rows."""
         if self._estimator is None:
             return [0.0] * 36
         return as_message_covariance(self._estimator.twist_covariance)
 
     @property
     def map_to_odom(self) -> Pose:
-        """Return the pose of the odometry frame in the map frame."""
+        """The pose of the odometry frame in the map frame."""
         estimator = self._estimator
         if estimator is None or estimator.pose == estimator.odometry:
             return self._origin
@@ -131,7 +126,7 @@ class Odometry:
 
 
 def as_message_covariance(covariance: np.ndarray) -> List[float]:
-    """Return a covariance (3, 3) of x, y, yaw as the 36 numbers of a ROS message."""
+    """Convert a covariance (3, 3) of x, y, yaw to the 36 numbers of a ROS message."""
     full = np.zeros((6, 6))
     axes = np.ix_((0, 1, 5), (0, 1, 5))
     full[axes] = covariance

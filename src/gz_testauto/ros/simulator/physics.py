@@ -1,7 +1,6 @@
 """The services ``get_physics_properties`` and ``set_physics_properties`` of gazebo_ros.
 
-The initial properties are those of the world file, or the defaults of SDF. ``max_update_rate``
-limits the real-time factor.
+``max_update_rate`` limits the real-time factor.
 """
 
 import math
@@ -26,13 +25,11 @@ from gz_testauto.simulators.world_file import PhysicsSettings
 
 SAME = 1e-9
 MOST_STEPS = 10_000
-"""Largest number of physics steps in a control period."""
 MOST_FACTOR = 1e6
-"""Largest real-time factor in a request."""
 
 
 class PhysicsServices:
-    """The handlers of the two services; ``factor`` is the initial real-time factor, or infinite."""
+    """``factor`` is the initial real-time factor, or infinite."""
 
     def __init__(self, loop: SimulationLoop, period_s: float, factor: float = math.inf) -> None:
         self._loop, self._period_s, self._factor = loop, period_s, factor
@@ -104,8 +101,6 @@ def _supports_gravity(loop: SimulationLoop) -> bool:
 
 @runtime_checkable
 class _ChangeablePhysics(Protocol):
-    """A simulation whose physics settings can be changed at run time."""
-
     def physics(self) -> PhysicsSettings: ...
 
     def set_physics(self, settings: PhysicsSettings) -> None: ...

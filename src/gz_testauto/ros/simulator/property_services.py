@@ -1,7 +1,6 @@
 """Services that read and change links, joints, lights and visuals.
 
-Services for one link, light or model are those of gazebo_ros; the others belong to this package. If
-the simulator does not support a change, the request is rejected and nothing is changed.
+Services for one link, light or model are those of gazebo_ros. An unsupported change is rejected.
 """
 
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
@@ -46,7 +45,7 @@ class PropertyServices:
     # Services for several models, visuals or lights.
 
     def get_model_states(self, request: GetModelStatesRequest) -> GetModelStatesResponse:
-        """Return the states of the named models; without names, of all models."""
+        """Without names, return all models."""
         snapshot = self._loop.snapshot()
         names = list(request.names) or list(snapshot.models)
         missing = [name for name in names if name not in snapshot.models]
@@ -167,10 +166,7 @@ class PropertyServices:
     def set_light_properties(
         self, request: srv.SetLightPropertiesRequest
     ) -> srv.SetLightPropertiesResponse:
-        """Set all properties, as gazebo_ros does: a field that is not set counts as 0.
-
-        ``~set_lights`` changes only the specified properties.
-        """
+        """Set all properties, as gazebo_ros does: a field that is not set counts as 0."""
         direction = request.direction
         self._apply(
             SetLight(
@@ -207,7 +203,7 @@ class PropertyServices:
     def set_model_configuration(
         self, request: srv.SetModelConfigurationRequest
     ) -> srv.SetModelConfigurationResponse:
-        """Set joint positions, with zero velocity."""
+        """Set joint positions, at rest."""
         names, positions = request.joint_names, request.joint_positions
         if len(names) != len(positions):
             raise SimulatorError(
@@ -243,7 +239,7 @@ class PropertyServices:
 
 
 def _columns(request: Any, **kinds: Callable[[Any], Any]) -> List[Tuple[str, Dict[str, Any]]]:
-    """Return each name with its elements of the request's arrays, except empty arrays."""
+    """Return the elements of each name in the request's arrays, except empty arrays."""
     names: Sequence[str] = request.names
     rows: List[Tuple[str, Dict[str, Any]]] = [(name, {}) for name in names]
     for field, kind in kinds.items():

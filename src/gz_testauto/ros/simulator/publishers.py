@@ -1,7 +1,4 @@
-"""Publication of the state of a simulation on the usual topics of a robot.
-
-All time stamps are ROS time, which never decreases.
-"""
+"""Publication of the state of a simulation on the usual topics of a robot."""
 
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Set, Tuple
 
@@ -29,10 +26,7 @@ QUEUE_SIZE, SENSOR_QUEUE_SIZE = 100, 10
 
 
 class ScenePublisher:
-    """The publisher of the state of one simulator, for all of its scenes.
-
-    Its methods must be called on the thread of the simulation loop.
-    """
+    """The publisher of the state of one simulator, on the thread of the simulation loop."""
 
     def __init__(
         self,
@@ -213,7 +207,7 @@ def _transform(parent: str, child: str, pose: Pose, stamp: rospy.Time) -> Transf
 
 
 class SensorPublisher:
-    """The publisher of the robot's selected sensors, for all scenes of a node."""
+    """The publisher of the robot's selected sensors."""
 
     def __init__(self, period_s: float) -> None:
         self._period_s = period_s
@@ -266,10 +260,7 @@ def sensor_message(reading: SensorReading, stamp: rospy.Time, period_s: float) -
 
 
 def sensor_frames(sensors: Sequence[Sensor], known: Set[str]) -> List[Tuple[str, Pose]]:
-    """Return each frame of sensors with rays once, with its pose in the base frame.
-
-    Frames in ``known`` are omitted.
-    """
+    """Return each frame of sensors with rays once, except ``known``, with its pose in the base."""
     frames: Dict[str, Pose] = {}
     for sensor in sensors:
         if sensor.kind != "contact" and sensor.frame not in known:

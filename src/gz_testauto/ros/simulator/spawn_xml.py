@@ -1,7 +1,6 @@
 """Conversion of the XML text in a spawn request to a model, with the semantics of gazebo_ros.
 
-The requested name replaces the name of the model, and the requested pose is composed with the pose
-in the SDF. Error messages are those of gazebo_ros, if it has a message for the error.
+The requested name replaces that of the model; the requested pose is composed with that in the SDF.
 """
 
 import re
@@ -28,10 +27,7 @@ UNKNOWN_ENTITY_FORMAT = "SpawnModel: Failure - entity format is invalid."
 
 
 def model_to_spawn(xml: str, name: str, robot_namespace: str, pose: Pose) -> NamedModel:
-    """Return the model of SDF or URDF text; ``pose`` is the requested pose in the world frame.
-
-    Raises ``RequestRejectedError`` for invalid text.
-    """
+    """Read a model; ``pose`` is the requested pose in the world frame."""
     root = _parse(xml)
     if root.tag == "robot":
         root = _converted(with_package_paths(xml))

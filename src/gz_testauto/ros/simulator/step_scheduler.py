@@ -1,7 +1,4 @@
-"""Schedulers that decide when the next control period of a simulation starts.
-
-A scheduler uses no threads, simulator or ROS. All times are wall times (s) of a monotonic clock.
-"""
+"""Schedulers of control periods. All times are wall times (s) of a monotonic clock."""
 
 import abc
 import math
@@ -13,15 +10,15 @@ class StepScheduler(abc.ABC):
     """The base class of schedulers of control periods.
 
     ``start_scene`` is called once per scene, ``wait_until`` first in each period, and ``commanded``
-    and ``wait_until`` at every command. A period ends with ``stepped``. ``holds`` is True if
-    simulated time waits for the commands of a controller.
+    and ``wait_until`` at every command. A period ends with ``stepped``. ``holds``: simulated time
+    waits for commands.
     """
 
     holds: bool = False
 
     @abc.abstractmethod
     def start_scene(self, now_s: float) -> None:
-        """Start a scene, at time 0 of the scene."""
+        """Start a scene."""
 
     @abc.abstractmethod
     def commanded(self) -> None:
@@ -33,10 +30,9 @@ class StepScheduler(abc.ABC):
 
     @abc.abstractmethod
     def stepped(self, now_s: float) -> bool:
-        """Start the next period, and return whether the period is late.
+        """Start the next period, and return whether it is late.
 
-        A period is late if it starts without a command, even though time was held for the command
-        or the controller has sent commands in the current scene.
+        It is late if no command arrived although time was held or the controller is active.
         """
 
 
@@ -92,10 +88,7 @@ class LockstepScheduler(StepScheduler):
         self._held = self._answered = True
 
     def wait_until(self) -> float:
-        """Return a time in the past after a command, otherwise the end of the timeout.
-
-        If the controller is inactive, return the time at which the period ends in real time.
-        """
+        """Return a time in the past after a command, otherwise the end of the timeout or period."""
         if self._answered:
             return -math.inf
         return self._deadline_s if self._held else self._idle.wait_until()

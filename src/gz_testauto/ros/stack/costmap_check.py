@@ -1,7 +1,6 @@
 """A check, before a goal is sent, that move_base's costmap marks the obstacles of the world.
 
-If an obstacle that the lidar sees from the robot's true pose is not marked, the trial does not
-measure the planner. One marked point per obstacle is sufficient.
+Otherwise the trial does not measure the planner. One marked point per obstacle is sufficient.
 """
 
 import time
@@ -43,33 +42,28 @@ from gz_testauto.trial.trial import Trial
 LETHAL = 100
 """Published value of a costmap cell that a sensor or the map has marked."""
 OBSTACLE_RANGE_M, MIN_HEIGHT_M, MAX_HEIGHT_M = 2.5, 0.0, 2.0
-"""Default parameters (m) of an obstacle layer in costmap_2d."""
+"""Defaults of an obstacle layer in costmap_2d."""
 OBSERVING = ("costmap_2d::ObstacleLayer", "costmap_2d::VoxelLayer")
 ANSWER_S = 10.0
-"""Wall time (s) within which a costmap must be received if its topic has a publisher."""
+"""Wall time within which a costmap must be received if its topic has a publisher."""
 ENOUGH_RAYS = 3
-"""Least number of rays that must hit obstacles for a check."""
+"""Least number of rays on obstacles for a check."""
 PLAIN_RAYS = 5
-"""Least number of rays that must hit an obstacle for a separate check of this obstacle."""
+"""Least number of rays on an obstacle for a separate check."""
 WITHIN_M = 0.25
-"""Largest distance (m) of a marked cell from its obstacle: cell size, noise, settling obstacles."""
+"""Largest distance of a mark from its obstacle: cell size, noise, settling obstacles."""
 RIM_M = 0.1
-"""Width (m) of the border of the costmap's window in which points are not checked, since their
-marks can be outside of the window."""
+"""Width of the border of the costmap's window, in which marks can be missing."""
 LEVEL = 0.999
 """Smallest upward component of the axis of a lidar with a level scan plane."""
 Look = Callable[[Sequence[str]], Mapping[str, ModelState]]
 SWITCH = "stack.names.costmap: null disables this check"
 WAIT_S, POLL_S = 5.0, 0.2
-"""Simulated time (s) within which a costmap must mark obstacles, and wall time (s) between
-checks."""
+"""Simulated time within which a costmap must mark obstacles, and wall time between checks."""
 
 
 class RayHit(NamedTuple):
-    """The first point (m, world frame) at which a ray hits an obstacle, and its distance (m).
-
-    ``name`` is that of the model, ``ray`` the index of the ray.
-    """
+    """The first point (m, world frame) at which the ray with this index hits an obstacle."""
 
     name: str
     ray: int
@@ -79,10 +73,7 @@ class RayHit(NamedTuple):
 
 
 class ObservationSource(NamedTuple):
-    """An observation source of an obstacle layer in a costmap.
-
-    It marks obstacles within the range (m) and the heights (m, in the costmap's frame).
-    """
+    """An observation source of a costmap; heights are in the costmap's frame."""
 
     topic: str
     obstacle_range_m: float
@@ -90,8 +81,6 @@ class ObservationSource(NamedTuple):
 
 
 class CostmapLayers(NamedTuple):
-    """The names of all layers of a costmap and of its obstacle layers, and all sources."""
-
     names: List[str]
     observing: List[str]
     sources: List[ObservationSource]
@@ -107,8 +96,7 @@ def cast_rays(
 ) -> Tuple[RayHit, ...]:
     """Return the first hit of each ray of a simulated lidar without noise on models at ``poses``.
 
-    ``directions_rad`` has shape (n,). All inputs are in the world frame, also the height
-    ``height_m`` of the scan plane. Rays are ``reach_m`` long.
+    ``directions_rad`` has shape (n,). All inputs are in the world frame. Rays are ``reach_m`` long.
     """
     lidar = shapely.Point(origin_m)
     towards = np.column_stack([np.cos(directions_rad), np.sin(directions_rad)])
@@ -153,7 +141,7 @@ def receive_costmap(topic: str) -> Optional[OccupancyGrid]:
 
 
 def marked_points(grid: OccupancyGrid) -> np.ndarray:
-    """Return the centers (m) of the marked cells, shape (n, 2), in the costmap's frame."""
+    """Return the centers (m) of marked cells, shape (n, 2), in the costmap's frame."""
     info = grid.info
     cells = np.asarray(grid.data, dtype=int).reshape(info.height, info.width)
     rows, columns = np.nonzero(cells >= LETHAL)
@@ -162,10 +150,7 @@ def marked_points(grid: OccupancyGrid) -> np.ndarray:
 
 
 def inside_window(grid: OccupancyGrid, points_m: np.ndarray, rim_m: float) -> np.ndarray:
-    """Return which points are in the window, more than ``rim_m`` from its edge, shape (n,).
-
-    The points, shape (n, 2), are in the costmap's frame.
-    """
+    """Return whether each of n points (n, 2) is more than ``rim_m`` inside the costmap's window."""
     info = grid.info
     local_m = pose_of(info.origin).inverse().apply(_with_zero_height(points_m))[:, :2]
     size_m = np.array([info.width, info.height]) * info.resolution
@@ -218,10 +203,7 @@ def _with_zero_height(points_m: np.ndarray) -> np.ndarray:
 
 
 class CostmapCheck:
-    """The check of the costmap before the goal of each trial.
-
-    The costmap is not checked if ``stack.names.costmap`` is null or no node publishes this topic.
-    """
+    """The check of the costmap before the goal of each trial."""
 
     def __init__(self, bed: StackTestBed, localization: Localization) -> None:
         self._bed = bed
@@ -241,8 +223,7 @@ class CostmapCheck:
         A single marked cell is sufficient if a topic other than ``stack.names.scan`` marks the
         costmap, or if only shapes of the static map are visible. ``look`` returns the true states
         of the robot and of the named models. The world file does not contain ``extra_models``.
-        Raises ``NavigatorError`` if an obstacle is not marked within :data:`WAIT_S` of simulated
-        time or ``stack.start_timeout_s`` of wall time.
+        Raises ``NavigatorError`` after :data:`WAIT_S` or ``stack.start_timeout_s``.
         """
         topic = self._stack.names.costmap
         if topic is None:
@@ -274,7 +255,7 @@ class CostmapCheck:
     def _view(
         self, scene: WorldScene, look: Look, scan: LaserScan, grid: OccupancyGrid
     ) -> Optional["_View"]:
-        """Return the obstacles that the costmap should mark, or None without the lidar's pose."""
+        """Return the obstacles to mark, or None without the lidar's pose."""
         frames = self._stack.frames
         lidar = self._localization.pose_of(scan.header.frame_id, frames.base)
         base = self._localization.pose_of(frames.base, grid.header.frame_id)
@@ -411,9 +392,9 @@ def _out_of_height(scan: LaserScan, view: _View) -> str:
 
 
 def ray_directions(scan: LaserScan, lidar: Pose) -> np.ndarray:
-    """Return the directions (rad) of a scan's rays in the horizontal plane, shape (n,).
+    """Return the horizontal directions (rad) of a scan's rays, shape (n,).
 
-    They are in the reference frame of the pose ``lidar``. A lidar can be mounted upside down.
+    They are in the reference frame of the pose ``lidar``, which can be upside down.
     """
     angles = scan.angle_min + scan.angle_increment * np.arange(len(scan.ranges))
     rays = np.column_stack([np.cos(angles), np.sin(angles), np.zeros(len(angles))])
@@ -431,13 +412,11 @@ def _bool_array(answers: Iterable[bool]) -> np.ndarray:
 
 
 def _most_agree(scan: LaserScan, hits: Sequence[RayHit]) -> bool:
-    """Return whether the scan contains more than half of the expected points."""
     agree = _bool_array(abs(scan.ranges[hit.ray] - hit.distance_m) <= WITHIN_M for hit in hits)
     return bool(2 * agree.sum() > len(agree))
 
 
 def _near(places_m: np.ndarray, marks_m: np.ndarray) -> np.ndarray:
-    """Return which places, shape (n, 2), have a marked cell nearby, shape (n,)."""
     if len(places_m) == 0 or len(marks_m) == 0:
         return np.zeros(len(places_m), dtype=bool)
     return cKDTree(marks_m).query(places_m)[0] <= WITHIN_M

@@ -1,8 +1,4 @@
-"""Executor of trials on the user's stack, in a :mod:`session <gz_testauto.ros.session>`.
-
-With ``stack.run: fresh``, each trial has a new session. If a session exits or does not respond,
-only one attempt is lost.
-"""
+"""Executor of trials on the user's stack, in a :mod:`session <gz_testauto.ros.session>`."""
 # No import of rospy at module level: one process runs many sessions in succession.
 
 import shutil
@@ -31,14 +27,11 @@ from gz_testauto.trial.trial import Trial
 PACKAGES = {"rosrun": "rosbash"}
 """The Debian packages of ROS commands in packages of another name."""
 BAG_COMMANDS = ("rosrun", "rosbag")
-"""The further commands of ROS for a trial with a bag."""
 SLACK_S = 30.0
-"""Time (s) that a session can exceed its longest wait before it counts as hung."""
+"""Time that a session can exceed its longest wait before it counts as hung."""
 
 
 class StackSessionSettings(NamedTuple):
-    """The settings of a session with a stack; ``logs`` and ``bags`` are directories."""
-
     bed: StackTestBed
     logs: Path
     bags: Path
@@ -50,8 +43,7 @@ class StackExecutor(SessionExecutor):
     def __init__(self, bed: TestBed, out: Path) -> None:
         """Validate the campaign without starting a process.
 
-        Raises ``SpecError`` for a campaign without ``stack``, and for launch files that do not
-        exist or do not declare the specified arguments, and ``MissingDependencyError`` without ROS.
+        Raises ``SpecError`` for invalid launch files, and ``MissingDependencyError`` without ROS.
         """
         self._bed = require_stack(bed)
         spec = self._bed.spec
@@ -65,7 +57,7 @@ class StackExecutor(SessionExecutor):
 
     @property
     def identity(self) -> SimulatorIdentity:
-        """The launch file that starts the simulator, and the version of its package."""
+        """The simulator's launch file and the version of its package."""
         simulator = self._stack.simulator
         return SimulatorIdentity(f"stack {simulator.named}", _package_version(simulator.package))
 
@@ -113,10 +105,7 @@ def start_stack_session(settings: StackSessionSettings, report: ProgressCallback
 
 
 def _require_ros(spec: StackCampaignSpec) -> None:
-    """Raise ``MissingDependencyError`` if a ROS command that trials need is missing.
-
-    Raises ``SpecError`` if a metric of the stack has the name of another metric.
-    """
+    """Raise ``MissingDependencyError`` without ROS, ``SpecError`` if a metric has a used name."""
     for metric in spec.stack.metrics:
         if metric.name in REPORTED or metric.name in METRICS.names():
             raise SpecError(
@@ -145,7 +134,6 @@ def remedy_for(command: str) -> str:
 
 
 def _package_version(package: Optional[str]) -> str:
-    """Return the version of the package of a launch file, or "" outside of packages."""
     if package is None:
         return ""
     manifest = resources.resolve(f"package://{package}", Path()) / "package.xml"

@@ -1,24 +1,17 @@
-"""Compare the goal tolerance of move_base, for the pose in tf, with that of the campaign.
-
-If the tolerance of move_base and the error of the localization do not fit into that of the
-campaign, trials have the outcome ``false_arrival``.
-"""
+"""Compare the goal tolerance of move_base, for the pose in tf, with that of the campaign."""
 
 from typing import Any, Dict, Mapping
 
 import rospy
 
 LOCALIZER_ERROR_M = 0.1
-"""Expected error (m) of a localizer such as amcl during a trial."""
+"""Expected error of a localizer such as amcl during a trial."""
 PARAMETER = "xy_goal_tolerance"
 ROUNDING_M = 1e-6
 
 
 def move_base_tolerances(action: str) -> Dict[str, float]:
-    """Return the goal tolerances (m) of the active local planner by the name of the parameter.
-
-    If the active one is unknown, return those of all local planners.
-    """
+    """Return the goal tolerances (m) by parameter, of the active local planner if it is known."""
     parameters = rospy.get_param(action, {})
     return tolerances_in(parameters if isinstance(parameters, dict) else {}, action)
 

@@ -1,6 +1,6 @@
-"""The ground truth of a trial, which is requested from the simulator once per control period.
+"""The ground truth of a trial, requested from the simulator once per control period.
 
-The topic ``/gazebo/model_states`` has no time stamp, and is not used.
+``/gazebo/model_states`` is not used, since it has no time stamp.
 """
 
 import math
@@ -21,8 +21,6 @@ JUMP_BACK_S = 1e-3
 
 
 class GroundTruth:
-    """A source of snapshots of a running simulator."""
-
     def __init__(self, gazebo: GazeboRosClient, contacts_topic: str) -> None:
         self._gazebo = gazebo
         self._contacts: List[Contact] = []
@@ -31,14 +29,14 @@ class GroundTruth:
         self._subscriber = rospy.Subscriber(contacts_topic, ContactsState, self._on_contacts)
 
     def begin(self) -> None:
-        """Start a trial. Contacts with earlier time stamps are ignored."""
+        """Start a trial, which ignores earlier contacts."""
         self._since_s = rospy.get_rostime().to_sec()
         self._take_contacts()
 
     def request_snapshot(self, robot: str, other_models: Iterable[str]) -> Snapshot:
         """Return the current snapshot of the robot and of those models that exist.
 
-        Raises ``SimulatorError`` if the simulator does not respond or the robot does not exist.
+        Raises ``SimulatorError`` without a response or a robot.
         """
         time_s, models = self._gazebo.states_now([robot, *other_models])
         if robot not in models:
@@ -54,9 +52,9 @@ class GroundTruth:
         stall_timeout_s: float,
         meanwhile: Callable[[], None],
     ) -> Snapshot:
-        """Wait until ``period_s`` have passed since the time ``last_s`` of the previous snapshot.
+        """Return the snapshot ``period_s`` after that at the time ``last_s``.
 
-        Arguments and errors are those of :meth:`request_snapshot` and :meth:`await_time`.
+        Raises the errors of :meth:`request_snapshot` and :meth:`await_time`.
         """
         meanwhile()  # also on a slow machine, on which the time has already been reached
         self.await_time(last_s + period_s, last_s, stall_timeout_s, meanwhile)
@@ -77,8 +75,8 @@ class GroundTruth:
     ) -> None:
         """Wait until simulated time is ``due_s``, and call ``meanwhile`` repeatedly.
 
-        Raises ``SimulatorError`` if the clock does not advance for ``stall_timeout_s`` of wall
-        time, or jumps back before ``since_s``.
+        Raises ``SimulatorError`` if the clock stops for ``stall_timeout_s`` of wall time, or jumps
+        back before ``since_s``.
         """
         last_s, moved_s = 0.0, time.monotonic()
         while True:

@@ -1,8 +1,7 @@
 """Find the input files of the launch files of a stack with roslaunch's own loader.
 
-The input files are part of a campaign's identity. They include the files in parameters, arguments
-and environment of nodes, and the files that these name, such as meshes and images of maps. No
-program runs, so the files that a program opens by itself are not found.
+They are part of a campaign's identity. They include the files that these name, such as meshes, but
+not the files that a program opens by itself, since no program runs.
 """
 
 import contextlib
@@ -41,7 +40,7 @@ _WORD = re.compile(r"(?:\$\([^()]*(?:\([^()]*\)[^()]*)*\)|\S)+")
 def launch_inputs(spec: StackCampaignSpec) -> Dict[str, Union[Path, str]]:
     """Return the input files by name, without the launch files that the campaign names by path.
 
-    Inputs whose names start with :data:`NOT_FOLLOWED` are texts instead of paths.
+    Inputs whose names start with :data:`NOT_FOLLOWED` are texts.
     """
     inputs: Dict[str, Union[Path, str]] = {}
     for where, launch, planners in launches_of(spec):
@@ -58,7 +57,7 @@ def launch_inputs(spec: StackCampaignSpec) -> Dict[str, Union[Path, str]]:
 
 
 def arguments_of(spec: StackCampaignSpec, launch: LaunchSpec, planner: str) -> Mapping[str, str]:
-    """Return the arguments with the values of placeholders that are the same in all trials."""
+    """Replace the placeholders that have the same values in all trials."""
     constant = {
         "robot": spec.robot.name,
         "robot_model": str(spec.robot.model or ""),
@@ -78,11 +77,10 @@ def arguments_of(spec: StackCampaignSpec, launch: LaunchSpec, planner: str) -> M
 class LaunchContents:
     """The input files of a launch file that is called with ``arguments``.
 
-    ``not_followed`` are the texts of paths and conditions whose values are unknown, by the name of
-    the file that contains them. ``nodes`` are package and type of each node, and
-    ``missing_packages`` the packages of ``$(find)`` that do not exist.
-    ``missing_description_packages`` are those in the conditions and macros of robot descriptions,
-    which are not evaluated.
+    ``not_followed`` are paths and conditions with unknown values, by the name of the containing
+    file. ``nodes`` are package and type of each node, and ``missing_packages`` the unknown packages
+    of ``$(find)``. ``missing_description_packages`` are those in the conditions and macros of robot
+    descriptions, which are not evaluated.
     """
 
     def __init__(self, file: Path, arguments: Mapping[str, str]) -> None:
@@ -103,10 +101,7 @@ class LaunchContents:
             self.add_words(value, file)
 
     def named_files(self) -> Dict[str, Path]:
-        """Return the files by ROS package and path in the package, or by file name.
-
-        The names do not depend on the location of a package.
-        """
+        """Return the files by a name that does not depend on the location of a package."""
         named: Dict[str, Path] = {}
         for path in self.files:
             name, number = name_of(path), 1
@@ -162,7 +157,7 @@ class _IgnoredConfiguration:
 class _InputFileLoader(XmlLoader):  # type: ignore[misc]
     """roslaunch's loader, which adds the files of a launch file to ``contents``.
 
-    It executes no commands, and continues after an element that it cannot load.
+    It executes no commands, and continues after an error.
     """
 
     ignore_unset_args = True
@@ -184,7 +179,7 @@ class _InputFileLoader(XmlLoader):  # type: ignore[misc]
         return resolved
 
     def _resolved(self, text: str, context: Any) -> str:
-        """Return the text, in which :data:`_UNRESOLVED` replaces words that cannot be resolved."""
+        """Replace words that cannot be resolved by :data:`_UNRESOLVED`."""
         known = context.resolve_dict.get("arg") or {}
         unknown = [name for name, value in known.items() if _TRIAL_VALUE.search(str(value))]
         if "$(eval" in text and any(re.search(rf"\b{re.escape(name)}\b", text) for name in unknown):
@@ -274,10 +269,8 @@ def _environment_of(words: Sequence[str]) -> Dict[str, str]:
 
 
 def _environment_in(path: Path) -> Dict[str, str]:
-    """Return the environment variables of a file with lines ``NAME=VALUE``; {} for other files.
-
-    The launch files of some robots run xacro with such a file, which has no suffix.
-    """
+    """Return the variables of a file with lines ``NAME=VALUE``; {} for other files."""
+    # The launch files of some robots run xacro with such a file, which has no suffix.
     variables: Dict[str, str] = {}
     if path.suffix:
         return variables
@@ -295,7 +288,7 @@ def _environment_in(path: Path) -> Dict[str, str]:
 
 
 def _named_in_yaml(path: Path) -> Iterator[Path]:
-    """Yield the files that a YAML file names: the image of a map, absolute paths and URIs."""
+    """Yield the files that a YAML file names as image, absolute path or URI."""
     # Reading the nodes, not the values, makes nested aliases and merge keys cost no more than the
     # size of the file: an alias is the node that it refers to.
     try:

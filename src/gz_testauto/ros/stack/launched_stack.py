@@ -1,8 +1,4 @@
-"""The processes of a stack: the launch files of simulator, robot and navigation.
-
-Each launch file runs for one or several trials. The module also waits for the services and topics
-of the stack, and detects processes that have died.
-"""
+"""The processes of a stack: the launch files of simulator, robot and navigation."""
 
 import contextlib
 import dataclasses
@@ -35,18 +31,15 @@ from gz_testauto.trial.trial import Trial
 POLL_S = 0.1
 EXIT_TIMEOUT_S = 10.0
 FAILURE_WINDOW_S = 2.0
-"""Wall time (s) after an error within which roslaunch can report a node that died."""
+"""Wall time after an error within which roslaunch can report a node that died."""
 SERVICES = ("/gazebo/get_world_properties", "/gazebo/get_model_state")
 START_WITHIN_M, START_WITHIN_RAD = 0.2, 0.2
 USUAL_MESSAGES = "usual_messages.txt"
 """File in the logs of a trial with new error signatures of its successful start, one per line."""
 SAME_SHARE = 1e-3
-"""Relative difference below which two update rates count as equal."""
 
 
 class LaunchedStack:
-    """The running processes of a stack: roscore, simulator, robot and navigation."""
-
     def __init__(
         self, bed: StackTestBed, logs: Path, core: LaunchedProcess, gazebo: GazeboRosClient
     ) -> None:
@@ -66,7 +59,7 @@ class LaunchedStack:
     def require_alive(self) -> None:
         """Raise ``SimulatorError`` or ``NavigatorError`` if a launch file or node has exited.
 
-        Raises ``ConfigurationError`` if the launch file is invalid.
+        Raises ``ConfigurationError`` for an invalid launch file.
         """
         for name, part in self._parts.items():
             failure = part.failure()
@@ -85,7 +78,7 @@ class LaunchedStack:
     def start_simulator(self, values: Mapping[str, object], of_world: AbstractSet[str]) -> None:
         """Start simulator and robot; wait until the robot is in the world and time advances.
 
-        ``of_world`` are the names of the models in the world file.
+        ``of_world`` are the models of the world file.
         """
         self._start("simulator", self._stack.simulator, values)
         for service in SERVICES:
@@ -111,10 +104,7 @@ class LaunchedStack:
             self._limit_real_time_factor(self._stack.max_real_time_factor)
 
     def _limit_real_time_factor(self, factor: float) -> None:
-        """Limit the update rate of the physics engine, so that the navigation is fast enough.
-
-        Raises ``SimulatorError`` if the simulator rejects the update rate.
-        """
+        """Limit the update rate of the physics engine; raise ``SimulatorError`` if rejected."""
         now = self._gazebo.physics()
         if now.step_size_s <= 0.0:
             raise SimulatorError(
@@ -140,7 +130,7 @@ class LaunchedStack:
         )
 
     def _model_names(self) -> AbstractSet[str]:
-        """Return the names of the models, or the last known names without a response."""
+        """Return the names of the models, without a response the last known ones."""
         try:
             self._models, self._silence = self._gazebo.model_names(), ""
         except ServiceTimeoutError as error:  # as while gazebo_ros loads a robot
@@ -157,7 +147,7 @@ class LaunchedStack:
         self._navigation = self._launch_of(trial, values)
 
     def store_usual_messages(self) -> None:
-        """Store the current error messages, so that they do not explain a later failure."""
+        """Store the current errors, which do not explain a later failure."""
         if self._has_stored_usual:
             return
         self._has_stored_usual = True
@@ -182,17 +172,13 @@ class LaunchedStack:
     ) -> None:
         """Wait until the conditions of all requirements hold.
 
-        Raises ``NavigatorError`` after the timeout, with all missing requirements and the text that
-        ``further_fault`` returns, ``ConfigurationError`` if a name is wrong, and the errors of
-        :meth:`require_alive`.
+        Raises ``NavigatorError`` after the timeout, with the text of ``further_fault``,
+        ``ConfigurationError`` if a name is wrong, and the errors of :meth:`require_alive`.
         """
         self._await(*requirements, error=NavigatorError, further_fault=further_fault)
 
     def raise_process_failure(self, error: GzTestautoError) -> None:
-        """Raise the error of :meth:`require_alive` if a process died shortly before or after.
-
-        The death can be the cause of ``error``.
-        """
+        """Raise the error of :meth:`require_alive` if a process died at about this time."""
         deadline = time.monotonic() + FAILURE_WINDOW_S
         while True:
             try:
@@ -217,7 +203,7 @@ class LaunchedStack:
             )
 
     def _launch_of(self, trial: Trial, values: Mapping[str, object]) -> Launch:
-        """Return the navigation's launch file and arguments without the values of one trial."""
+        """Return the navigation's launch without the values of one trial."""
         launch = self._bed.navigation(trial)
         lasting = {**values, **dict.fromkeys(PER_TRIAL, "")}
         return fill_in(launch, "stack.navigation", lasting)
@@ -263,7 +249,6 @@ class LaunchedStack:
     def _missing(
         self, limits: Sequence[RequirementTimeout], not_found: str, further: str, error: type
     ) -> GzTestautoError:
-        """Return the error, a ``ConfigurationError`` if another attempt would not help."""
         youngest = list(self._parts.values())[-1]
         cause = f"{youngest.name}: {not_found}; " if not_found else ""
         messages = [limit.requirement.message() for limit in limits]

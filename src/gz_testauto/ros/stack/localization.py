@@ -1,7 +1,4 @@
-"""The localization of a stack: initial pose, clearing of costmaps, comparison with ground truth.
-
-A trial with a wrong localization would not measure the planner.
-"""
+"""The localization of a stack: initial pose, clearing of costmaps, comparison with ground truth."""
 
 import math
 import time
@@ -30,12 +27,10 @@ YAW_WITHIN_RAD = 0.35
 
 UNKNOWN_POSE = (math.nan,) * 3
 TF_DELAY_S = 0.5
-"""Simulated time (s) after which the transforms of a time are expected to be complete."""
+"""Simulated time after which the transforms of a time are expected to be complete."""
 
 
 class Localization:
-    """The localization of a stack, which publishes the robot's estimated pose in tf."""
-
     def __init__(self, stack: StackSpec) -> None:
         self._stack = stack
         self._initial = rospy.Publisher(
@@ -53,8 +48,8 @@ class Localization:
     ) -> None:
         """Publish the initial pose, and wait until the pose in tf agrees with the true pose.
 
-        Raises ``NavigatorError`` with the error of the pose after ``timeout_s`` of wall time, or
-        ``ConfigurationError`` if a frame is wrong.
+        Raises ``NavigatorError`` after ``timeout_s`` of wall time, or ``ConfigurationError`` if a
+        frame is wrong.
         """
         within_m = self._stack.max_localization_error_m
         requirement = Requirement(
@@ -87,11 +82,8 @@ class Localization:
         return bool(self._initial.get_num_connections())
 
     def clear_costmaps(self) -> None:
-        """Clear the costmaps if the stack offers this service.
-
-        They contain obstacles of the last trial, and those that were marked with a wrong
-        localization. Raises ``NavigatorError`` if the service fails.
-        """
+        """Clear the costmaps if the stack offers this service."""
+        # They contain obstacles of the last trial, and marks from a wrong localization.
         name = self._clear.resolved_name
         try:
             rosgraph.Master(rospy.get_name()).lookupService(name)
@@ -104,10 +96,7 @@ class Localization:
             raise NavigatorError(f"{name} failed: {error}") from error
 
     def pose_of(self, frame: str, reference: str, time_s: float = 0.0) -> Optional[Pose]:
-        """Return the pose of a frame at a simulated time, by default the latest.
-
-        Return None if tf cannot provide the transform.
-        """
+        """Return the pose at a simulated time, by default the latest; None without transform."""
         try:
             transform = self._buffer.lookup_transform(
                 reference.lstrip("/"), frame.lstrip("/"), rospy.Time.from_sec(time_s)
@@ -121,7 +110,7 @@ class Localization:
         return None if pose is None else pose.planar
 
     def wrong_frames(self) -> str:
-        """Return a message about frames of the campaign that tf lacks, if tf has others."""
+        """Return a message about frames of the campaign that are not among those in tf."""
         existing, frames = self._frames(), self._stack.frames
         wrong = [
             f"stack.frames.{key} is {name!r}"
@@ -166,11 +155,7 @@ class Localization:
 
 
 class EstimatedPoses:
-    """The robot's poses in tf at the times of a trial's snapshots.
-
-    A pose is requested after :data:`TF_DELAY_S`, since the latest pose in tf belongs to an earlier
-    time than the snapshot.
-    """
+    """The robot's poses in tf at the times of snapshots, requested :data:`TF_DELAY_S` later."""
 
     def __init__(self, localization: Localization) -> None:
         self._localization = localization
@@ -186,10 +171,7 @@ class EstimatedPoses:
             self._request()
 
     def array(self) -> np.ndarray:
-        """Return x, y (m) and yaw (rad) for each snapshot, shape (n, 3), and finish the trial.
-
-        Poses that tf does not have are NaN.
-        """
+        """Finish the trial; return x, y (m), yaw (rad), shape (n, 3), NaN if tf lacks the pose."""
         while self._waiting_s:
             self._request()
         return np.array(self._poses, dtype=float).reshape(-1, 3)

@@ -1,7 +1,4 @@
-"""Check the commands, packages and nodes that the launch files of a stack need, without a start.
-
-The trial reports missing parts that depend on the trial or on a program.
-"""
+"""Check the commands, packages and nodes that the launch files of a stack need, without a start."""
 
 import importlib
 import shutil
@@ -27,14 +24,10 @@ MODULES = (
     "sensor_msgs",
     "std_srvs",
 )
-"""The Python packages of ROS that a trial imports."""
 
 
 class Need(NamedTuple):
-    """A part that a campaign needs; ``detail`` states its location, or the missing parts.
-
-    ``is_required`` is false if it is unknown whether the campaign needs the part.
-    """
+    """A part that a campaign needs; ``detail`` states its location, or the missing parts."""
 
     name: str
     is_met: bool
@@ -98,10 +91,9 @@ def _modules() -> Need:
 def _nodes(
     nodes_of: Dict[str, List[Tuple[str, str]]], packages: Mapping[str, str]
 ) -> Iterator[Need]:
-    """Yield the packages and nodes of launch files.
+    """Check packages and nodes.
 
-    ``nodes_of`` are package and type of each node by the key of its launch file, and ``packages``
-    the keys of launch files by the missing package that they need.
+    ``nodes_of`` and ``packages`` refer to launch files by their keys in the campaign.
     """
     from roslib.packages import find_node
 
