@@ -51,7 +51,6 @@ from gz_testauto.trial.executor import TrialResult
 from gz_testauto.worlds.source import world_source
 
 STACK = "gazebo_ros"
-"""Name of the simulator in which navigation stacks run."""
 
 _LINK_NAME = re.compile(r"[\w/:-]+")
 """A scoped name without characters that have a meaning in a regular expression."""
@@ -61,7 +60,7 @@ _LINK_NAME = re.compile(r"[\w/:-]+")
 class TrialActors:
     """The hooks of a trial, including actors, and the filters between first robot and planner.
 
-    ``numbers`` are the randomly drawn values by the names of their columns in the results.
+    ``numbers`` are the drawn values by the names of their columns in the results.
     """
 
     hooks: Tuple[Hook, ...] = ()
@@ -74,12 +73,11 @@ class TrialActors:
 
     @property
     def models(self) -> Tuple[NamedModel, ...]:
-        """Return the models of all hooks that exist at the start of the trial."""
+        """The models of all hooks at the start of the trial."""
         return tuple(model for hook in self.hooks for model in hook.models)
 
     @property
     def spare_models(self) -> Tuple[NamedModel, ...]:
-        """Return the models of all hooks that can be spawned during the trial."""
         return tuple(model for hook in self.hooks for model in hook.spare_models)
 
     @property
@@ -88,14 +86,13 @@ class TrialActors:
 
     @property
     def activities(self) -> Dict[str, str]:
-        """Return a short description of the current activity of each moving model."""
+        """The current activity of each moving model, as text."""
         return {name: text for hook in self.hooks for name, text in hook.activities.items()}
 
     def complete(self, result: TrialResult) -> TrialResult:
         """Add the drawn values, and those that hooks recorded, to the result.
 
-        Call this method at the end of the trial, before :meth:`close`. Raises ``SceneError`` if a
-        hook fails.
+        Call this method before :meth:`close`. Raises ``SceneError`` if a hook fails.
         """
         for hook in self.hooks:
             recorded = _results_of(hook)
@@ -103,10 +100,7 @@ class TrialActors:
         return result.with_values(self.numbers)
 
     def numbers_so_far(self) -> Dict[str, float]:
-        """Return the numbers recorded up to now by hooks that declare ``numbers``.
-
-        Raises ``SceneError`` if a hook fails.
-        """
+        """Return the numbers recorded up to now; raise ``SceneError`` if a hook fails."""
         recorded = [_results_of(hook).numbers for hook in self.hooks if hook.numbers]
         return {name: float(value) for numbers in recorded for name, value in numbers.items()}
 
@@ -114,7 +108,7 @@ class TrialActors:
         return replace(scene, models=(*scene.models, *self.models))
 
     def simulation(self, simulation: Simulation, robot: Optional[str] = None) -> Simulation:
-        """Return the simulation wrapped in the hooks and filters, if there are any.
+        """Wrap a simulation in the hooks and filters, if there are any.
 
         ``robot`` is the name of the first robot if ``simulation`` does not contain its model.
         """
@@ -123,7 +117,7 @@ class TrialActors:
         return ActorSimulation(simulation, self.hooks, self.filters, robot)
 
     def close(self) -> None:
-        """Close the hooks. Idempotent."""
+        """Idempotent."""
         for hook in self.hooks:
             hook.close()
 
@@ -200,7 +194,7 @@ def prepare_actors(context: ActorContext) -> TrialActors:
 
 
 def _outlines(context: ActorContext) -> Dict[str, np.ndarray]:
-    """Return the outlines (n, 2) (m) of all robots by name."""
+    """Return the outlines, shape (n, 2) (m), of all robots."""
     bodies = [context.robot, *(body for body, _ in context.companions)]
     outlines = {body.name: np.asarray(body.footprint_m, dtype=float) for body in bodies}
     if context.spec.robot.footprint_m:
@@ -233,7 +227,6 @@ def _effect_targets(context: ActorContext, actors: TrialActors) -> EffectTargets
 def _radius_m(
     body: RobotBody, footprint_m: Optional[Sequence[Tuple[float, float]]] = None
 ) -> float:
-    """Return the radius (m) of the circumscribed circle of a robot."""
     return float(np.hypot(*np.asarray(footprint_m or body.footprint_m).T).max())
 
 
@@ -249,10 +242,8 @@ def _has_bit_masks(context: ActorContext) -> bool:
 
 
 def _set_contact_groups(hook: Hook, first: int) -> None:
-    """Prevent contacts between the models of a hook, and with those in the ``first`` groups.
-
-    The number of groups is limited; further models share a group.
-    """
+    """Prevent contacts between the models of a hook, and with those in the ``first`` groups."""
+    # The number of groups is limited; further models share a group.
     models = [*hook.models, *hook.spare_models]
     grouped = tuple(
         replace(model, sdf=in_contact_group(model.sdf, (first + number) % CONTACT_GROUPS))
@@ -308,8 +299,7 @@ def _randomized_scene(context: ActorContext, models: Sequence[NamedModel]) -> Ra
 def pushed_links(spec: CampaignSpec, robot: str) -> Tuple[str, ...]:
     """Return the scoped names of the robot's links that terms and effects push.
 
-    Raises ``SpecError`` for a regular expression that could match further links of the robot, and
-    for an effect without a link.
+    Raises ``SpecError`` for an incomplete name and for an effect without a link.
     """
     # The stack spawns the robot: its links are unknown, so that names must be complete.
     links = []

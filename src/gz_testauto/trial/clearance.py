@@ -20,7 +20,7 @@ from gz_testauto.sdf.scene import SceneModel, WorldScene
 
 TILT_TOLERANCE_RAD = 1e-3
 HEIGHT_TOLERANCE_M = 1e-3
-"""Largest changes (rad, m) for which a model's outline is only moved in the plane."""
+"""Largest changes for which a model's outline is only moved in the plane."""
 
 
 class Nearest(NamedTuple):
@@ -47,8 +47,7 @@ def footprints_at(outline_m: np.ndarray, poses: Sequence[Pose2D]) -> np.ndarray:
 class ObstacleField:
     """The obstacles of one world at ``heights`` (m, world frame).
 
-    Static models are indexed once. Movable models are placed at their pose in each snapshot,
-    without evaluating their joints.
+    Movable models are placed at their pose in each snapshot, without evaluating their joints.
     """
 
     def __init__(
@@ -93,10 +92,7 @@ class ObstacleField:
         return not self._movers
 
     def distances_m(self, shapes: np.ndarray) -> np.ndarray:
-        """Return the distance (m) from each of n shapes to the nearest obstacle, shape (n,).
-
-        Requires :attr:`is_fixed`.
-        """
+        """Return the distance (m) from each of n shapes, shape (n,). Requires :attr:`is_fixed`."""
         assert self.is_fixed, "movable models need their states"
         nearest_m = np.full(len(shapes), math.inf)
         if self._fixed_names:
@@ -122,7 +118,7 @@ class ObstacleField:
         return {mover.name: ModelState(mover.initial_pose) for mover in self._movers}
 
     def outlines(self) -> Dict[str, BaseGeometry]:
-        """Return the outline of every obstacle at its pose in the world file."""
+        """Return the outlines by obstacle, at their poses in the world file."""
         outlines: Dict[str, List[BaseGeometry]] = {}
         for name, part in zip(self._fixed_names, self._tree.geometries):
             outlines.setdefault(name, []).append(part)
@@ -152,8 +148,6 @@ class ObstacleField:
 
 
 class _Mover:
-    """A model that can be pushed or driven, with the computation of its outline at any pose."""
-
     def __init__(self, model: SceneModel, outline: BaseGeometry, heights: Heights) -> None:
         self.name = model.name
         self.outline = outline

@@ -10,16 +10,15 @@ from gz_testauto.base.observation import Contact
 from gz_testauto.metrics.recording import ContactEpisode
 
 EPISODE_GAP_S = 0.5
-"""Longest time (s) between two contacts of one collision."""
+"""Longest time between two contacts of one collision."""
 
 GROUND_NORMAL_Z = 0.9
-"""Smallest absolute z component of the normal of a contact with the ground (a slope of 25°)."""
+"""Smallest absolute z component of the normal of a contact with the ground: a slope of 25°."""
 
 GROUND_HEIGHT_M = 0.05
-"""Largest height (m) of a contact with the ground above the lowest point of the level robot.
+"""Largest height of a contact with the ground above the lowest point of the level robot.
 
 On a slope of 6°, the upper wheel of a robot 0.5 m wide is 5 cm above that point.
-``floor.GROUND_TOLERANCE_M`` is smaller and applies to shapes at rest.
 """
 
 _IGNORE = ""
@@ -42,7 +41,7 @@ class ContactClassifier:
     def partner(self, contact: Contact, robot_bottom_m: float) -> Optional[str]:
         """Return the name of the model with which the robot collides; None if it does not.
 
-        ``robot_bottom_m`` is the height (m, world frame) of the robot's lowest point.
+        ``robot_bottom_m`` is the z (m, world frame) of the robot's lowest point.
         """
         pair = (contact.first, contact.second)
         partner = self._partners.get(pair)
@@ -78,8 +77,7 @@ def _is_support(contact: Contact, robot_bottom_m: float) -> bool:
 class EpisodeLog:
     """A log that groups contacts, in order of time, into collisions.
 
-    A source is a contact that the simulator reports, or an overlap of footprint and obstacle:
-    either alone can miss a collision.
+    A source is the simulator or an overlap of outlines: either alone can miss a collision.
     """
 
     def __init__(self) -> None:

@@ -96,7 +96,6 @@ class TrialResult:
     def with_values(
         self, numbers: Mapping[str, float], series: Optional[Mapping[str, np.ndarray]] = None
     ) -> "TrialResult":
-        """Return a copy with further numbers and arrays in its recording."""
         all_numbers = {**self.recording.numbers, **numbers}
         all_series = {**self.recording.series, **(series or {})}
         recording = replace(self.recording, numbers=all_numbers, series=all_series)
@@ -105,7 +104,7 @@ class TrialResult:
 
 @contextlib.contextmanager
 def scene_faults(repeatable: bool) -> Iterator[None]:
-    """Convert ``SceneError`` into ``SimulatorError`` unless the simulator is repeatable."""
+    """Raise ``SimulatorError`` for a ``SceneError`` unless the simulator is repeatable."""
     try:
         yield
     except SceneError as error:
@@ -116,7 +115,7 @@ def scene_faults(repeatable: bool) -> Iterator[None]:
 
 
 class TrialExecutor(abc.ABC):
-    """An executor of single trials. The module docstring describes the order of calls."""
+    """An executor of single trials."""
 
     @abc.abstractmethod
     def open(self) -> None:
@@ -144,7 +143,7 @@ class TrialExecutor(abc.ABC):
 
     @abc.abstractmethod
     def recover(self) -> None:
-        """Restart the programs after an invalid trial. Raises the errors of :meth:`open`."""
+        """Restart the programs after an invalid trial. Raises as :meth:`open`."""
 
     @abc.abstractmethod
     def close(self) -> None:

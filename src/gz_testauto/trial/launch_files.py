@@ -1,7 +1,4 @@
-"""Find the launch files of a navigation stack and their arguments.
-
-:mod:`gz_testauto.ros.stack` starts the launch files and finds their input files.
-"""
+"""Find the launch files of a navigation stack and their arguments."""
 
 import os
 import re
@@ -20,7 +17,7 @@ from gz_testauto.trial.trial import Trial
 
 
 class Launch(NamedTuple):
-    """A launch file with its arguments in the form ``name:=value`` that roslaunch expects."""
+    """A launch file with arguments in the form ``name:=value``."""
 
     file: Path
     arguments: Tuple[str, ...]
@@ -50,7 +47,7 @@ def launch_files(spec: StackCampaignSpec) -> Tuple[Path, ...]:
 
 
 def find_launch_file(launch: LaunchSpec, where: str) -> Path:
-    """Raise ``SpecError`` if the file does not exist; ``where`` is the start of its message."""
+    """Raise ``SpecError``, whose message starts with ``where``, if the file does not exist."""
     assert launch.file is not None
     if launch.package is None:
         return Path(launch.file)
@@ -69,7 +66,7 @@ def find_launch_file(launch: LaunchSpec, where: str) -> Path:
 
 
 def fill_in(launch: LaunchSpec, where: str, values: Mapping[str, object]) -> Launch:
-    """Return a launch file and its arguments, in which ``values`` replace placeholders."""
+    """Replace placeholders by ``values``."""
     arguments = tuple(
         f"{name}:={fill(argument_text(value), values)}" for name, value in launch.args.items()
     )
@@ -112,9 +109,9 @@ def launches_of(spec: StackCampaignSpec) -> Iterator[Tuple[str, LaunchSpec, Tupl
 
 
 def _declared_arguments(file: Path) -> Optional[Dict[str, Any]]:
-    """Return the arguments that a launch file declares; None if it has ``pass_all_args``.
+    """Return the declared arguments of a launch file; None if it has ``pass_all_args``.
 
-    Raises ``SpecError`` if it is not a launch file, or always includes a file that does not exist.
+    Raises ``SpecError`` for another file, or if an included file does not exist.
     """
     try:
         root = read_xml(file)
@@ -158,5 +155,4 @@ def _included_file(include: Any, file: Path) -> Optional[Path]:
 
 
 def argument_text(value: object) -> str:
-    """Return the value in the form that roslaunch expects."""
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,4 +1,4 @@
-"""The simulated localization of a trial: its estimator, the estimated arrival, and metrics."""
+"""The simulated localization of a trial."""
 
 import math
 from typing import Dict, List, Optional, Sequence
@@ -16,8 +16,8 @@ from gz_testauto.spec.worlds import RandomNumbers
 from gz_testauto.trial.termination import TIME_SLACK_S
 
 ARRIVED_GRACE_S = 1.0
-"""Simulated time (s) from the estimated arrival to the outcome ``false_arrival``. During this time,
-the true position can still reach the goal's tolerance."""
+"""Simulated time from the estimated arrival to the outcome ``false_arrival``, in which the true
+position can still reach the goal's tolerance."""
 
 
 def make_estimator(
@@ -28,8 +28,7 @@ def make_estimator(
 ) -> Optional[PoseEstimator]:
     """Return None if the planner receives the true pose.
 
-    ``terms`` can scale the errors. Raises ``SpecError`` if the robot does not have a part that the
-    estimator needs.
+    ``terms`` can scale the errors. Raises ``SpecError`` if the robot lacks a required part.
     """
     if localization is None or localization.is_true:
         return None
@@ -49,10 +48,7 @@ def make_estimator(
 
 
 class EstimateRecorder:
-    """A recorder of the estimated poses of a trial, which also detects the estimated arrival.
-
-    The robot's navigation reports its arrival within ``tolerance_m`` of the goal.
-    """
+    """A recorder of the estimated poses of a trial, which also detects the estimated arrival."""
 
     def __init__(self, estimator: PoseEstimator, tolerance_m: float) -> None:
         self.estimator = estimator
@@ -66,7 +62,7 @@ class EstimateRecorder:
 
     @property
     def poses(self) -> np.ndarray:
-        """Return x, y (m) and yaw (rad) of the estimate at each sample, shape (n, 3)."""
+        """Return x, y (m) and yaw (rad) at each sample, shape (n, 3)."""
         return np.array(self._poses, dtype=float).reshape(-1, 3)
 
     def has_arrived(self, goal: Pose2D, time_s: float, is_new: bool) -> bool:
@@ -87,7 +83,7 @@ class EstimateRecorder:
 def localization_errors(poses: np.ndarray, true_poses: np.ndarray) -> Dict[str, float]:
     """Return the mean, largest and last distance (m) of estimated and true poses (n, 3), by metric.
 
-    Samples without an estimate are omitted; the values are NaN if no sample has one.
+    Samples without an estimate are omitted; without any, the values are NaN.
     """
     distances_m = np.hypot(*(poses[:, :2] - true_poses[: len(poses), :2]).T)
     known = distances_m[np.isfinite(distances_m)]

@@ -43,14 +43,13 @@ from gz_testauto.trial.trial import Trial
 
 
 class LockstepExecutor(TrialExecutor):
-    """An executor that runs all trials in one simulator, in the calling thread."""
+    """An executor that runs all trials in the calling thread."""
 
     def __init__(self, bed: TestBed, open_simulator: Callable[[BuiltinTestBed], Simulator]) -> None:
         """Prepare the executor; :meth:`open` starts the simulator.
 
-        Raises ``SpecError`` if the campaign has a navigation stack, if the robot has no drive
-        controller or no lidar, or lacks a sensor that a planner reads, and for invalid parameters
-        of a planner.
+        Raises ``SpecError`` if the campaign has a navigation stack, if the robot lacks a drive
+        controller, lidar or sensor, and for invalid parameters of a planner.
         """
         self._bed = require_builtin(bed)
         for robot_bed in self._bed.robots:
@@ -97,8 +96,8 @@ class LockstepExecutor(TrialExecutor):
     ) -> "LoadedTrial":
         """Load the scene of a trial; the caller must close the returned actors.
 
-        If ``show_objects`` is true, all planners receive tracked objects. ``planner`` replaces the
-        campaign's planner of the first robot. Raises the errors of :meth:`execute`.
+        With ``show_objects``, all planners receive tracked objects. ``planner`` replaces that of
+        the first robot.
         """
         bed, simulator = self._bed.without(trial.omitted), self._require_simulator()
         actors = bed.actors(trial)
@@ -158,8 +157,6 @@ class LockstepExecutor(TrialExecutor):
 
 
 class LoadedTrial(NamedTuple):
-    """A trial at its start."""
-
     simulation: Simulation
     robots: "Tuple[TrialRobot, ...]"
     actors: TrialActors
@@ -169,7 +166,7 @@ class TrialRobot:
     """A robot in a trial, with its planner and its monitor.
 
     ``tasks`` returns the planner's task after a number of reached goals. ``name`` is None for the
-    first robot. The planner reads ``sensors`` in addition to the scan.
+    first robot. ``sensors`` are those in addition to the scan.
     """
 
     def __init__(
@@ -212,7 +209,7 @@ class TrialRobot:
 
     @property
     def task_is_new(self) -> bool:
-        """Return whether :attr:`task` has changed with the latest snapshot."""
+        """True if :attr:`task` has changed with the latest snapshot."""
         return self._monitor.goal_is_new
 
     @property
@@ -223,7 +220,7 @@ class TrialRobot:
         return self.estimated(self.true_observation(snapshot))
 
     def estimated(self, true: Observation) -> Observation:
-        """Return the observation with the estimate in place of the true pose and twist."""
+        """Replace the true pose and twist by the estimate."""
         estimator = self._monitor.estimator
         if estimator is None:
             return true
@@ -265,7 +262,6 @@ class TrialRobot:
 
 
 def _make_planner(spec: BuiltinPlannerSpec, bed: BuiltinTestBed) -> LocalPlanner:
-    """Raise ``SpecError`` for invalid parameters, or if the robot lacks a required sensor."""
     with spec.locating("plugin", "parameters"):
         planner: LocalPlanner = make_planner(spec.plugin, **spec.parameters)
         sensors_of(planner, bed.robot, spec.name)
@@ -273,10 +269,7 @@ def _make_planner(spec: BuiltinPlannerSpec, bed: BuiltinTestBed) -> LocalPlanner
 
 
 def sensors_of(planner: LocalPlanner, robot: RobotModel, name: str) -> Tuple[Sensor, ...]:
-    """Return the sensors that a planner with this name reads.
-
-    Raises ``SpecError`` if the robot does not have one of them.
-    """
+    """Return the sensors of a planner; raise ``SpecError`` if the robot lacks one."""
     if not planner.sensors:
         return ()
     try:
@@ -303,8 +296,7 @@ def run_trial(
     """Run a loaded simulation until the trials of all robots have ended.
 
     The planners must already have received their tasks. The result is that of the first robot, with
-    numbers of the other robots. Raises ``TrialStopped`` if a stop was requested, and
-    ``SimulatorError`` if the simulator fails.
+    numbers of the other robots. Raises ``TrialStopped`` and ``SimulatorError``.
     """
     started_s = time.monotonic()
     snapshot = simulation.snapshot()

@@ -1,7 +1,4 @@
-"""Record every snapshot of a trial and evaluate the termination rules.
-
-All executors (:mod:`~gz_testauto.trial.executor`) use this class in their loops.
-"""
+"""Record every snapshot of a trial and evaluate the termination rules."""
 
 import math
 from dataclasses import replace
@@ -51,9 +48,9 @@ class TrialMonitor:
         """True if the latest snapshot changed :attr:`goal`, which must then be sent."""
 
     def require_upright(self, pose: Pose) -> None:
-        """Raise ``SceneError`` if the robot has fallen or tipped over before the goal is sent.
+        """Raise ``SceneError`` if the robot with this base pose has fallen or tipped over.
 
-        ``pose`` is that of its base. Nothing is recorded.
+        Nothing is recorded.
         """
         body = self._recorder.body
         bottom_m = self._stability.levels.bottom_m(*pose.position[:2])
@@ -62,10 +59,9 @@ class TrialMonitor:
     def observe(self, snapshot: Snapshot) -> Optional[TrialEnd]:
         """Record a snapshot; return the end of the trial, or None while the trial continues.
 
-        At a goal that is not the last, :attr:`goal` becomes the next goal, and :attr:`goal_is_new`
-        becomes True. Raises ``SimulatorError`` if the robot is missing, its pose jumped, or
-        simulated time did not advance. Raises ``SceneError`` if the robot fell or the
-        :class:`StabilityCheck` fails.
+        After a goal that is not the last, :attr:`goal` is the next goal, and :attr:`goal_is_new` is
+        True. Raises ``SimulatorError`` if the robot is missing, its pose jumped, or simulated time
+        did not advance, and ``SceneError`` if the robot fell or the :class:`StabilityCheck` fails.
         """
         recorder, rules = self._recorder, self._rules
         recorder.sample(snapshot)
@@ -88,11 +84,11 @@ class TrialMonitor:
         self._recorder.commanded(command)
 
     def planner_aborted(self, reason: str) -> TrialEnd:
-        """Return the end of the trial; ``reached`` if the robot is at the goal."""
+        """End the trial; the outcome is ``reached`` if the robot is at the goal."""
         return self._finished(reason, Outcome.PLANNER_ABORTED)
 
     def reported_arrival(self, reason: str) -> TrialEnd:
-        """Return the end of the trial; ``reached`` if the report of the arrival is true."""
+        """End the trial; the outcome is ``reached`` if the report is true."""
         return self._finished(reason, Outcome.FALSE_ARRIVAL)
 
     @property
@@ -101,7 +97,7 @@ class TrialMonitor:
 
     @property
     def visited(self) -> int:
-        """Return the number of reached goals; the last goal of the trial is not counted."""
+        """The number of reached goals before the last goal."""
         return self._rules.visited
 
     @property
@@ -110,12 +106,12 @@ class TrialMonitor:
 
     @property
     def twist(self) -> Twist2D:
-        """Return the robot's true forward speed and yaw rate."""
+        """The true forward speed and yaw rate."""
         return self._recorder.twist
 
     @property
     def estimator(self) -> Optional[PoseEstimator]:
-        """Return the robot's simulated localization; None if it is exact."""
+        """The simulated localization; None if it is exact."""
         return None if self._estimate is None else self._estimate.estimator
 
     def result(

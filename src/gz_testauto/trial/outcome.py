@@ -1,8 +1,6 @@
-"""Declare the outcomes of a trial.
+"""Declare the outcomes of a trial, from which tables, pages and environments are created.
 
-Results, tables, the HTML page, LaTeX, ``campaign.log`` and learning environments read these
-declarations. To add an outcome, also return it from
-:func:`gz_testauto.trial.termination.check_termination`.
+To add an outcome, also return it from :func:`gz_testauto.trial.termination.check_termination`.
 """
 
 import enum
@@ -10,10 +8,7 @@ from dataclasses import dataclass
 
 
 class Color(enum.Enum):
-    """A background color on the HTML page.
-
-    ``value`` is the style sheet's variable with the color for the light and the dark theme.
-    """
+    """A background color on the HTML page; ``value`` is the style sheet's variable."""
 
     BLUE = "good"
     ORANGE = "bad"
@@ -26,11 +21,11 @@ class Color(enum.Enum):
 class Declaration:
     """The properties of an outcome.
 
-    ``name`` is the value in stored results, ``heading`` the heading in terminal tables, and ``log``
-    the start of a line in ``campaign.log``. ``symbol`` and ``color`` mark the outcome on the HTML
-    page. Only ``valid`` trials are measurements of a planner. A ``crash`` is an outcome with
-    damage. If ``terminal`` is false, a time limit ended the trial; learning environments then
-    report ``truncated``. A terminal table omits the column of a ``rare`` outcome that no trial has.
+    ``name`` is the value in stored results, ``heading`` is for terminal tables, and ``log`` is the
+    start of a line in ``campaign.log``. ``symbol`` and ``color`` mark the outcome on the HTML page.
+    Only ``valid`` trials are measurements of a planner. A ``crash`` causes damage. If ``terminal``
+    is false, a time limit ended the trial, and learning environments report ``truncated``. A
+    terminal table omits the column of a ``rare`` outcome without trials.
     """
 
     name: str
@@ -48,9 +43,8 @@ class Declaration:
 class Outcome(enum.Enum):
     """The outcome of a trial; ``value`` is the name in results and tables.
 
-    An ``INVALID`` trial has no usable measurement, for example because the simulator stopped or a
-    world did not load. ``FAILED`` is only for imported results that do not state why the robot did
-    not reach the goal.
+    An ``INVALID`` trial has no usable measurement, for example because the simulator stopped.
+    ``FAILED`` is only for imported results without the reason of the failure.
     """
 
     REACHED = Declaration("reached", "✓", Color.BLUE, "Goal Reached!", success=True)

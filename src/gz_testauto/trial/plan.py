@@ -1,8 +1,4 @@
-"""Plan the trials of a campaign, with their order and seeds.
-
-All planners run in a world before the next world starts, so that an unfinished campaign contains
-trials of all planners in the same worlds.
-"""
+"""Plan the trials of a campaign, with their order and seeds."""
 
 from dataclasses import dataclass
 from typing import FrozenSet, List, Optional, Sequence, Tuple
@@ -20,8 +16,8 @@ from gz_testauto.worlds.source import Missions
 class TrialSelection:
     """The part of the plan to run; a field that is None selects all.
 
-    ``worlds`` selects the first worlds, ``only`` worlds by name, and ``trials`` trials by index.
-    Seeds and indices do not depend on the selection.
+    ``worlds`` selects the first worlds, ``only`` worlds by name, and ``trials`` trials by index,
+    which does not depend on the selection.
     """
 
     worlds: Optional[int] = None
@@ -38,7 +34,7 @@ class TrialSelection:
         )
 
     def check(self, spec: CampaignSpec) -> None:
-        """Raise ``SpecError`` for an unknown planner, or if no world is selected."""
+        """Raise ``SpecError`` for an unknown planner or an empty selection."""
         known = [planner.name for planner in spec.planners]
         for name in self.planners or ():
             if name not in known:
@@ -58,7 +54,7 @@ def may_be_run(spec: CampaignSpec, trial: Trial) -> bool:
 
 
 class PreparedCampaign:
-    """A campaign as a plan of trials on a test bed; ``trials`` are in the order of execution."""
+    """A campaign as a plan of trials, in the order of execution, on a test bed."""
 
     def __init__(
         self, bed: TestBed, worlds: Sequence[WorldRecord], missions: Optional[Missions] = None
@@ -72,6 +68,7 @@ class PreparedCampaign:
 def plan_trials(
     spec: CampaignSpec, worlds: Sequence[WorldRecord], missions: Missions
 ) -> Tuple[Trial, ...]:
+    # All planners run in a world before the next one, so that an unfinished campaign is comparable.
     trials: List[Trial] = []
     for world in worlds:
         mission = missions.of(world.name)

@@ -12,7 +12,7 @@ from gz_testauto.metrics.recording import Recording
 from gz_testauto.spec.campaign import CampaignSpec
 
 _CAUSE = "real-time factor "
-"""Start of the stored cause if an attempt is invalid because of its real-time factor."""
+"""Start of the stored cause of an attempt with a low real-time factor."""
 
 
 def low_real_time_factor(spec: CampaignSpec, recording: Recording) -> Optional[float]:
@@ -23,7 +23,7 @@ def low_real_time_factor(spec: CampaignSpec, recording: Recording) -> Optional[f
 
 
 def low_factor_cause(spec: CampaignSpec, recording: Recording) -> str:
-    """Return why the real-time factor makes a trial invalid; "" if the trial is valid."""
+    """Return why the real-time factor makes a trial invalid, or ""."""
     least = spec.least_real_time_factor
     factor = real_time_factor(recording, MetricContext())
     if least is None or not recording.duration_s > 0.0 or not factor < least:

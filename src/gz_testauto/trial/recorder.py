@@ -27,14 +27,14 @@ from gz_testauto.worlds.record import WorldRecord
 _COLUMNS = 14
 _TIME, _POSITION, _POSE, _ROLL_PITCH, _TILT = 0, slice(1, 4), [1, 2, 4], slice(5, 7), 7
 _TWIST, _COMMAND, _CLEARANCE = slice(8, 11), slice(11, 13), 13
-"""Columns of the sampled rows. A position consists of x, y and z, and a pose of x, y and yaw."""
+"""Columns of the sampled rows. A pose is x, y and yaw."""
 
 ROUNDING_M = 1e-6
 """Upper bound (m) of the rounding error of a distance."""
 
 
 class CycleTimes(NamedTuple):
-    """Wall and CPU time (s) of every planner cycle, shape (m,); empty if unknown."""
+    """Wall and CPU time (s) per planner cycle, shape (m,); empty if unknown."""
 
     wall_s: np.ndarray = np.empty(0)
     cpu_s: np.ndarray = np.empty(0)
@@ -43,8 +43,7 @@ class CycleTimes(NamedTuple):
 class Recorder:
     """A recorder of one trial, whose time starts with the first snapshot.
 
-    Call :meth:`sample` for every snapshot in order of time, :meth:`commanded` for the velocity
-    command after it, and :meth:`recording` at the end.
+    Call :meth:`sample` for every snapshot in order of time, and :meth:`commanded` after it.
     """
 
     def __init__(
@@ -55,11 +54,7 @@ class Recorder:
         actors: Optional[Mapping[str, np.ndarray]] = None,
         lanes: Sequence[Lane] = (),
     ) -> None:
-        """Create the recorder.
-
-        ``actors`` are outlines, shape (k, 2), by the names of models whose poses are also recorded.
-        ``lanes`` are the lanes of the robot's road.
-        """
+        """``actors`` are outlines (k, 2) by the names of models whose poses are also recorded."""
         self.body = body
         self._constants = _constant_series(body, {} if actors is None else actors, lanes)
         self._actors = tuple(actors or ())
@@ -114,33 +109,33 @@ class Recorder:
 
     @property
     def time_s(self) -> np.ndarray:
-        """Return the time (s) of each sample since the first, shape (n,)."""
+        """Times since the first sample, shape (n,)."""
         return self._rows[: self._count, _TIME]
 
     @property
     def position_m(self) -> np.ndarray:
-        """Return the position of the base at each sample, shape (n, 3), in the world frame."""
+        """Positions of the base, shape (n, 3), in the world frame."""
         return self._rows[: self._count, _POSITION]
 
     @property
     def pose(self) -> Pose2D:
-        """Return the latest pose of the base, in the world frame."""
+        """The latest pose of the base, in the world frame."""
         return Pose2D(*self._rows[self._count - 1, _POSE].tolist())
 
     @property
     def span_m(self) -> Tuple[float, float]:
-        """Return the lowest and highest z (m) of the robot at the latest sample."""
+        """The lowest and highest z of the robot at the latest sample."""
         assert self._last_pose is not None, "sample comes first"
         return self.body.span_m(self._last_pose)
 
     @property
     def tilt_rad(self) -> np.ndarray:
-        """Return the tilt (rad) of the vertical axis at each sample, shape (n,)."""
+        """The tilt of the vertical axis at each sample, shape (n,)."""
         return self._rows[: self._count, _TILT]
 
     @property
     def twist(self) -> Twist2D:
-        """Return the latest forward speed and yaw rate."""
+        """The latest forward speed and yaw rate."""
         forward_mps, _, turn_radps = self._rows[self._count - 1, _TWIST].tolist()
         return Twist2D(forward_mps, turn_radps)
 
@@ -250,8 +245,8 @@ def _constant_series(
 class _FreeSpace(NamedTuple):
     """The poses near a measured pose at which the footprint cannot touch an obstacle.
 
-    A point of the footprint within ``radius_m`` of the base moves by at most the motion of the base
-    plus the rotation times ``radius_m``.
+    A point of the footprint moves by at most the motion of the base plus the rotation times
+    ``radius_m``.
     """
 
     pose: Pose2D

@@ -1,7 +1,6 @@
 """Check that a scene is physically possible within its first simulated second.
 
-The check rejects scenes in which a model or the robot is thrown away or sinks, or the robot starts
-inside another model. The trial then has no valid measurement.
+Otherwise, as when the robot starts inside a model or a model sinks, the measurement is invalid.
 """
 
 import logging
@@ -22,56 +21,45 @@ from gz_testauto.sdf.shapes import Plane
 from gz_testauto.trial.contacts import ContactClassifier
 
 DURATION_S = 1.0
-"""Simulated time (s) after the first snapshot during which the scene is checked."""
 
 GRAVITY_MPS2 = 9.81
 
 SETTLE_M = 0.3
-"""Largest displacement (m) when a simulator separates slightly overlapping bodies.
-
-A body can also settle, topple, roll or fall off a table by this distance.
-"""
+"""Largest displacement when bodies settle, topple, or are separated since they overlap slightly."""
 
 DRIVEN_MPS = 10.0
-"""Largest speed (m/s) of a model that a plug-in drives, such as a car in a town."""
+"""Largest speed of a model that a plug-in drives, such as a car in a town."""
 
 SUNK_M = 0.1
-"""Largest depth (m) of a body below the lowest floor. Heavy bodies sink by millimeters."""
+"""Largest depth of a body below the lowest floor. Heavy bodies sink by millimeters."""
 
 DEEP_M = 0.05
-"""Largest depth (m) of a contact that a motion can cause; deeper contacts exist from the start."""
+"""Largest depth of a contact that a motion can cause."""
 
 UPRIGHT_RAD = 0.3
-"""Largest tilt (rad) of a robot at which the height of its lowest point is accurate."""
+"""Largest tilt at which the height of a robot's lowest point is accurate."""
 
 CREEP_MPS = (0.5e-3, 25e-3)
-"""Lowest and highest horizontal speed (m/s) of a model that creeps."""
+"""Lowest and highest horizontal speed of a model that creeps."""
 
 CREEP_START_S, CREEP_DURATION_S = 0.5, 0.3
-"""Start and shortest duration (s) of the check for creeping models."""
+"""Start and shortest duration of the check for creeping models."""
 
 BOUNDS_TOLERANCE_M = 0.01
-"""Tolerance (m) for the bounds of models in the search for the model that carries another."""
 
 CREEP_RISE_M = 0.5e-3
-"""Largest vertical motion (m) of a model that creeps."""
 
 LISTED = 3
-"""Largest number of models that a message lists."""
 
 MIN_UPWARD = 1e-6
 """Smallest z component of the normal of a plane that can carry a body."""
 
 LOGGER = logging.getLogger(__name__)
 _LOGGED: Set[Tuple[str, str]] = set()
-"""Pairs of a world and a creeping model that this process has already logged."""
 
 
 class LowestLevels:
-    """The lowest heights (m, world frame) in one world; a model below them has fallen out of it.
-
-    These are the heights of the lowest surface, also in worlds with hills, ramps and storeys.
-    """
+    """The lowest heights (m, world frame) in one world; a model below them has fallen out of it."""
 
     def __init__(self, scene: WorldScene) -> None:
         self._planes: List[Tuple[List[float], List[float]]] = []
@@ -91,14 +79,13 @@ class LowestLevels:
                     self._floor_m = min(self._floor_m, surface_m)
 
     def bottom_m(self, x_m: float, y_m: float) -> float:
-        """Return the height (m) of the world's lowest point; ``-inf`` for an empty world.
+        """Return the height of the world's lowest point; ``-inf`` for an empty world.
 
         Planes are evaluated at ``x_m``, ``y_m``.
         """
         return _lowest([self._bottom_m, *self._levels(x_m, y_m)])
 
     def floor_m(self, x_m: float, y_m: float) -> float:
-        """Return the height (m) of the lowest floor, as in :meth:`bottom_m`."""
         return _lowest([self._floor_m, *self._levels(x_m, y_m)])
 
     def _levels(self, x_m: float, y_m: float) -> List[float]:
@@ -144,8 +131,7 @@ class StabilityCheck:
     ) -> None:
         """Raise ``SceneError`` if the scene is physically impossible.
 
-        ``time_s`` is the time since the first snapshot, and ``collision`` the robot's first
-        collision.
+        ``time_s`` is relative to the first snapshot, and ``collision`` the robot's first one.
         """
         if time_s > DURATION_S:
             return

@@ -1,7 +1,6 @@
 """Create the static maps of a campaign, and plan global paths on them.
 
-A static map is the base world without the random obstacles. Worlds that are multiplied from one
-base world share a map; each world of a directory has a separate map.
+Worlds that are multiplied from one base world share a map; other worlds have separate maps.
 """
 
 from pathlib import Path
@@ -36,11 +35,11 @@ class MapInputs(NamedTuple):
 
     @property
     def legs(self) -> Tuple[Tuple[Pose2D, Pose2D], ...]:
-        """Return the first and last pose of the path to each goal."""
+        """The first and last pose of the path to each goal."""
         return tuple(zip((self.start, *self.goals), self.goals))
 
     def named(self, pose: Pose2D) -> str:
-        """Return the name of a start or goal for messages, such as ``robot.start``."""
+        """Return the name of a start or goal in messages."""
         if pose is self.start:
             return "robot.start"
         if len(self.goals) == 1:
@@ -49,8 +48,6 @@ class MapInputs(NamedTuple):
 
 
 class _GlobalPlan(NamedTuple):
-    """The bounds of a static map, and waypoints of shape (n, 2) to each goal."""
-
     bounds: Bounds
     waypoints_m: Tuple[np.ndarray, ...]
 
@@ -58,7 +55,7 @@ class _GlobalPlan(NamedTuple):
 class StaticMaps:
     """The static maps of a campaign, with the waypoints from the start to the goals in each world.
 
-    A map contains the collision shapes at ``scan_height_m`` (world frame), the height of the lidar.
+    Maps show the collision shapes at ``scan_height_m`` (world frame), the height of the lidar.
     """
 
     def __init__(self, spec: CampaignSpec, robot: RobotBody, limits: RobotLimits) -> None:
@@ -69,8 +66,7 @@ class StaticMaps:
     def waypoints(self, world: WorldRecord, mission: Mission) -> Tuple[np.ndarray, ...]:
         """Return the waypoints, shape (n, 2), to each goal from the previous goal or the start.
 
-        They are in the world frame. On a road, they follow the route. Raises ``SpecError`` if the
-        static map has no path.
+        They are in the world frame. Raises ``SpecError`` if the static map has no path.
         """
         lanes, inputs = self.lanes(mission), self.inputs(world, mission)
         if not lanes:
@@ -79,20 +75,18 @@ class StaticMaps:
         return waypoints_along(lanes[0], inputs.start, inputs.goals, names)
 
     def lanes(self, mission: Mission) -> Tuple[Lane, ...]:
-        """Return the lanes of a mission's road: the route, and the lanes next to it."""
+        """Return the lanes of a road: the route, and the lanes next to it."""
         return () if mission.road is None else lanes_of(mission.road)
 
     def inputs(self, world: WorldRecord, mission: Mission) -> MapInputs:
-        """Return the inputs of a world's map. Worlds with equal inputs share a map."""
         base = self._spec.worlds.base or world.path
         return MapInputs(base, mission.start, mission.goals)
 
     def bounds(self, world: WorldRecord, mission: Mission) -> Bounds:
-        """Return the rectangle of a world's map. Raises the errors of :meth:`waypoints`."""
         return self._plan(self.inputs(world, mission)).bounds
 
     def grid(self, inputs: MapInputs) -> OccupancyGrid:
-        """Return the map at the height of the lidar. Raises the errors of :meth:`waypoints`."""
+        """Raises the errors of :meth:`waypoints`."""
         return self._map(self._scene(inputs), self._plan(inputs).bounds)
 
     def _scene(self, inputs: MapInputs) -> WorldScene:
@@ -146,7 +140,6 @@ class StaticMaps:
         raise SpecError(f"{inputs.base}: {self._no_path_message(inputs, leg, scene, grid)}")
 
     def _configured_bounds(self, inputs: MapInputs) -> Bounds:
-        """Return ``global_plan.bounds_m``. Raises ``SpecError`` if a start or goal is outside."""
         bounds = self._spec.global_plan.bounds_m
         assert bounds is not None
         x_min, y_min, x_max, y_max = bounds
@@ -164,7 +157,6 @@ class StaticMaps:
         return not isinstance(self._spec, BuiltinCampaignSpec)
 
     def _required_areas(self, inputs: MapInputs) -> Dict[str, Bounds]:
-        """Return the bounds that the map must contain, by their names in messages."""
         areas = {
             inputs.named(pose): (pose.x_m, pose.y_m, pose.x_m, pose.y_m)
             for pose in (inputs.start, *inputs.goals)
@@ -230,7 +222,7 @@ class StaticMaps:
 
 
 def scan_height_m(spec: CampaignSpec, robot: RobotBody) -> float:
-    """Return ``robot.scan_height_m`` (m); the default is the height of the lidar in the model."""
+    """The default is the height of the lidar in the model."""
     if spec.robot.scan_height_m is not None:
         return spec.robot.scan_height_m
     lidar = robot.lidar if isinstance(robot, RobotModel) else None

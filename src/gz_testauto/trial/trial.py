@@ -14,7 +14,6 @@ from gz_testauto.worlds.source import Mission
 class Trial:
     """One planner in one world, once.
 
-    The :class:`~gz_testauto.trial.testbed.TestBed` has everything else that determines the result.
     ``numbers`` identify the random numbers. They are the same for all planners in a world and
     repetition (common random numbers), so that the comparison is paired. ``index`` is the position
     in the plan, from 0, and identifies the trial in the results.
@@ -29,21 +28,20 @@ class Trial:
     omitted: FrozenSet[str] = frozenset()
     """Names of actors, robots, effects, hooks and terms of ``randomize`` that are omitted."""
     timeout_s: Optional[float] = None
-    """Simulated time (s) after which the trial ends as ``timed_out``; default: that of the test
-    bed."""
+    """Simulated time after which the trial ends as ``timed_out``; default: the test bed's."""
 
     def __hash__(self) -> int:  # parameters of planners are mappings, which have no hash
         return hash((self.index, self.world.sha256, self.planner.name, self.numbers))
 
     @property
     def seed(self) -> int:
-        """Return the seed of the simulator, from which that of the planner derives."""
+        """The seed of the simulator, from which that of the planner derives."""
         numbers = self.numbers
         return seeds.child_seed(numbers.seed, seeds.TRIAL, numbers.world, numbers.repetition)
 
     @property
     def label(self) -> str:
-        """Return the name in file names and messages, such as ``world_0003--fgm--0``."""
+        """The name in file names and messages, such as ``world_0003--fgm--0``."""
         return trial_label(self.world.name, self.planner.name, self.repetition)
 
 
