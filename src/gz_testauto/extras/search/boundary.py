@@ -27,7 +27,7 @@ ROUND = 10
 """Number of trials at each of the values that are chosen in one call."""
 
 PRIOR = 2.0
-"""Number of trials that count as evidence for the tested rate in the estimate of a failure rate."""
+"""Number of trials that count as evidence for the tested rate in an estimate."""
 
 REJECTED = -math.log(1.0 - LEVEL)
 """Logarithm of the capital that rejects a hypothesis."""
@@ -36,12 +36,11 @@ Outcomes = Mapping[Number, Sequence[bool]]
 """For each value, in increasing order, whether each valid trial failed, in the order of worlds."""
 
 Midpoint = Callable[[Number, Number], Optional[Number]]
-"""A function that returns a value between two values, or None if there is none."""
+"""A function that returns a value between two values, or None."""
 
 
 def _log_capitals(failed: Sequence[bool], rate: float) -> Tuple[float, float]:
-    """Return the logarithms of the capitals from bets that the failure rate is below ``rate``, and
-    that it is above."""
+    """Return the logarithms of the capitals from bets that the rate is below and above ``rate``."""
     outcomes = np.asarray(failed, dtype=float)
     estimate = np.cumsum(outcomes) - outcomes + PRIOR * rate
     estimate /= np.arange(len(outcomes)) + PRIOR
@@ -55,8 +54,7 @@ class FailureRates:
     ``below`` and ``above`` are the values at which all hypotheses that are not rejected have a
     failure rate of at most, and of at least ``rate``. ``contradicting`` are those among them whose
     trials are on the other side. ``is_monotone`` is false if all hypotheses are rejected.
-    ``increases`` is None if both directions are possible, or if the failure rate can cross ``rate``
-    in neither.
+    ``increases`` is None if both directions or neither are possible.
     """
 
     def __init__(self, outcomes: Outcomes, rate: float) -> None:
@@ -87,9 +85,8 @@ class FailureRates:
     def boundary(self) -> Optional[Estimate]:
         """Return the value at which the failure rate crosses ``rate``, or None if it is unknown.
 
-        The interval is from the largest value that is surely on one side to the smallest one on the
-        other side, or infinite. The estimate is that of isotonic regression with linear
-        interpolation, NaN if it does not cross ``rate``.
+        The interval ends at the nearest values that are surely on one side, or is infinite. The
+        estimate is that of isotonic regression with linear interpolation, or NaN.
         """
         if self.increases is None or not (self.below or self.above):
             return None
@@ -100,11 +97,11 @@ class FailureRates:
     def next_trials(
         self, number: int, planned: Mapping[Number, int], most: int, midpoint: Midpoint
     ) -> Dict[Number, int]:
-        """Return how many of at most ``number`` further trials are at each value; none if no trial
-        can narrow the interval. There are ``planned`` trials, and at most ``most`` at a value.
+        """Return the number of further trials at each value, in total at most ``number``.
 
-        Trials are at the values whose side of ``rate`` is unknown, and at those whose trials
-        contradict the other values. Without such a value, the widest gap is divided.
+        At most ``most`` trials are at a value. Trials are at the values whose side of ``rate`` is
+        unknown, and at those whose trials contradict the other values. Without such a value, the
+        widest gap is divided.
         """
         chosen = [value for value in self._open if planned[value] < most]
         boundary = self.boundary()
@@ -126,7 +123,6 @@ class FailureRates:
         return [self._values[level] for level in np.flatnonzero(levels)]
 
     def _crossing(self) -> float:
-        """Return where the isotonic regression of the failure rates crosses ``rate``."""
         order = slice(None) if self.increases else slice(None, None, -1)
         values = np.array(self._values, dtype=float)[order]
         failures, trials = self._failures[order], self._trials[order]
@@ -150,8 +146,7 @@ class FailureRates:
 
 
 RunLevel = Callable[[Number, int], Sequence[bool]]
-"""A function of a value and a number: runs the first trials at this value, and returns whether each
-valid trial failed."""
+"""A function that runs the first trials at a value and returns whether each valid one failed."""
 
 
 def run_adaptively(
@@ -162,11 +157,10 @@ def run_adaptively(
     run_level: RunLevel,
     midpoint: Midpoint,
 ) -> Outcomes:
-    """Run at most ``budget`` trials, at most ``most`` at a value, to bound the boundaries of
-    ``rates``, the most important one first. ``values`` are the first values.
+    """Run at most ``budget`` trials, at most ``most`` at a value, to bound the boundaries.
 
-    The outcomes are a function of the results of the trials, so that an interrupted run can be
-    repeated.
+    ``rates`` are in order of importance. ``values`` are the first values. The outcomes are a
+    function of the results of the trials, so that an interrupted run can be repeated.
     """
     planned: Dict[Number, int] = {}
     outcomes: Dict[Number, Sequence[bool]] = {}

@@ -53,10 +53,7 @@ from gz_testauto.trial.plan import TrialSelection
 
 GROUP = ("failures", 4)
 RATE = 50.0
-"""Default failure rate (%) of the boundary."""
-
 WORLDS = 100
-"""Default largest number of trials at a value."""
 
 RESULT, FIGURE = "boundary.json", "boundary.png"
 

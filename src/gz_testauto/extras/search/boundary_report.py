@@ -1,4 +1,4 @@
-"""The result of a boundary: its table, its sentences, its figure and its JSON object."""
+"""The result of a boundary as table, sentences, figure and JSON object."""
 
 import math
 from dataclasses import dataclass
@@ -20,8 +20,7 @@ SECOND = 0.1
 
 @dataclass(frozen=True)
 class BoundaryReport:
-    """The result for a planner: the outcomes at each value of ``key``. ``rate`` is the failure rate
-    of the boundary."""
+    """The outcomes of a planner at each value of ``key``; ``rate`` is that of the boundary."""
 
     planner: str
     key: str
@@ -34,7 +33,6 @@ class BoundaryReport:
         return [FailureRates(self.outcomes, rate) for rate in rates]
 
     def table(self) -> Table:
-        """Return the table for a terminal with 80 columns."""
         table = plain_table("value", "trials", "failed", "%", "95 % CI")
         for value, failed in self.outcomes.items():
             rate = success_rate(sum(failed), len(failed))
@@ -79,7 +77,7 @@ class BoundaryReport:
         return f"{text}; the trials at {values} contradict this: increase --budget or --worlds"
 
     def to_json(self) -> Dict[str, Any]:
-        """Return a JSON object. Ends of intervals outside of the range of values are null."""
+        """Ends of intervals outside of the range of values are null."""
         levels = []
         for value, failed in self.outcomes.items():
             rate = success_rate(sum(failed), len(failed))
@@ -95,7 +93,7 @@ class BoundaryReport:
         }
 
     def draw(self, path: Path) -> bool:
-        """Draw the rates and the boundary into a PNG file. Return False without matplotlib."""
+        """Draw a PNG file. Return False without matplotlib."""
         try:
             from gz_testauto.report.plots import COLORS, chart_text, figure_class, save_figure
 

@@ -14,9 +14,8 @@ from gz_testauto.sdf.scene import WorldScene, read_scene
 class EditedWorld:
     """A world file, and the worlds that result from fewer or moved random obstacles.
 
-    ``obstacles`` maps the name of each random obstacle to its pose, in the order of the file.
-    ``pattern`` matches their full names, by default those that the spawner assigns. Raises
-    ``SdfError`` if the file cannot be read.
+    ``obstacles`` are their poses, in the order of the file. ``pattern`` matches their full names,
+    by default those that the spawner assigns.
     """
 
     def __init__(self, path: Path, pattern: Optional[Pattern[str]] = None) -> None:
@@ -32,8 +31,10 @@ class EditedWorld:
         }
 
     def content(self, kept: Sequence[str], moved: Mapping[str, Pose2D]) -> bytes:
-        """Return the world file with only the obstacles ``kept``. ``moved`` contains new positions
-        and headings; height, roll and pitch stay. Equal arguments give equal bytes."""
+        """Return the world with only the obstacles ``kept``; equal arguments give equal bytes.
+
+        Height, roll and pitch of ``moved`` obstacles stay.
+        """
         document = self._document.copy()
         for name, pose in self.obstacles.items():
             if name not in kept:

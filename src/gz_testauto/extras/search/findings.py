@@ -22,10 +22,9 @@ from gz_testauto.worlds.record import WorldRecord
 class FoundTrial:
     """A trial that a search selected.
 
-    ``repeats`` counts the perturbed trials that have its outcome, or fulfill the searched
-    condition. ``confirmed`` is the outcome in another simulator, ``invalid`` if there is no valid
-    trial there, or empty if it was not tested. ``value`` and ``confirmed_value`` are the metric of
-    the condition in both simulators.
+    ``repeats`` counts the perturbed trials that have the searched property. ``confirmed`` is the
+    outcome in another simulator, or empty if it was not tested. ``value`` and ``confirmed_value``
+    are the metric of the condition in both simulators.
     """
 
     record: TrialRecord
@@ -54,8 +53,7 @@ class FoundTrial:
 
 
 def searched_campaign(spec: CampaignSpec, plan: SearchPlan) -> BuiltinCampaignSpec:
-    """Return the campaign that a search runs. Raise ``SpecError`` if it has no random obstacles, or
-    a stack."""
+    """Raise ``SpecError`` for a campaign without random obstacles, or with a stack."""
     spec = spec.without_stack("search with planners of this package or of plug-ins")
     if spec.worlds.obstacles is None or spec.worlds.base is None:
         raise SpecError(
@@ -78,8 +76,7 @@ def examine(
     confirm: bool,
     should_stop: StopRequest,
 ) -> List[FoundTrial]:
-    """Return the findings with the measured values, or those until the stop. With ``confirm``,
-    findings that are not fragile also run in the other simulator."""
+    """Measure the findings, until a stop; fragile findings are not confirmed."""
     trials = {trial.index: trial for trial in campaign.trials}
     examined: List[FoundTrial] = []
     for number, finding in enumerate(findings):
@@ -104,7 +101,6 @@ def examine(
 def search_report(
     results: CampaignResults, screened: Set[str], findings: Sequence[FoundTrial], perturbed: int
 ) -> Dict[str, Any]:
-    """Return the content of the report. ``screened`` are the names of the screened worlds."""
     rates: List[Dict[str, Any]] = []
     for planner in results.planners:
         for is_screened in (False, True):

@@ -1,6 +1,7 @@
-"""The journal of a search: the answer of each finished simulation, in a file of JSON lines. A
-command that was killed at any moment continues with the first missing answer, and finishes with the
-same result."""
+"""The journal of a search: the answer of each finished simulation, in a file of JSON lines.
+
+A killed command continues with the first missing answer, and has the same result.
+"""
 
 import json
 import os
@@ -17,13 +18,12 @@ from gz_testauto.trial.outcome import Outcome
 
 JOURNAL = "journal.jsonl"
 PERTURBED = " perturbed "
-"""Text between the label of a trial and the number of a repeat in the key of its answer."""
+"""Separator of the label of a trial and the number of a repeat in a key."""
 REMEDY = "remove this line and all later lines, and run the same command again"
 
 
 class StoredTrial(BaseModel, extra="allow", frozen=True):
-    """The answer of a trial. ``outcome`` is None if its scene is invalid. Further fields are
-    metrics."""
+    """The answer of a trial, without ``outcome`` for an invalid scene; other fields are metrics."""
 
     outcome: Optional[Outcome]
     detail: str = ""
@@ -31,7 +31,7 @@ class StoredTrial(BaseModel, extra="allow", frozen=True):
 
     @property
     def metrics(self) -> Mapping[str, Optional[float]]:
-        """Return the metrics, None for a value that the trial does not determine."""
+        """None for a value that the trial does not determine."""
         return self.model_extra or {}
 
     @property
@@ -51,19 +51,18 @@ class _Inputs:
 
 
 class StoredAnswer(NamedTuple):
-    """An answer, and the file and line in which it is stored."""
+    """An answer with its file and line."""
 
     answer: Mapping[str, Any]
     where: str
 
     def parse(self, shape: Type[Shape]) -> Shape:
-        """Return the answer as ``shape``. Raise ``ResultsError`` if it is damaged."""
+        """Raise ``ResultsError`` if the answer is damaged."""
         return parse_entry(shape, _line(self.answer), self.where, ResultsError, REMEDY)
 
 
 class StoredJournal(NamedTuple):
-    """The complete lines of a journal, which have ``size`` bytes: the inputs of the search, and the
-    answers by their keys."""
+    """The complete lines of a journal, which have ``size`` bytes."""
 
     inputs: Dict[str, Any]
     answers: Dict[str, StoredAnswer]
@@ -71,8 +70,7 @@ class StoredJournal(NamedTuple):
 
 
 def read_journal(path: Path) -> Optional[StoredJournal]:
-    """Return a journal, or None if the file does not exist or has no complete line. Raise
-    ``ResultsError`` with the line that is damaged."""
+    """Return None without a complete line. Raise ``ResultsError`` with the damaged line."""
     if not os.path.exists(path):
         return None
     content = read_input(path, ResultsError)
@@ -89,8 +87,7 @@ def read_journal(path: Path) -> Optional[StoredJournal]:
 
 
 class Journal:
-    """The answers of a search in ``path``, by their keys. ``inputs`` identify the search. Raises
-    ``ResultsError`` if the file contains another search."""
+    """The answers of a search; raises ``ResultsError`` for a file with other ``inputs``."""
 
     def __init__(self, path: Path, inputs: Mapping[str, Any]) -> None:
         self.path = path
@@ -113,13 +110,11 @@ class Journal:
                 os.truncate(path, stored.size)
 
     def get(self, key: str, shape: Type[Shape]) -> Optional[Shape]:
-        """Return the answer of a finished simulation, or None. Raise ``ResultsError`` if it is
-        damaged."""
+        """Raise ``ResultsError`` if the answer is damaged."""
         stored = self._answers.get(key)
         return None if stored is None else stored.parse(shape)
 
     def add(self, key: str, answer: Mapping[str, Any]) -> None:
-        """Store an answer, and write it to the disk."""
         self._answers[key] = StoredAnswer(answer, str(self.path))
         with disk_errors(self.path):
             descriptor = os.open(self.path, os.O_WRONLY | os.O_APPEND)

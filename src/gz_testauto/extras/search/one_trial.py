@@ -30,8 +30,8 @@ AnySpec = TypeVar("AnySpec", bound=CampaignSpec)
 
 
 def one_trial_spec(spec: AnySpec, planner: str, bounds: Bounds, directory: Path) -> AnySpec:
-    """Return the campaign with one planner whose world is in ``directory``. ``bounds`` (m) keep the
-    static map, and with it the waypoints, when obstacles are removed."""
+    """Return the campaign with one planner whose world is in ``directory``."""
+    # The bounds keep the static map, and with it the waypoints, when obstacles are removed.
     worlds = {key: getattr(spec.worlds, key) for key in _KEPT}
     chosen = next(planner_spec for planner_spec in spec.planners if planner_spec.name == planner)
     data = {
@@ -48,8 +48,7 @@ def one_trial_spec(spec: AnySpec, planner: str, bounds: Bounds, directory: Path)
 def campaign_text(
     spec: CampaignSpec, candidate: Candidate, numbers: RandomNumbers, repeats: int = 1
 ) -> str:
-    """Return the campaign file of the trial, in the directory of its world. Several ``repeats`` are
-    worlds with the same file."""
+    """Return the campaign file of the trial, in the directory of its world."""
     data: Dict[str, Any] = spec.model_dump(mode="json", exclude_defaults=True)
     for key in REMOVABLE:
         entries = [entry for entry in data.get(key, ()) if entry["name"] not in candidate.without]
@@ -91,8 +90,7 @@ def draw(
     height_m: Tuple[float, float],
     path: Path,
 ) -> None:
-    """Draw trials, each with the content of its world file, into a PNG file. Do nothing without
-    matplotlib."""
+    """Draw each trial with its world file into a PNG file, if matplotlib is installed."""
     try:
         from gz_testauto.report.plots import figure_class, save_figure
 

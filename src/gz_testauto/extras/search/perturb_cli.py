@@ -162,7 +162,6 @@ def run(arguments: argparse.Namespace) -> int:
 def _chosen(
     campaign: PreparedCampaign, results: CampaignResults, arguments: argparse.Namespace
 ) -> List[Trial]:
-    """Return the trials to repeat. Raise ``SpecError`` or ``ResultsError`` if there are none."""
     planners = [*arguments.planners, *([arguments.planner] if arguments.planner else [])]
     valid = valid_trials(results, None, planners or None)
     world = world_name(arguments.world, campaign.worlds) if arguments.world else None

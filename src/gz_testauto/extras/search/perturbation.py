@@ -24,19 +24,17 @@ from gz_testauto.spec.campaign import BuiltinCampaignSpec, CampaignSpec
 from gz_testauto.trial.trial import Trial
 
 SHIFT_M = (0.001, 0.01)
-"""Least and largest distance (m) by which an obstacle or the start is moved."""
 
 NOISE_M = 0.01
-"""Standard deviation (m) of the additional noise of the lidar."""
 
 NOISE = "perturbation_noise"
 STEP = "step_s"
 
 
 class Perturbation:
-    """A function of a trial and a number, from 0: the result of the repeat with this number.
+    """A function of a trial and the number, from 0, of a repeat.
 
-    The changes depend only on the random numbers of the trial and on the number. The simulators run
+    The changes depend only on this number and the random numbers of the trial. The simulators run
     until :meth:`close`. Raises ``SpecError`` for a campaign with a stack.
     """
 
@@ -51,7 +49,7 @@ class Perturbation:
                 at_exit.callback(runner.close)
 
     def run(self, trial: Trial, number: int) -> Optional[MeasuredTrial]:
-        """Return the result of a repeat, or None if its scene is invalid."""
+        """Return None if the scene is invalid."""
         random = seeds.child_generator(trial.numbers.seed, seeds.PERTURBATION, number)
         if self._world is None or self._world[0] != trial.world.sha256:
             self._world = trial.world.sha256, EditedWorld(trial.world.path, self._pattern)
@@ -74,7 +72,7 @@ def _shifted(pose: Pose2D, random: np.random.Generator) -> Pose2D:
 
 
 def _noisy(spec: CampaignSpec) -> List[BuiltinCampaignSpec]:
-    """Return the campaign with noise, and with half of the step if the simulator has the option."""
+    """Return the campaign with noise, and with half of the step if there is an option for it."""
     spec = spec.without_stack("omit the perturbed trials")
     data: Dict[str, Any] = spec.model_dump(mode="json")
     if any(entry["name"] == NOISE for entry in data["randomize"]):

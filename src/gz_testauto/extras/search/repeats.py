@@ -1,5 +1,4 @@
-"""Repeat trials with small changes, and run them in another simulator. The answers are stored in a
-journal."""
+"""Repeat trials with small changes or in another simulator, and store the answers in a journal."""
 
 import math
 from contextlib import ExitStack
@@ -31,8 +30,7 @@ from gz_testauto.trial.trial import Trial
 
 
 class Repeat(NamedTuple):
-    """A perturbed repeat of a trial. ``label`` is the name of the trial in the journal, and
-    ``number`` the number of the repeat, from 0."""
+    """A perturbed repeat, numbered from 0, of the trial with this label in the journal."""
 
     label: str
     trial: Trial
@@ -44,9 +42,10 @@ class Repeat(NamedTuple):
 
 
 class RepeatTask:
-    """A function of a :class:`Repeat`: the answer for the journal, and the cause if there is none.
-    The simulators start with the first call. ``metric`` is the name of a metric to store, or
-    empty."""
+    """A function of a :class:`Repeat`: the answer for the journal, or the cause without one.
+
+    The simulators start with the first call. ``metric`` is the name of a metric to store.
+    """
 
     def __init__(self, spec: CampaignSpec, metric: str = "") -> None:
         self._spec, self._metric = spec, metric
@@ -69,8 +68,7 @@ class RepeatTask:
 def run_repeats(
     task: RepeatTask, repeats: Sequence[Repeat], journal: Journal, workers: int = 1
 ) -> Generator[Tuple[Repeat, Optional[StoredTrial], str], None, None]:
-    """Run repeats in parallel processes, and yield each with its answer, or with the cause if the
-    simulator failed."""
+    """Run repeats, and yield each with its answer, or with the cause if the simulator failed."""
     with ExitStack() as at_exit:
         answers: Iterator[Tuple[Optional[StoredTrial], str]] = map(task, repeats)
         if workers > 1 and len(repeats) > 1:
@@ -84,15 +82,16 @@ def run_repeats(
 
 @dataclass(frozen=True)
 class OtherOutcome:
-    """The result of a trial in another simulator. ``outcome`` is ``invalid`` if there is no valid
-    trial there, and ``detail`` is then the cause. ``value`` is the requested metric."""
+    """The result of a trial in another simulator; ``detail`` is the cause if it is invalid.
+
+    ``value`` is the requested metric.
+    """
 
     outcome: Outcome
     detail: str
     value: float = math.nan
 
     def sentence(self, expected: Outcome) -> str:
-        """Return a text such as ``confirmed: stuck, …``."""
         if not self.outcome.valid:
             return f"not confirmed, no valid trial: {self.detail}"
         state = "confirmed" if self.outcome is expected else "not confirmed"
@@ -100,8 +99,10 @@ class OtherOutcome:
 
 
 class Examination:
-    """An examination of trials of one campaign. ``simulator`` is the name of the other simulator.
-    Simulators start when they are needed, and run until the end of the ``with`` statement."""
+    """An examination of trials; ``simulator`` is the name of the other simulator.
+
+    Simulators start when they are needed, and run until the end of the ``with`` statement.
+    """
 
     def __init__(
         self,
@@ -129,9 +130,10 @@ class Examination:
         self._at_exit.close()
 
     def count(self, trial: Trial, first: Outcome, count: int, label: str = "") -> RepeatCount:
-        """Return how many of ``count`` perturbed repeats have the property that the target selects.
-        ``first`` is the outcome of the unchanged trial. Repeats without a valid scene do not
-        count."""
+        """Count the valid perturbed repeats, and those with the property that the target selects.
+
+        ``first`` is the outcome of the unchanged trial.
+        """
         repeats = [Repeat(label, trial, number) for number in range(count)]
         missing = [repeat for repeat in repeats if self._stored(repeat.key) is None]
         for repeat, answer, cause in run_repeats(self._task, missing, self._journal):
@@ -148,7 +150,6 @@ class Examination:
         return RepeatCount(same, len(valid))
 
     def confirmation(self, trial: Trial, label: str = "") -> OtherOutcome:
-        """Run a trial in the other simulator."""
         key = f"{label} in {self._simulator}".lstrip()
         answer = self._stored(key)
         if answer is None or answer.outcome is None:

@@ -14,28 +14,23 @@ from gz_testauto.base.errors import SpecError
 from gz_testauto.worlds.record import WorldRecord
 
 GROUP = 5
-"""Number of worlds of which one is chosen."""
 
 PLAIN_SHARE = 0.25
-"""Share of the simulations that are used for plain worlds."""
+"""Share of the simulations in plain worlds."""
 
 RANDOM = "random"
-"""Name of the strategy with plain worlds only."""
 
 STRATEGIES = ("screened", RANDOM)
 
 
 @dataclass(frozen=True)
 class SearchPlan:
-    """The numbers of plain and screened worlds that are simulated."""
-
     plain: int
     screened: int
 
     @classmethod
     def of_budget(cls, budget: int, planners: int, strategy: str) -> "SearchPlan":
-        """Return the plan for at most ``budget`` simulations. Raise ``SpecError`` if these are too
-        few for a plain and a screened world."""
+        """Raise ``SpecError`` if the budget is too low for a plain and a screened world."""
         worlds = budget // planners
         least = 1 if strategy == RANDOM else 2
         if worlds < least:
@@ -48,11 +43,11 @@ class SearchPlan:
 
     @property
     def worlds(self) -> int:
-        """Return the number of worlds that are generated."""
+        """The number of worlds that are generated."""
         return self.plain + GROUP * self.screened
 
     def chosen(self, worlds: Sequence[WorldRecord]) -> List[WorldRecord]:
-        """Return the screened worlds, in order; none for a group in which the robot has no path."""
+        """Return the screened worlds; groups in which the robot has no path are omitted."""
         chosen_worlds = []
         for first in range(self.plain, self.worlds, GROUP):
             group = worlds[first : first + GROUP]

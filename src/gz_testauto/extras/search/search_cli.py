@@ -192,7 +192,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _require_trust(
     spec: CampaignSpec, is_trusted: bool, stored: Sequence[CampaignSpec], worlds: Sequence[Path]
 ) -> None:
-    """Request permission to run stored campaigns, unless they are that of the command line."""
+    """Trust stored campaigns that are equal to that of the command line."""
     is_same = all(
         stored_spec.model_dump(mode="json") == spec.model_dump(mode="json")
         for stored_spec in stored

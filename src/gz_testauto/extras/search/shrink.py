@@ -41,7 +41,7 @@ PLACE_M = {Outcome.TIMED_OUT: 2.0}
 """Largest distance (m) between the places of equal failures; 0.5 m for all other outcomes."""
 
 TIMED_OUT_S = 30.0
-"""The place of a trial that timed out is the median position of this last time (s)."""
+"""The place of a trial that timed out is the median position of this last time."""
 
 HORIZON_M = 4.7
 """Distance (m) from the path beyond which an obstacle rarely changes a trial."""
@@ -51,15 +51,13 @@ CLOSER_M = (3.0, 4.0, 5.0, 6.0, 8.0)
 """Distances (m) from the place of the failure to which start and goal are moved."""
 
 NO_PATH = "no path for the robot"
-"""The answer for a candidate that is not simulated, since no planner can succeed in it."""
 
 GRID_M, TURN_RAD = 0.1, math.pi / 12
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """The inputs of a trial that shrinking changes: the obstacles, by name in the order of the
-    file, with their new poses, the start and the goals, and the omitted entries of the campaign."""
+    """The inputs of a trial that shrinking changes; obstacles are in the order of the file."""
 
     kept: Tuple[str, ...]
     moved: Tuple[Tuple[str, Pose2D], ...]
@@ -69,7 +67,7 @@ class Candidate:
 
     @classmethod
     def complete(cls, trial: Trial, world: EditedWorld) -> "Candidate":
-        """Return the unchanged trial in ``world``, as a candidate."""
+        """Return the unchanged trial."""
         return cls(tuple(world.obstacles), (), trial.mission.start, trial.mission.goals)
 
     def trial(self, failed: Trial, world: WorldRecord) -> Trial:
@@ -91,7 +89,7 @@ class Candidate:
 
 
 def place_of(outcome: Outcome, recording: Recording) -> np.ndarray:
-    """Return the position (x, y) (m) at which a failed trial ended."""
+    """Return the position (m) at which a failed trial ended."""
     xy = recording.pose[:, :2]
     if outcome is not Outcome.TIMED_OUT:
         return np.asarray(xy[-1])
@@ -105,7 +103,6 @@ class FailedTrial:
 
     @property
     def place(self) -> np.ndarray:
-        """Return the position (x, y) (m) of the failure."""
         return place_of(self.outcome, self.recording)
 
     def is_same(self, outcome: Outcome, recording: Recording) -> bool:
@@ -115,16 +112,13 @@ class FailedTrial:
 
 @dataclass(frozen=True)
 class StoredFailure:
-    """The answer for a candidate: its outcome, and whether the failure is the same."""
-
     outcome: str
     same: bool
     trials: int = 1
 
 
 class FailureTest(abc.ABC):
-    """A function of a candidate: whether the planner fails in it as in the ``first`` trial. Answers
-    are stored in the ``journal``."""
+    """A function of a candidate: whether the planner fails in it as in the ``first`` trial."""
 
     def __init__(
         self, world: EditedWorld, journal: Journal, progress: Callable[[str], None]
@@ -136,28 +130,27 @@ class FailureTest(abc.ABC):
 
     @abc.abstractmethod
     def shortest_path_m(self, candidate: Candidate) -> Optional[float]:
-        """Return the length (m) of the shortest path of the robot, or None without a path."""
+        """Return None without a path."""
 
     @abc.abstractmethod
     def simulate(self, candidate: Candidate, first: FailedTrial) -> Mapping[str, Any]:
-        """Return the entries ``outcome``, and ``same`` for the failure of the ``first`` trial. The
-        default of ``trials``, the number of simulations, is 1."""
+        """Return ``outcome``, ``same`` for an equal failure, and ``trials`` if they are not 1."""
 
     @property
     def simulations(self) -> int:
-        """Return the number of simulations, in this call and in earlier ones."""
+        """The number of simulations, also in earlier calls."""
         return sum(answer.trials for answer in self._tested.values() if answer.outcome != NO_PATH)
 
     def content(self, candidate: Candidate) -> bytes:
         return self._world.content(candidate.kept, dict(candidate.moved))
 
     def compare_with(self, first: FailedTrial, complete: Candidate) -> None:
-        """Set the failure with which candidates are compared: the trial of ``complete``."""
+        """Set the failure with which candidates are compared."""
         self._first = first
         self._needs_path = self.has_path(complete)
 
     def has_path(self, candidate: Candidate) -> bool:
-        """Return whether the robot has a path, or needs none since the first trial had none."""
+        """Return True also if the first trial had no path."""
         if self._first is not None and not self._needs_path:
             return True
         return self.shortest_path_m(candidate) is not None
@@ -207,7 +200,6 @@ class RepeatableFailureTest(FailureTest):
         self._runner, self._failed = runner, failed
 
     def trial(self, candidate: Candidate) -> MeasuredTrial:
-        """Run the trial of a candidate. Raise the errors of :meth:`TrialRunner.run`."""
         record = self._runner.record(self.content(candidate))
         return self._runner.execute(candidate.trial(self._failed, record))
 
@@ -234,8 +226,8 @@ def shrink(
 ) -> Candidate:
     """Return the smallest candidate that still fails like ``first``, the trial of ``all_``.
 
-    ``height_m`` are the heights (m) of the lowest and the highest point of the robot, and
-    ``omissible`` the names of the entries that :attr:`Candidate.without` can contain.
+    ``height_m`` are the lowest and the highest point of the robot, and ``omissible`` the possible
+    names in :attr:`Candidate.without`.
     """
     place = first.place
     field = ObstacleField(world.scene, obstructing_heights(height_m))
@@ -262,8 +254,7 @@ def _nearest(
     steps: "_Steps",
 ) -> Candidate:
     """Return the first failing candidate with a few of the obstacles in ``reduced``, with all of
-    them, or with ``all_``, as simple as possible. ``ordered`` are the names of all obstacles, the
-    nearest first."""
+    them, or with ``all_``, as simple as possible. ``ordered`` starts with the nearest obstacle."""
     names = [name for name in ordered if name in reduced.kept]
     counts = [count for count in NEAREST if count < len(names)]
     for candidate in (*(reduced.keep(names[:count]) for count in counts), reduced, all_):
@@ -288,8 +279,7 @@ def _minimal(fails: FailureTest, candidate: Candidate, ordered: Sequence[str]) -
 
 
 class _Steps:
-    """The simplifications of a candidate. ``place`` is where the trial with the ``recording``
-    failed."""
+    """The simplifications of a candidate; ``place`` is where the recorded trial failed."""
 
     def __init__(
         self,
@@ -311,8 +301,7 @@ class _Steps:
         yield self._omitted(candidate)
 
     def _closer(self, candidate: Candidate, nearest: int) -> Candidate:
-        """Move the start to a distance of :data:`CLOSER_M` from the place, and the goal to this
-        distance, or as close as the path of the robot allows."""
+        """Move start and goal to :data:`CLOSER_M` from the place, or as close as a path allows."""
         moved = self._with_start(candidate, CLOSER_M[nearest])
         closer = (self._with_goal(moved, away_m) for away_m in CLOSER_M[nearest:])
         return next(filter(self._has_path, closer), candidate)

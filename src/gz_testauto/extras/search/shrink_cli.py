@@ -62,7 +62,6 @@ from gz_testauto.trial.trial import Trial
 
 GROUP = ("failures", 2)
 PERTURBED = 10
-"""Default number of perturbed trials from which the robustness is estimated."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -137,8 +136,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 class _Shrinking:
-    """The failure of a trial, which is shrunk in the directory ``out``. ``spec`` is the campaign of
-    this trial only."""
+    """The failure of a trial, which is shrunk in ``out``; ``spec`` has only this trial."""
 
     def __init__(
         self,
@@ -162,7 +160,7 @@ class _Shrinking:
         self._journal = Journal(out / JOURNAL, inputs)
 
     def shrink(self, spec: BuiltinCampaignSpec, perturbed: int, confirm: str) -> Dict[str, Any]:
-        """Shrink a failure that repeats bit by bit. Return the content of ``shrunk.json``."""
+        """Return the content of ``shrunk.json``."""
         with TrialRunner(spec) as runner:
             fails = RepeatableFailureTest(
                 runner, self._world, self._trial, self._journal, _print_progress
@@ -199,8 +197,7 @@ class _Shrinking:
         return result
 
     def shrink_on_stack(self, spec: StackCampaignSpec, repeats: int) -> Dict[str, Any]:
-        """Shrink a failure on a stack, and estimate its rate in the small world from ``repeats``
-        new trials. Return the content of ``shrunk.json``."""
+        """Return the content of ``shrunk.json``; ``repeats`` new trials estimate the rate."""
         fails = StackFailureTest(
             spec,
             self._bed.robot,

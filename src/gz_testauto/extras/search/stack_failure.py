@@ -1,8 +1,4 @@
-"""The failure of a trial on a navigation stack, which does not repeat bit by bit.
-
-It occurs in a share of the repeats of a trial. A candidate of
-:mod:`gz_testauto.extras.search.shrink` has it if it occurs in two of at most three trials.
-"""
+"""The failure of a trial on a navigation stack, which occurs in a share of the repeats."""
 
 import shutil
 from dataclasses import dataclass
@@ -30,15 +26,14 @@ from gz_testauto.spec.loader import load
 from gz_testauto.trial.trial import Trial
 
 MOST_TRIALS, ENOUGH = 3, 2
-"""A candidate has at most three trials. Two with the failure, or two without it, decide."""
+"""Two of at most three trials with the failure, or without it, decide."""
 
 RESULTS = "results"
 
 
 @dataclass(frozen=True, eq=False)
 class Repeats:
-    """The repeats of a trial, and the number of them that have the failure. ``example`` is the
-    first of these, or otherwise the first valid one."""
+    """The repeats of a trial; ``example`` is the first with the failure, or else a valid one."""
 
     count: RepeatCount = NO_REPEATS
     example: Optional[FailedTrial] = None
@@ -47,8 +42,7 @@ class Repeats:
 def run_repeats(
     campaign: Path, first: FailedTrial, is_decided: Callable[[Repeats], bool] = lambda _: False
 ) -> Repeats:
-    """Run the trials of a campaign file until they are decided. The results are in the directory of
-    the file. Trials of an earlier call are not repeated."""
+    """Run the trials of a campaign file next to it until they are decided; finished ones count."""
     spec = load(campaign, CampaignSpec)  # type: ignore[type-abstract]
     out = campaign.with_name(RESULTS)
     follower = _Follower(out, first)
@@ -65,7 +59,7 @@ def run_repeats(
 
 
 class _Follower(CampaignListener):
-    """A listener that compares the finished trials of a campaign with a failure."""
+    """A listener that compares finished trials with a failure."""
 
     def __init__(self, out: Path, first: FailedTrial) -> None:
         self._out, self._first = out, first
@@ -85,8 +79,7 @@ class _Follower(CampaignListener):
 
 
 class StackFailureTest(FailureTest):
-    """A test of failures on a navigation stack. The trials of a candidate are in ``folder`` until
-    the test has an answer."""
+    """A test of failures on a navigation stack, which removes the trials from ``folder``."""
 
     def __init__(
         self,
@@ -123,7 +116,6 @@ class StackFailureTest(FailureTest):
         }
 
     def write_campaign(self, candidate: Candidate, folder: Path, repeats: int) -> None:
-        """Write the world of a candidate, and a campaign file with repeats of its trial."""
         _write(folder / WORLD, self.content(candidate))
         text = campaign_text(self._spec, candidate, self._failed.numbers, repeats)
         _write(folder / CAMPAIGN, text.encode("utf-8"))

@@ -26,18 +26,19 @@ REPEATS = 20
 """Default number of perturbed trials. If all have the same outcome, 17 are enough to label it."""
 
 ANSWERS = "robustness.jsonl"
-"""Name of the journal of `gz_testauto perturb` in a results directory."""
+"""The journal of `gz_testauto perturb` in a results directory."""
 
 OF_SEARCH = "search.jsonl"
-"""Name of the journal of `gz_testauto search`, which repeats each failure."""
+"""The journal of `gz_testauto search`."""
 
 SHOWN = 20
-"""Largest number of trials that are listed in the terminal."""
 
 
 def read_outcomes(directory: Path) -> Dict[str, Dict[int, Optional[Outcome]]]:
-    """Return the outcome of each repeat, None for an invalid scene, by the label of the trial and
-    the number of the repeat. Raise ``ResultsError`` if a file is damaged."""
+    """Return the outcome of each repeat, None for an invalid scene, by label and number.
+
+    Raises ``ResultsError`` if a file is damaged.
+    """
     outcomes: Dict[str, Dict[int, Optional[Outcome]]] = {}
     for name in (OF_SEARCH, ANSWERS):
         journal = read_journal(directory / name)
@@ -49,8 +50,7 @@ def read_outcomes(directory: Path) -> Dict[str, Dict[int, Optional[Outcome]]]:
 
 
 def read_counts(directory: Path, results: CampaignResults) -> Dict[int, RepeatCount]:
-    """Return the counts of each trial with stored repeats, by its index in the plan. Raise
-    ``ResultsError`` if a file is damaged."""
+    """Return the counts by index of the trial; raise ``ResultsError`` if a file is damaged."""
     outcomes = read_outcomes(directory)
     counts = {}
     for record in results.trials:
@@ -63,8 +63,7 @@ def read_counts(directory: Path, results: CampaignResults) -> Dict[int, RepeatCo
 
 
 def section(directory: Path, results: CampaignResults) -> Optional[Section]:
-    """Return the section, or None if no trial was repeated. Raise ``ResultsError`` if a file is
-    damaged."""
+    """Return None if no trial was repeated. Raise ``ResultsError`` if a file is damaged."""
     counts = read_counts(directory, results)
     if not counts:
         return None

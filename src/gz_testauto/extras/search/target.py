@@ -1,5 +1,4 @@
-"""The targets of a search, values of ``--for``: an outcome, a disagreement of planners, or a
-condition on a metric."""
+"""The targets of a search, values of ``--for``."""
 
 import math
 import operator
@@ -16,10 +15,8 @@ from gz_testauto.results.records import TrialRecord
 from gz_testauto.trial.outcome import Outcome
 
 FAILED, DISAGREEMENT, LOW_CLEARANCE = "failed", "disagreement", "low-clearance"
-"""Targets in addition to the outcomes and the conditions."""
 
 LOW_CLEARANCE_CONDITION = "clearance_min_m < 0.1"
-"""The condition of the target :data:`LOW_CLEARANCE`."""
 
 _CONDITION = re.compile(r"\s*(\w+)\s*([<>]=?)\s*(\S+)\s*")
 
@@ -32,23 +29,21 @@ _COMPARE: Mapping[str, Callable[[float, float], bool]] = {
 
 
 class SearchTarget:
-    """Selects trials of a search, and decides whether a repeat of a selected trial has its
-    property."""
+    """A selection of trials, which also decides whether a repeat has their property."""
 
     noun: ClassVar[str] = "failures"
     """Name of the selected trials in sentences."""
 
     @property
     def metric_name(self) -> str:
-        """Return the name of the metric on which :meth:`is_same` depends, empty without one."""
+        """The metric on which :meth:`is_same` depends, or empty."""
         return ""
 
     def select(self, records: Sequence[TrialRecord]) -> List[TrialRecord]:
         raise NotImplementedError
 
     def is_same(self, first: Outcome, outcome: Outcome, value: float) -> bool:
-        """Return whether a repeat with ``outcome`` and ``value``, its metric, has the property of
-        the trial with the outcome ``first``."""
+        """Return whether a repeat with ``value`` as its metric has the property of the trial."""
         return outcome is first
 
 
@@ -109,10 +104,9 @@ class ConditionTarget(SearchTarget):
 
 
 def read_target(text: str, planners: int) -> SearchTarget:
-    """Return the target with a name or a condition, for a campaign with a number of planners.
+    """Raise ``SpecError`` for an unknown name or metric, or a limit that is not a number.
 
-    Raise ``SpecError`` if the name or the metric is unknown, the limit is not a number, or a single
-    planner cannot disagree.
+    A single planner cannot disagree.
     """
     failures = {
         outcome.value: outcome for outcome in Outcome if outcome.valid and not outcome.success

@@ -17,7 +17,6 @@ from gz_testauto.spec.campaign import BuiltinPlannerSpec, CampaignSpec
 from gz_testauto.spec.loader import fault_text
 
 LEVELS = 9
-"""Largest number of values on the grid."""
 
 EACH = "[*]"
 """Index that selects each entry of a list."""
@@ -28,7 +27,7 @@ Path = Tuple[Union[str, int], ...]
 
 @dataclass(frozen=True)
 class VariedRange:
-    """The key to vary, such as ``robot.max_linear_mps``, and its lowest and highest value."""
+    """The key to vary, with its lowest and highest value."""
 
     key: str
     low: Number
@@ -36,7 +35,7 @@ class VariedRange:
 
     @classmethod
     def parse(cls, text: str) -> "VariedRange":
-        """Return the range in ``KEY=LOW:HIGH``. Raise ``ValueError`` for other text."""
+        """Parse ``KEY=LOW:HIGH``. Raise ``ValueError`` for other text."""
         key, _, ends = text.partition("=")
         low, high = (_number(end) for end in ends.split(":"))
         if not (key and low < high):
@@ -46,7 +45,7 @@ class VariedRange:
 
 @dataclass(frozen=True)
 class Level:
-    """A campaign in which the key has one ``value``, and the name of its results directory."""
+    """A campaign in which the key has one ``value``; ``name`` is that of its results directory."""
 
     value: Number
     name: str
@@ -54,11 +53,10 @@ class Level:
 
 
 class VariedCampaign:
-    """Campaigns that differ in the value of one key.
+    """Campaigns that differ in the value of one key, with independent random numbers.
 
-    Each has ``worlds`` worlds with one trial each, and other random numbers than those at other
-    values. ``levels`` are the campaigns on a grid of the range, in increasing order of the value.
-    Raises ``SpecError`` if the key is unknown, if it is not a number, or if a value is not allowed.
+    Each has ``worlds`` worlds with one trial each. ``levels`` are those on a grid of the range.
+    Raises ``SpecError`` if the key is unknown or not a number, or if a value is not allowed.
     """
 
     def __init__(self, spec: CampaignSpec, varied: VariedRange, worlds: int) -> None:
@@ -82,12 +80,12 @@ class VariedCampaign:
         ]
 
     def midpoint(self, low: Number, high: Number) -> Optional[Number]:
-        """Return the allowed value in the middle of two values, or None if they are neighbors."""
+        """Return None if the two values are neighbors."""
         middle = self._rounded((low + high) / 2.0)
         return middle if low < middle < high else None
 
     def level(self, value: Number) -> Level:
-        """Return the campaign with a value. Raise ``SpecError`` if it is not allowed."""
+        """Raise ``SpecError`` if the value is not allowed."""
         text = f"{value:.6g}"
         seed = seeds.child_seed(self._spec.seed, seeds.BOUNDARY, text)
         data = {**self._data, "seed": seed}
@@ -119,7 +117,7 @@ def _number(text: str) -> Number:
 
 
 def _paths(data: Mapping[str, Any], key: str) -> List[Path]:
-    """Return the paths of a key in ``data``; they are several if it contains ``[*]``."""
+    """Return several paths if the key contains ``[*]``."""
     known = [name for name, value in flatten(data) if value is None or _is_number(value)]
     paths: List[Path] = [()]
     for match in re.finditer(r"[^.\[\]]+|\[(\d+|\*)\]", key):
@@ -149,7 +147,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _numbers(value: Any) -> List[Number]:
-    """Return the numbers of a value: of a number, or of a mapping such as ``{min: 3, max: 5}``."""
+    """Return the values of a number, or of a mapping such as ``{min: 3, max: 5}``."""
     parts = list(value.values()) if isinstance(value, Mapping) else [value]
     return parts if all(map(_is_number, parts)) else []
 
