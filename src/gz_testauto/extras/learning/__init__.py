@@ -1,2 +1,1 @@
-"""Campaigns as reinforcement learning environments, and the training of policies (pip extra
-``learning``)."""
+"""Campaigns as reinforcement learning environments, and training (pip extra ``learning``)."""

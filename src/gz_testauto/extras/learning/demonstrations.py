@@ -24,7 +24,6 @@ from gz_testauto.trial.lockstep import LockstepExecutor, run_trial
 from gz_testauto.trial.outcome import Outcome
 
 MOST_UNPACKED_BYTES = 1_000_000_000
-"""Largest size (bytes) of demonstrations in memory."""
 
 # The hyperbolic tangent of the output layer never reaches 1.
 LARGEST = 0.999
@@ -33,10 +32,12 @@ LARGEST = 0.999
 
 @dataclass(frozen=True, eq=False)
 class Demonstrations:
-    """The control periods of the recorded episodes of a planner: the observation vectors (n, size),
-    the actions (n, 2) that result in the planner's commands, and the index of each period's episode
-    (n,). ``worlds`` (e,) are the worlds of the episodes. ``reached`` (e,) is True for an episode
-    that reached its goal."""
+    """The control periods of the recorded episodes of a planner.
+
+    These are the observation vectors (n, size), the actions (n, 2) that result in the planner's
+    commands, and the indices of the episodes (n,). ``worlds`` and ``reached`` (e,) are those of
+    each episode.
+    """
 
     observations: np.ndarray
     actions: np.ndarray
@@ -53,7 +54,7 @@ class Demonstrations:
 
     @classmethod
     def read(cls, path: Path) -> "Demonstrations":
-        """Read a file. Raise ``SpecError`` if it cannot be read."""
+        """Raise ``SpecError`` if the file cannot be read."""
         try:
             arrays = read_arrays(path, MOST_UNPACKED_BYTES)
             return cls(**{name: arrays[name] for name in cls.__dataclass_fields__})
@@ -70,8 +71,10 @@ def record(
     worlds: Sequence[int],
     report: Callable[[str, Outcome], None] = lambda world, outcome: None,
 ) -> Demonstrations:
-    """Run a planner in the worlds with these indices, counted from 0. Raise ``SpecError`` for an
-    unknown planner or world, and ``SimulatorError`` if the simulator fails."""
+    """Run a planner in the worlds with these indices, counted from 0.
+
+    Raises ``SpecError`` for an unknown planner or world, and ``SimulatorError``.
+    """
     make_planner(plugin, **parameters)
     trials = [prepared.trial(world) for world in worlds]
     period_s = prepared.bed.spec.control_period_s
@@ -107,8 +110,7 @@ def record(
 
 
 class _CommandRecorder(LocalPlanner):
-    """A planner that returns the commands of another planner, and records the vectors that a policy
-    would receive and the actions of the commands."""
+    """A planner that returns the commands of another planner, and records a policy's data."""
 
     def __init__(self, planner: LocalPlanner, interface: PolicyInterface) -> None:
         self._planner, self._interface = planner, interface
@@ -129,8 +131,10 @@ class _CommandRecorder(LocalPlanner):
 
 
 def cloned(demonstrations: Demonstrations) -> LinearPolicy:
-    """Return the linear policy that fits the actions of the successful episodes with the least
-    squared error. Raise ``SpecError`` if no episode reached its goal."""
+    """Fit the actions of the successful episodes by least squares.
+
+    Raises ``SpecError`` if no episode reached its goal.
+    """
     kept = demonstrations.reached[demonstrations.episodes]
     vectors = demonstrations.observations[kept].astype(float)
     if len(vectors) < 2:

@@ -1,5 +1,7 @@
-"""Episodes: trials whose commands the caller computes. An episode is identical, bit by bit, to the
-trial of a campaign with the planner ``policy``."""
+"""Episodes: trials whose commands the caller computes.
+
+An episode is identical, bit by bit, to the trial of a campaign with the planner ``policy``.
+"""
 
 import json
 import math
@@ -36,16 +38,13 @@ from gz_testauto.worlds.record import WorldRecord
 from gz_testauto.worlds.source import missions_of
 
 MOST_REPETITIONS = 2**20
-"""Number of repetitions of a world, among which the repetition of an episode is drawn."""
 
 
 class PreparedEnvironment:
-    """The campaign of an environment with its worlds, which are generated in ``folder``. An
-    instance can be pickled for worker processes."""
+    """The campaign of an environment with its worlds in ``folder``, which supports pickle."""
 
     def __init__(self, spec: EnvironmentCampaignSpec, folder: Path) -> None:
-        """Raise the exceptions of :func:`~gz_testauto.campaign.world_source.gather_worlds`, and
-        ``SpecError`` for an invalid start or goal."""
+        """Raises ``SpecError`` for an invalid start or goal, and errors of the world source."""
         self.spec = spec
         _require_own(folder, spec)
         run_by = with_simulator(spec)
@@ -61,8 +60,7 @@ class PreparedEnvironment:
         environment: "Union[str, Path, PreparedEnvironment]",
         worlds: Union[str, Path, None] = None,
     ) -> "PreparedEnvironment":
-        """Return ``environment`` if it is already prepared, or prepare the environment in this YAML
-        file. The default of ``worlds``, the folder of generated worlds, is next to the file."""
+        """Prepare the environment in a YAML file; the default of ``worlds`` is next to it."""
         if isinstance(environment, PreparedEnvironment):
             return environment
         file = Path(environment)
@@ -83,16 +81,14 @@ class PreparedEnvironment:
 
     @property
     def learners(self) -> Tuple[int, ...]:
-        """Return the indices of the robots that a policy can control: the first robot (0), and the
-        robots without a planner."""
+        """The indices of the first robot (0) and of the robots without a planner."""
         robot_indices = (
             index for index, robot in enumerate(self.spec.robots, 1) if not robot.planner
         )
         return (0, *robot_indices)
 
     def worlds_after(self, steps: int) -> Sequence[int]:
-        """Return the indices of the worlds in which an episode can run after ``steps`` control
-        periods of training, from easy to hard if there is a curriculum."""
+        """Return the worlds after ``steps`` control periods, in a curriculum the easiest."""
         curriculum, count = self.spec.environment.curriculum, len(self.campaign.worlds)
         if curriculum is None:
             return range(count)
@@ -122,12 +118,11 @@ class PreparedEnvironment:
 
     @property
     def world_hashes(self) -> List[str]:
-        """Return the SHA-256 of each world file, sorted."""
+        """The SHA-256 of each world file, sorted."""
         return sorted({world.sha256 for world in self.campaign.worlds})
 
     def trial(self, world: int, repetition: int = 0) -> Trial:
-        """Return the trial of a world, counted from 0. Raise ``SpecError`` for an invalid world or
-        repetition."""
+        """Return the trial of a world, counted from 0, or raise ``SpecError``."""
         if not 0 <= world < len(self.campaign.worlds):
             raise SpecError(
                 f"campaign {self.spec.name}: world is {world}; it must be from 0 to "
@@ -145,8 +140,7 @@ class PreparedEnvironment:
     def drawn_trial(
         self, random: np.random.Generator, steps: int, options: Optional[Mapping[str, Any]]
     ) -> Trial:
-        """Return a random trial for an episode after ``steps`` control periods of training.
-        ``options`` can specify its ``world`` and ``repetition``."""
+        """Draw a trial after ``steps`` control periods, or use ``world`` and ``repetition``."""
         requested = options or {}
         allowed = self.worlds_after(steps)
         world = allowed[int(random.integers(len(allowed)))]
@@ -162,7 +156,7 @@ class PreparedEnvironment:
 
 
 WORLDS_OF = ".environment.json"
-"""Suffix of the file next to a folder of generated worlds that contains their specification."""
+"""Suffix of the file next to a folder of generated worlds with their specification."""
 
 
 def _require_own(folder: Path, spec: EnvironmentCampaignSpec) -> None:
@@ -206,7 +200,7 @@ def _hardness(world: WorldRecord, criterion: str) -> float:
 
 
 class EpisodeRunner:
-    """A runner of the episodes of one environment, one after the other in one simulator."""
+    """A runner of the episodes of one environment in one simulator."""
 
     def __init__(self, prepared: PreparedEnvironment) -> None:
         self._prepared = prepared
@@ -215,8 +209,7 @@ class EpisodeRunner:
         self._current: Optional[Episode] = None
 
     def begin(self, trial: Trial, every: bool = False) -> "Episode":
-        """Start an episode, and stop the previous episode if it still runs. Raise
-        ``SimulatorError`` if the simulator fails."""
+        """Start an episode, and stop the previous one. Raise ``SimulatorError``."""
         if not self._open:
             self._executor.open()
             self._open = True
@@ -238,9 +231,8 @@ class EpisodeRunner:
 class Agent:
     """A robot of an episode whose commands the caller computes.
 
-    ``vector`` is the current observation vector of the policy. ``goal_is_new`` is True at the
-    start, and after a step in which the robot reached a goal and received the next. A policy with
-    memory must be reset then.
+    ``vector`` is the current observation vector. ``goal_is_new`` is True at the start, and after a
+    step in which the robot received its next goal. A policy with memory must be reset then.
     """
 
     def __init__(
@@ -257,12 +249,11 @@ class Agent:
 
     @property
     def verdict(self) -> Optional[TrialEnd]:
-        """Return the end of the robot's trial, or None while the trial runs."""
         return self._robot.verdict
 
     @property
     def time_s(self) -> float:
-        """Return the simulated time (s) since the start of the episode."""
+        """The simulated time since the start of the episode."""
         return self._observation.time_s
 
     @property
@@ -271,13 +262,11 @@ class Agent:
 
     @property
     def truncated(self) -> bool:
-        """Return whether a time limit ended the trial. Further rewards of the policy are then not
-        zero."""
+        """True if a time limit ended the trial, so that further rewards are not zero."""
         return self.verdict is not None and not self.terminated
 
     def command(self, action: np.ndarray) -> None:
-        """Set the action for the next control period. Raise ``ValueError`` for an invalid
-        action."""
+        """Set the action for the next control period, or raise ``ValueError``."""
         if self.verdict is None:
             self._command = self._interface.command(action, self._observation)
 
@@ -288,7 +277,7 @@ class Agent:
             self._robot.stop(simulation)
 
     def observe(self, snapshot: Snapshot) -> float:
-        """Process the snapshot at the end of a control period, and return the reward."""
+        """Return the reward of the control period that ends with the snapshot."""
         if self.verdict is not None:
             return 0.0
         robot, before = self._robot, self._true_observation
@@ -310,8 +299,7 @@ class Agent:
         return reward
 
     def result(self) -> TrialResult:
-        """Return the result of the robot's trial, which must have ended, as a campaign stores
-        it."""
+        """Return the result as a campaign stores it; the trial must have ended."""
         assert self.verdict is not None, "the trial has ended"
         return self._robot.result(math.nan)
 
@@ -329,8 +317,8 @@ class Agent:
 class Episode:
     """One trial that is executed step by step.
 
-    ``agents`` are the robots whose commands the caller computes: the first robot alone or, with
-    ``every``, all robots without a planner too. The other robots use their planners.
+    ``agents`` are the first robot and, with ``every``, all robots without a planner. The other
+    robots use their planners.
     """
 
     def __init__(
@@ -356,8 +344,10 @@ class Episode:
         return all(agent.verdict is not None for agent in self.agents)
 
     def step(self, *actions: np.ndarray) -> List[float]:
-        """Execute one control period with an action for each agent, and return the rewards. Raise
-        ``ValueError`` for an invalid action, and ``SimulatorError`` if the simulator fails."""
+        """Execute one control period with an action for each agent, and return the rewards.
+
+        Raises ``ValueError`` for an invalid action, and ``SimulatorError``.
+        """
         assert not self.has_ended, "the episode has not ended"
         for agent, action in zip(self.agents, actions):
             agent.command(action)
@@ -385,7 +375,7 @@ class Episode:
         return info
 
     def result(self, agent: Agent) -> TrialResult:
-        """Return the result of an agent's trial, which must have ended, as a campaign stores it."""
+        """Return the result as a campaign stores it; the trial must have ended."""
         return agent.result().with_values(self._actors.numbers)
 
     def close(self) -> None:

@@ -33,7 +33,6 @@ except ImportError as missing:
     ) from missing
 
 ID = "gz_testauto/Navigation-v0"
-"""Name of :class:`NavigationEnv` for ``gymnasium.make``."""
 
 
 class NavigationEnv(gymnasium.Env):  # type: ignore[misc]
@@ -71,8 +70,7 @@ class NavigationEnv(gymnasium.Env):  # type: ignore[misc]
     def reset(
         self, *, seed: Optional[int] = None, options: Optional[Dict[str, Any]] = None
     ) -> Tuple[np.ndarray, Dict[str, Any]]:
-        """Start an episode. Raise ``SimulatorError`` if the simulator fails, and ``SpecError`` for
-        a world that does not exist."""
+        """Start an episode. Raise ``SimulatorError``, and ``SpecError`` for an unknown world."""
         super().reset(seed=seed)
         trial = self.prepared.drawn_trial(self.np_random, self._steps, options)
         self._episode = self._runner.begin(trial)

@@ -20,7 +20,7 @@ from gz_testauto.spec.campaign import BuiltinCampaignSpec, BuiltinPlannerSpec
 from gz_testauto.spec.model import Spec, as_tuple
 
 POLICY = "policy"
-"""Name of the placeholder for the policy in ``planners``."""
+"""Placeholder for the policy in ``planners``."""
 
 
 class TermSpec(Spec):

@@ -31,16 +31,14 @@ REWARDS = Registry(
 TERMINATIONS = Registry("termination", {"off_plan": f"{_HERE}:OffPlan"})
 
 FOLLOWED_M = 2.0
-"""Length (m) of the global plan, before and after the last nearest point, in which the next nearest
-point is searched."""
+"""Length of the global plan, in both directions, in which the nearest point is searched."""
 
 
 @dataclass(frozen=True, eq=False)
 class Transition:
-    """One control period of ``duration_s``.
+    """One control period.
 
-    ``before`` and ``after`` are the observations with the true pose. ``command`` is the executed
-    velocity command, and ``outcome`` the outcome of the episode, None while it runs.
+    The observations have the true pose. ``outcome`` is None while the episode runs.
     """
 
     before: Observation

@@ -77,7 +77,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Report progress on standard error, and print the path of the policy."""
     for name in RECORDING if arguments.record is None else TRAINING:
         if getattr(arguments, name) is not None:
             relation = "needs" if arguments.record is None else "cannot be used with"

@@ -77,7 +77,7 @@ def write_policy(path: Path, policy: NetworkPolicy, card: PolicyCard) -> None:
 
 
 def read_card(path: Path) -> PolicyCard:
-    """Read only the card of a policy. Raise ``SpecError`` for a file that is missing or damaged."""
+    """Raise ``SpecError`` for a file that is missing or damaged."""
     if not path.exists():
         raise SpecError(f"{path}: the policy file was not found")
     if path.suffix == OWN:
@@ -95,8 +95,7 @@ def read_card(path: Path) -> PolicyCard:
 
 
 def read_policy(path: Path) -> Tuple[Policy, PolicyCard]:
-    """Read a policy and its card. Raise ``SpecError`` for a file that is missing, damaged or does
-    not match its card, and ``MissingDependencyError`` if a library for its format is missing."""
+    """Raise ``SpecError`` for an invalid file, and ``MissingDependencyError``."""
     card = read_card(path)
     size = ObservationEncoder(card.terms).size
     if path.suffix == OWN:

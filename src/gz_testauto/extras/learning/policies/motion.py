@@ -1,8 +1,4 @@
-"""Velocities of moving objects, estimated from successive scans.
-
-Only scans and poses of the robot are used, so a policy with these velocities has the same input as
-a planner that receives only the scan.
-"""
+"""Velocities of moving objects, estimated from successive scans and the poses of the robot."""
 
 import math
 from typing import List, Optional, Sequence, Tuple
@@ -15,31 +11,27 @@ from gz_testauto.planners.interface import Observation
 from gz_testauto.planners.scans import obstacle_points
 
 SPLIT_M = 0.3
-"""Smallest distance (m) between successive points of a scan that separates two segments."""
+"""Smallest distance between successive points of a scan that separates two segments."""
 
 LARGEST_M = 1.0
-"""Largest diagonal (m) of the bounding box of a segment that can be a moving object."""
+"""Largest diagonal of the bounding box of a segment that can be a moving object."""
 
 GATE_M = 0.5
-"""Largest distance (m) between the predicted and the measured center of a tracked segment."""
+"""Largest distance between the predicted and the measured center of a tracked segment."""
 
 WINDOW = 4
 """Largest number of successive scans from which a velocity is estimated."""
 
 FEWEST = 3
-"""Smallest number of successive scans from which a velocity is estimated."""
 
 # The center of the visible part of a static object also moves, slowly, while the robot passes it.
 SLOWEST_MPS = 0.3
-"""Smallest estimated speed (m/s) of a moving segment."""
 
 FASTEST_MPS = 3.0
-"""Largest estimated speed (m/s) of a moving segment."""
 
 
 class ScanMotion:
-    """An estimator of the velocities of scan points, which tracks the center of each small
-    segment."""
+    """An estimator of the velocities of scan points, which tracks small segments."""
 
     def __init__(self) -> None:
         self._tracks: List[_Track] = []
@@ -48,12 +40,11 @@ class ScanMotion:
         self._velocities_mps = np.zeros((0, 2))
 
     def estimate(self, observation: Observation) -> Tuple[np.ndarray, np.ndarray]:
-        """Return the scan points (m) and their velocities over ground (m/s), both in the base frame
-        and of shape (n, 2).
+        """Return the scan points (m) and their velocities over ground (m/s), each (n, 2).
 
-        The velocity is zero for points of segments that are static, large, or were detected in
-        fewer than :data:`FEWEST` scans. Without a scan, n is 0. For another scan with the stamp of
-        the previous one, all velocities are zero.
+        Both are in the base frame. The velocity is zero for points of segments that are static,
+        large, or were detected in fewer than :data:`FEWEST` scans. Without a scan, n is 0. For
+        another scan with the stamp of the previous one, all velocities are zero.
         """
         scan = observation.scan
         if scan is None:
@@ -73,8 +64,10 @@ class ScanMotion:
     def predict(
         self, observation: Observation, ahead_s: Sequence[float]
     ) -> Tuple[np.ndarray, np.ndarray]:
-        """Return the scan points (m), shape (n, 2), and the predicted positions (m) of the moving
-        points after each of the times ``ahead_s``, shape (m, 2), in the base frame."""
+        """Return the scan points (n, 2), and the predicted moving points (m, 2) after each time.
+
+        Positions (m) are in the base frame.
+        """
         points_m, velocities_mps = self.estimate(observation)
         moving = velocities_mps.any(axis=1)
         start_m, velocity_mps = points_m[moving], velocities_mps[moving]
@@ -95,8 +88,7 @@ class ScanMotion:
         )
 
     def _track(self, time_s: float, points_m: np.ndarray) -> np.ndarray:
-        """Update the tracks with the points (n, 2) of a scan, and return their velocities (n, 2),
-        in the world frame."""
+        """Return the velocities (n, 2) of points (n, 2), in the world frame."""
         velocities_mps = np.zeros_like(points_m)
         free, tracks = self._tracks, []
         for segment in _small_segments(points_m):
@@ -129,7 +121,7 @@ class _Track:
         return self._centers_m[-1] + self.velocity_mps * (time_s - self._times_s[-1])
 
     def add(self, time_s: float, center_m: np.ndarray) -> None:
-        """Add a center, and fit the velocity by least squares."""
+        """Fit the velocity by least squares."""
         self._times_s = [*self._times_s, time_s][-WINDOW:]
         self._centers_m = [*self._centers_m, center_m][-WINDOW:]
         if len(self._times_s) > 1:
@@ -140,8 +132,7 @@ class _Track:
 
 
 def _nearest(tracks: Sequence[_Track], time_s: float, center_m: np.ndarray) -> Optional[_Track]:
-    """Return the track whose predicted center is nearest, or None if none is within
-    :data:`GATE_M`."""
+    """Return the track with the nearest predicted center within :data:`GATE_M`, or None."""
     if not tracks:
         return None
     distances_m = [math.dist(track.predict(time_s), center_m) for track in tracks]
@@ -150,7 +141,7 @@ def _nearest(tracks: Sequence[_Track], time_s: float, center_m: np.ndarray) -> O
 
 
 def _small_segments(points_m: np.ndarray) -> List[slice]:
-    """Return the segments of a scan, of at least two points, that can be a moving object."""
+    """Return the segments, of at least two points, that can be a moving object."""
     gaps_m = np.hypot(*np.diff(points_m, axis=0).T)
     ends = [0, *(np.flatnonzero(gaps_m > SPLIT_M) + 1).tolist(), len(points_m)]
     segments = [slice(first, last) for first, last in zip(ends, ends[1:]) if last - first >= 2]

@@ -1,5 +1,4 @@
-"""The observation vector of a policy, which consists of terms. An environment and the planner of a
-policy compute it with the same code, so an episode and a trial are identical, bit by bit."""
+"""The terms of a policy's observation vector, computed by the same code in episodes and trials."""
 
 import abc
 import math
@@ -188,7 +187,7 @@ class NearestObjects(ObservationTerm):
 
 
 class ObservationEncoder:
-    """A converter from the observation of a planner to the observation vector of a policy."""
+    """A converter from a planner's observation to a policy's observation vector."""
 
     def __init__(self, terms: Sequence[Named]) -> None:
         """Raise ``SpecError`` for an unknown term or invalid parameters."""

@@ -28,8 +28,6 @@ from gz_testauto.planners.limits import SpeedLimiter
 
 
 class PolicyInterface:
-    """A converter between a policy and the robot of a trial."""
-
     def __init__(
         self, terms: Sequence[Named], safety_filter: Optional[SafetyFilterSpec] = None
     ) -> None:
@@ -45,13 +43,14 @@ class PolicyInterface:
             self._filter.begin(task)
 
     def encode(self, observation: Observation) -> np.ndarray:
-        """Return the input vector of the policy, (size,)."""
+        """Return the input vector of the policy."""
         return self.encoder.encode(observation)
 
     def command(self, action: np.ndarray, observation: Observation) -> Twist2D:
-        """Return the velocity command of an action (2,), given the observation for which the policy
-        computed the action. Raise ``ValueError`` for an action with a wrong shape or without finite
-        numbers."""
+        """Return the command of an action (2,) that was computed for ``observation``.
+
+        Raises ``ValueError`` for a wrong shape, or for numbers that are not finite.
+        """
         numbers = np.asarray(action, dtype=float)
         if numbers.shape != (ACTIONS,):
             raise ValueError(f"the action has shape {numbers.shape}; it must be ({ACTIONS},)")

@@ -1,4 +1,4 @@
-"""Policies, which compute an action from an observation vector, and those that need only NumPy."""
+"""Policies, which compute an action from an observation vector."""
 
 import abc
 import math
@@ -31,8 +31,7 @@ class NetworkPolicy(Policy):
     kind = "network"
 
     def __init__(self, weights: np.ndarray, size: int, hidden: Sequence[int] = ()) -> None:
-        """Raise ``ValueError`` for a wrong number of weights, or for weights that are not
-        finite."""
+        """Raise ``ValueError`` for a wrong number of weights, or if one is not finite."""
         self.weights = weights = np.asarray(weights, dtype=float)
         sizes = [size, *hidden, ACTIONS]
         shapes = [(outputs, inputs + 1) for inputs, outputs in zip(sizes, sizes[1:])]
@@ -56,8 +55,7 @@ class NetworkPolicy(Policy):
 
 
 class LinearPolicy(NetworkPolicy):
-    """A policy whose actions are the hyperbolic tangents of weighted sums of the observations and a
-    constant."""
+    """A policy whose actions are hyperbolic tangents of linear functions of the observations."""
 
     kind = "linear"
 

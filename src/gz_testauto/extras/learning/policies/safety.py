@@ -23,19 +23,19 @@ from gz_testauto.planners.sweep import APPROACH_M, ConvexFootprint, sweep_arcs
 from gz_testauto.spec.model import NotNegative, Spec
 
 SAMPLES = (5, 13)
-"""Numbers of speeds and yaw rates of the dynamic window from which a command is selected."""
+"""Numbers of speeds and yaw rates of the dynamic window."""
 
 STEPS = 32
 """Number of collision checks along each arc."""
 
 PREDICTION_S = 0.1
-"""Time (s) between two predicted positions of a moving object."""
+"""Time between two predicted positions of a moving object."""
 
 BEYOND_M = 0.5
-"""Length (m) of the checked arc beyond the stopping distance from full speed."""
+"""Length of the checked arc beyond the stopping distance from full speed."""
 
 PASSAGE_M = DefaultLength(2.0)
-"""Length (m) of the checked arc, at least, on which the robot must find a place for a turn."""
+"""Smallest length of the checked arc, on which the robot must find a place for a turn."""
 
 TURNING_SHARE = 0.5
 """Fraction of the margin that the outline keeps during a turn in place."""
@@ -80,8 +80,10 @@ class SafetyFilter:
         self._reach_m = max(BEYOND_M + stop_m, value_for_robot(PASSAGE_M, speed, braking))
 
     def apply(self, command: Twist2D, previous: Twist2D, observation: Observation) -> Twist2D:
-        """Return ``command`` or its replacement. ``previous`` is the previous command. Each
-        observation of a task must be passed once, in the order of time."""
+        """Return ``command`` or its replacement; ``previous`` is the previous command.
+
+        Each observation of a task must be passed once, in the order of time.
+        """
         points_m, predicted_m = self._motion.predict(observation, self._ahead_s)
         # No command could avoid predicted positions at the current outline, and the positions
         # before them would block the motion towards the object.
@@ -100,8 +102,7 @@ class SafetyFilter:
     def _nearest_safe(
         self, command: Twist2D, previous: Twist2D, obstacles_m: Sequence[np.ndarray]
     ) -> Twist2D:
-        """Return the safe command that leads to an exit and is nearest to ``command``, or a
-        replacement if there is none."""
+        """Return the nearest safe command that leads to an exit, or a replacement."""
         limits = self._limits
         desired = np.array([command])
         if self._check(desired, obstacles_m)[1] is not None:
@@ -124,7 +125,7 @@ class SafetyFilter:
         return Twist2D(*dead_ends[0].tolist())
 
     def _distances_m(self, points_m: np.ndarray) -> np.ndarray:
-        """Return the distance (m) of each point (n, 2) from the outline, shape (n,)."""
+        """Return the distances of points (n, 2) from the outline, shape (n,)."""
         footprint = self._footprint
         across_m = matrix_product(points_m, footprint.normals.T) - footprint.offsets_m
         return np.asarray(across_m.max(axis=1))
@@ -132,9 +133,10 @@ class SafetyFilter:
     def _check(
         self, twists: np.ndarray, obstacles_m: Sequence[np.ndarray]
     ) -> Tuple[np.ndarray, Optional[int]]:
-        """Return whether each command (c, 2) is safe, shape (c,), for several arrays of points, and
-        the index of the first safe command that leads to an exit among the points of the first
-        array."""
+        """Return whether each command (c, 2) is safe, shape (c,), and the index of the first exit.
+
+        The exit is the first safe command that leads to a place for a turn among the first points.
+        """
         limits, period_s = self._limits, self._period_s
         sweeps = [
             sweep_arcs(self._footprint, twists, points_m, self._reach_m, self._margin_m, STEPS)
