@@ -1,10 +1,9 @@
 """The Intelligent Driver Model (IDM), and other models as seen along the path of a vehicle.
 
-IDM: M. Treiber, A. Hennecke, D. Helbing, "Congested traffic states in empirical observations and
-microscopic simulations", *Physical Review E* 62(2), 2000, 1805–1824, with equation 11.15 of
-M. Treiber, A. Kesting, *Traffic Flow Dynamics*, 2013: a vehicle that is slower than its leader does
-not brake to increase its gap. Integration: M. Treiber, V. Kanagaraj, "Comparing numerical
-integration schemes for time-continuous car-following models", *Physica A* 419, 2015, 183–195.
+IDM: M. Treiber, A. Hennecke, D. Helbing, *Physical Review E* 62(2), 2000, 1805–1824, with equation
+11.15 of M. Treiber, A. Kesting, *Traffic Flow Dynamics*, 2013: a vehicle that is slower than its
+leader does not brake to increase its gap. Integration: M. Treiber, V. Kanagaraj, *Physica A* 419,
+2015, 183–195.
 """
 
 import math
@@ -25,8 +24,6 @@ LEAST_GAP_M = 1e-3  # avoids a division by zero
 
 
 class IntelligentDriver(NamedTuple):
-    """The parameters of the IDM."""
-
     desired_speed_mps: float
     headway_s: float
     standstill_gap_m: float
@@ -36,8 +33,10 @@ class IntelligentDriver(NamedTuple):
     def acceleration(
         self, speed_mps: float, gap_m: float = math.inf, leader_speed_mps: float = 0.0
     ) -> float:
-        """Return the acceleration (m/s²), at least −:data:`MOST_BRAKING_MPS2`. ``gap_m`` is the
-        distance from the front of the vehicle to the rear of the leader."""
+        """Return the acceleration, at least −:data:`MOST_BRAKING_MPS2`.
+
+        ``gap_m`` is the distance from the front of the vehicle to the rear of the leader.
+        """
         share = 1.0 - (speed_mps / self.desired_speed_mps) ** EXPONENT
         if math.isfinite(gap_m):
             closing = speed_mps * (speed_mps - leader_speed_mps)
@@ -49,8 +48,7 @@ class IntelligentDriver(NamedTuple):
 
 
 def advance(speed_mps: float, accel_mps2: float, duration_s: float) -> Tuple[float, float]:
-    """Return the distance (m) and the speed (m/s) after a time. A vehicle that stops stays at
-    rest."""
+    """Return the distance (m) and the speed (m/s); a vehicle that stops stays at rest."""
     after = speed_mps + accel_mps2 * duration_s
     if after < 0.0:
         return speed_mps * speed_mps / (-2.0 * accel_mps2), 0.0
@@ -86,9 +84,11 @@ def occupancy(
     lowest_m: float = 0.0,
     reach_m: float = math.inf,
 ) -> Occupancy:
-    """Return the occupancy of a line by a model with an outline (n, 2) in its frame. The nearest
-    point of the line is searched from ``lowest_m`` to ``lowest_m`` + ``reach_m``, and the line
-    counts as straight there."""
+    """Return the occupancy of a line by a model with an outline (n, 2) in its frame.
+
+    The nearest point of the line is searched on ``reach_m`` from ``lowest_m``, and the line counts
+    as straight there.
+    """
     arc_m = line.arc_of(pose.x_m, pose.y_m, lowest_m, reach_m)
     points, headings = line.at(np.array([arc_m]))
     (x_m, y_m), heading = points[0].tolist(), float(headings[0])

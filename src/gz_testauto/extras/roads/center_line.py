@@ -1,4 +1,4 @@
-"""Polylines that are parameterized by their arc length, such as the center lines of lanes."""
+"""Polylines that are parameterized by their arc length."""
 
 from typing import Tuple
 
@@ -8,8 +8,7 @@ from gz_testauto.base.arithmetic import arctan2
 
 
 class CenterLine:
-    """A polyline (n, 2) that is parameterized by its arc length (m). Straight lines extend it at
-    both ends."""
+    """A polyline (n, 2) with arc lengths (m); straight lines extend it at both ends."""
 
     def __init__(self, points_m: np.ndarray) -> None:
         points = np.asarray(points_m, dtype=float)
@@ -25,7 +24,7 @@ class CenterLine:
 
     @property
     def points_m(self) -> np.ndarray:
-        """Return the points (n, 2), without consecutive equal points."""
+        """The points (n, 2), without consecutive equal points."""
         return self._points
 
     @property
@@ -41,14 +40,13 @@ class CenterLine:
         return points, arctan2(directions[:, 1], directions[:, 0])
 
     def between(self, values: np.ndarray, arcs_m: np.ndarray) -> np.ndarray:
-        """Interpolate values (n,) at the points of the polyline to arc lengths (k,)."""
+        """Interpolate values (n,) at the points to arc lengths (k,)."""
         return np.interp(arcs_m, self._starts, np.asarray(values, dtype=float)[self._kept])
 
     def arc_of(
         self, x_m: float, y_m: float, lowest_m: float = 0.0, reach_m: float = np.inf
     ) -> float:
-        """Return the arc length (m) of the point nearest to (x, y), from ``lowest_m`` to
-        ``lowest_m`` + ``reach_m``."""
+        """Return the arc length of the nearest point on ``reach_m`` from ``lowest_m``."""
         along = ((np.array([x_m, y_m]) - self._points[:-1]) * self._directions).sum(axis=1)
         highest_m = min(self.length_m, lowest_m + reach_m)
         arcs = self._starts[:-1] + np.clip(along, 0.0, np.diff(self._starts))

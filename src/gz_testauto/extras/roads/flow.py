@@ -1,5 +1,4 @@
-"""The behavior ``flow``: an actor repeatedly appears at its first waypoint, moves to its last
-waypoint, and disappears."""
+"""The behavior ``flow``: an actor repeatedly appears, passes its waypoints, and disappears."""
 
 import math
 from typing import ClassVar, List, Tuple
@@ -50,8 +49,7 @@ RETRY_S = 0.5
 
 
 class Flow(Actor):
-    """An actor that is spawned as soon as no model is near its first waypoint, moves to the last
-    waypoint, and is deleted there for a random time."""
+    """An actor that is spawned as soon as no model is near its first waypoint."""
 
     spawn_later = True
 

@@ -39,13 +39,13 @@ from gz_testauto.spec.road import LaneSpec, RoadSpec, check_route
 CAR = BodySpec(size_m=(4.5, 1.8, 1.4), mass_kg=1200.0)
 
 LOOK_AHEAD_M = 150.0
-"""Distance (m) along the path within which a vehicle reacts to other models."""
+"""Distance along the path within which a vehicle reacts to other models."""
 
 SIDE_M = 0.3
-"""Lateral distance (m) from the vehicle within which another model is ahead."""
+"""Lateral distance from the vehicle within which another model is ahead."""
 
 SPACING_M = 0.25
-"""Distance (m) between the points of the path of a vehicle that pulls out."""
+"""Distance between the points of the path of a vehicle that pulls out."""
 
 
 class FollowLaneSpec(ActorSpec, LocatedSpec):
@@ -173,14 +173,16 @@ class FollowLaneSpec(ActorSpec, LocatedSpec):
 
 
 def _outline(spec: ActorSpec) -> np.ndarray:
-    """Return the outline (n, 2) (m) of the model of an actor, in its frame."""
+    """Return the outline (n, 2) of an actor's model, in its frame."""
     shape = placed_model(sdf_of(spec), spec.name, Pose()).footprint(-math.inf, math.inf)
     return shapely.get_coordinates(shape)
 
 
 def pull_out_path(lane: Lane, start_m: float, offset_m: float, pull_out_m: float) -> CenterLine:
-    """Return the path along a lane from ``start_m``. It starts ``offset_m`` to the left of the
-    center of the lane, and reaches the center after ``pull_out_m``."""
+    """Return the path along a lane, which starts ``offset_m`` to the left of its center.
+
+    It reaches the center after ``pull_out_m``.
+    """
     line = CenterLine(lane.center_m)
     corners = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(line.points_m, axis=0).T))])
     arcs = [[start_m], corners[corners > start_m]]
@@ -196,8 +198,7 @@ def pull_out_path(lane: Lane, start_m: float, offset_m: float, pull_out_m: float
 
 
 class FollowLane(Actor):
-    """A vehicle on a path. ``start_m`` is the arc length of its start on the route, where the arc
-    lengths of the path start at 0."""
+    """A vehicle on a path, which starts at the arc length ``start_m`` of the route."""
 
     def __init__(
         self,
@@ -270,7 +271,7 @@ class FollowLane(Actor):
         return True
 
     def _acceleration(self, context: StepContext) -> float:
-        """Return the smallest acceleration (m/s²) that the road and the models ahead require."""
+        """Return the smallest acceleration that the road and the models ahead require."""
         driver, speed_mps, front_m = self.driver, self.speed_mps, self.arc_m + self._front_m
         models = list(self._other_models(context))
         are_velocities_known = context.before is not None
@@ -298,8 +299,7 @@ class FollowLane(Actor):
     def _leaders(
         self, models: List[OtherModel], are_velocities_known: bool
     ) -> Iterator[Tuple[float, float]]:
-        """Yield the gap (m) and the speed (m/s) of each model ahead. Without velocities, the models
-        have the speed of the vehicle."""
+        """Yield the gap and the speed of each model ahead, if unknown the vehicle's own speed."""
         lowest_m = max(0.0, self.arc_m + self._rear_m)
         for outline_m, pose, velocity in models:
             if self.planar.distance_to(pose.x_m, pose.y_m) > LOOK_AHEAD_M:
@@ -314,8 +314,7 @@ class FollowLane(Actor):
 def _obstacles_on(
     path: CenterLine, width_m: float, front_m: float, surroundings: ObstacleOutlines
 ) -> Tuple[float, ...]:
-    """Return the arc lengths (m) at which obstacles start on the strip along a path, beyond
-    ``front_m``."""
+    """Return the arc lengths beyond ``front_m`` at which obstacles on the path start."""
     strip = shapely.LineString(path.points_m).buffer(width_m / 2, cap_style="flat")
     starts = [
         min(path.arc_of(x_m, y_m) for x_m, y_m in shapely.get_coordinates(part).tolist())

@@ -102,13 +102,13 @@ class PolynomialSpec(ActorSpec):
 
 
 HALF_M, LEGS = 10, 10
-"""Half the side length (m) of DynaBARN's field, and the number of inner waypoints of its paths."""
+"""Half the side length of DynaBARN's field, and the number of inner waypoints of its paths."""
 
 TRIES = 1000
 """Largest number of draws of a polynomial, and of the speed of a leg."""
 
 LEAST_SHARE = 0.1
-"""Smallest length of a path along x, as a share of half the side length of the field."""
+"""Smallest length of a path along x, as a share of ``half_m``."""
 
 
 def dynabarn_path(random: np.random.Generator, order: int, half_m: float = HALF_M) -> np.ndarray:
@@ -133,7 +133,7 @@ def dynabarn_path(random: np.random.Generator, order: int, half_m: float = HALF_
 
 
 def _longest_inside(curve: np.polynomial.Polynomial, half_m: float) -> Tuple[float, float]:
-    """Return the range of x (m) of the longest part of a curve inside the field."""
+    """Return the range of x of the longest part of a curve inside the field."""
     roots = np.concatenate([(curve - edge).roots() for edge in (-half_m, half_m)])
     real = roots.real[np.abs(roots.imag) < 1e-9]
     cuts = np.unique(np.concatenate([[-half_m, half_m], real[np.abs(real) < half_m]]))
@@ -152,8 +152,8 @@ def dynabarn_speeds(
     speed_stddev_mps: float,
     bounds_mps: Sequence[float],
 ) -> np.ndarray:
-    """Return the speed (m/s) of each leg, normally distributed within the bounds. If no draw is
-    within the bounds, a speed is uniformly distributed."""
+    """Return the normally distributed speed of each leg; without a draw within the bounds, it is
+    uniformly distributed."""
     low, high = bounds_mps
     speeds = np.empty(legs)
     for leg in range(legs):

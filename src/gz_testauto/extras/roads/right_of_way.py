@@ -16,22 +16,20 @@ from gz_testauto.extras.roads.center_line import CenterLine
 from gz_testauto.planners.interface import Lane
 
 STOP_M = 0.5
-"""Distance (m) before the other lane at which the front of a vehicle stops."""
+"""Distance before the other lane at which the front of a vehicle stops."""
 
 SLOWEST_MPS = 1.0
-"""Lower bound (m/s) of the speed for the estimate of the time until the vehicle enters the other
-lane."""
+"""Lower bound of the speed in the estimated time until the vehicle enters the other lane."""
 
 AT_REST_MPS = 0.1
-"""Speed (m/s) below which a vehicle can always stop."""
+"""Speed below which a vehicle can always stop."""
 
 OtherModel = Tuple[np.ndarray, Pose2D, Tuple[float, float]]
 """Outline (m, in the frame of the model), pose and velocity (m/s) of another model."""
 
 
 class Conflict:
-    """The area in which the path of a vehicle meets another lane. It starts at the arc length
-    ``entry_m`` of the path."""
+    """The area in which a path meets another lane, from the arc length ``entry_m`` of the path."""
 
     def __init__(self, lane: Lane, entry_m: float, start_m: float, end_m: float) -> None:
         self.entry_m = entry_m
@@ -42,8 +40,10 @@ class Conflict:
     def between(
         cls, path: CenterLine, width_m: float, lane: Lane, needed_m: float
     ) -> Optional["Conflict"]:
-        """Return the first area in which a vehicle on ``path`` is on ``lane``, or None. If the
-        paths merge, it has the length ``needed_m`` that the vehicle needs on the lane."""
+        """Return the first area in which a vehicle on ``path`` is on ``lane``, or None.
+
+        If the paths merge, its length is ``needed_m``.
+        """
         swept = _strip(path.points_m, width_m)
         common = swept.intersection(_strip(lane.center_m, float(lane.width_m.max())))
         line, first = CenterLine(lane.center_m), None
@@ -59,8 +59,10 @@ class Conflict:
         return first
 
     def is_reserved(self, models: Iterable[OtherModel], entry_s: float, gap_s: float) -> bool:
-        """Return whether a model on the other lane is in the area, or reaches it less than the
-        accepted gap after the vehicle, which reaches it in ``entry_s``."""
+        """Return whether a model is in the area, or reaches it within the accepted gap.
+
+        The vehicle reaches it in ``entry_s``.
+        """
         return any(
             self._has_right_of_way(occupancy(self._line, *model), entry_s + gap_s)
             for model in models
@@ -82,10 +84,9 @@ def _strip(center_m: np.ndarray, width_m: float) -> shapely.Geometry:
 
 
 class RightOfWay:
-    """The decision of a vehicle to wait before one or more lanes, or to enter them.
+    """The decision of a vehicle to wait before the first of several lanes, or to enter them.
 
-    A vehicle whose front starts at ``front_m`` waits before the first lane. It waits at its start
-    if ``waits_at_start``, or if it already covers a part of the lane.
+    It waits at its start if ``waits_at_start``, or if it already covers a part of the lane.
     """
 
     def __init__(
@@ -110,9 +111,11 @@ class RightOfWay:
         speed_mps: float,
         braking_mps2: Tuple[float, float],
     ) -> bool:
-        """Return whether the vehicle must stop at ``stop_m``. ``braking_mps2`` is its comfortable
-        and its largest deceleration. It enters if the gap is sufficient where it can still stop
-        comfortably, or if it can no longer stop."""
+        """Return whether the vehicle must stop at ``stop_m``.
+
+        ``braking_mps2`` are its comfortable and its largest deceleration. It enters if the gap is
+        sufficient where it can still stop comfortably, or if it can no longer stop.
+        """
         if self._enters:
             return False
         remaining_m = self.stop_m - front_m

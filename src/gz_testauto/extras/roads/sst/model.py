@@ -30,8 +30,7 @@ class Vehicle(NamedTuple):
 
 
 class Costs(NamedTuple):
-    """Weights of the costs of a trajectory per meter: its length, the deviation from the desired
-    speed, the penalty of the position on the road, and the proximity of objects.
+    """Weights of the costs of a trajectory per meter.
 
     The proximity of an object is ``clearance_height`` times a Gaussian of the offsets along and
     across its heading. That of the nearest static point has the width ``clearance_across_m``.
@@ -52,8 +51,7 @@ class Growth(NamedTuple):
 
     The distance between two states is |Δp| + 0.5 |Δθ| + |Δv|, without a unit. The cheapest node
     within the distance ``selection`` of a random state is extended. One node is kept within the
-    distance ``pruning`` of a witness. An edge lasts ``edge_steps`` steps. The section of road
-    starts ``behind_m`` before the start of the plan.
+    distance ``pruning`` of a witness. An edge lasts ``edge_steps`` steps.
     """
 
     step_s: float = 0.04
@@ -96,8 +94,7 @@ NO_OBJECTS = Objects(np.empty((0, 2)), np.empty((0, 1, 3)))
 def predict_objects(
     tracked: Sequence[TrackedObject], unit_m: float, ahead_s: float, step_s: float
 ) -> Objects:
-    """Return tracked objects as rectangles, with lengths in units of ``unit_m``, from ``ahead_s``
-    after their observation."""
+    """Return rectangles with lengths in units of ``unit_m``, ``ahead_s`` after the observation."""
     if not tracked:
         return NO_OBJECTS
     lasts = [(len(moving.path) - 1) * moving.path_step_s for moving in tracked]
@@ -135,7 +132,7 @@ class Trajectory:
         return (len(self.states) - 1) * self.step_s
 
     def state_at(self, time_s: float) -> np.ndarray:
-        """Return the state (4,) at ``time_s`` after the start, or the last state after the end."""
+        """Return the state (4,) at a time after the start, at most the last state."""
         place = min(max(time_s / self.step_s, 0.0), len(self.states) - 1.0)
         first = min(int(place), max(len(self.states) - 2, 0))
         share = place - first
@@ -145,19 +142,18 @@ class Trajectory:
         return np.asarray((1.0 - share) * states[first] + share * states[first + 1])
 
     def left_m(self, time_s: float) -> float:
-        """Return the remaining length (m) ``time_s`` after the start."""
+        """Return the remaining length."""
         first = min(max(int(time_s / self.step_s), 0), len(self.states) - 1)
         return float(np.hypot(*np.diff(self.states[first:, :2], axis=0).T).sum())
 
     def control_at(self, time_s: float) -> np.ndarray:
-        """Return the control (2,) that is held at ``time_s`` after the start, or the last one after
-        the end."""
+        """Return the control (2,) at a time after the start, at most the last control."""
         ends = np.cumsum(self.steps)
         edge = int(np.searchsorted(ends, max(time_s, 0.0) / self.step_s, side="right"))
         return np.asarray(self.controls[min(edge, len(self.controls) - 1)])
 
     def later(self, steps: int) -> "Trajectory":
-        """Return the trajectory without its first ``steps`` steps."""
+        """Omit the first steps."""
         remaining_steps = np.minimum(np.maximum(np.cumsum(self.steps) - steps, 0), self.steps)
         keep = remaining_steps > 0
         first = min(steps, len(self.states) - 1)

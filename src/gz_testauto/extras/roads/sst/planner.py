@@ -25,20 +25,19 @@ from gz_testauto.planners.reactive import ReactivePlanner, Situation
 from gz_testauto.planners.sweep import ConvexFootprint
 
 PAPER_SPEED_MPS = 5.0
-"""Desired speed (m/s) of the car in Smit et al. 2022."""
+"""Desired speed of the car in Smit et al. 2022."""
 
 UP_TO_SPEED = 0.97
 """Share of the desired speed above which the robot drives at the desired speed."""
 
 AHEAD_M = 1.0
-"""Length (m) of the section of the lane for its curvature."""
+"""Length of the section of the lane for its curvature."""
 
 LATERAL_GAIN = 0.1
 """Steering angle (rad) per meter of lateral error. With :data:`HEADING_GAIN`, the control is nearly
 critically damped at 5 m/s and a wheelbase of 2.7 m."""
 
 HEADING_GAIN = 1.0
-"""Steering angle (rad) per radian of heading error."""
 
 ALONG_GAIN_PER_S = 0.5
 """Change of the speed (m/s) per meter of longitudinal error."""
@@ -55,23 +54,21 @@ LEAST_M = 3.0
 """Smallest progress (m, scaled) of a trajectory along the waypoints."""
 
 BEHIND_M = 10.0
-"""Length (m, scaled) of the passed waypoints that still belong to the road, since the robot might
-have to drive back to pass an obstacle."""
+"""Length (m, scaled) of the passed waypoints to which the robot can drive back."""
 
 LOOK_S = 1.5
-"""Duration (s) of the part of the trajectory that is checked for new obstacles in every period."""
+"""Duration of the part of the trajectory that is checked for new obstacles in every period."""
 
 AHEAD_S = 2.0
-"""Driving time (s) at the desired speed that limits the search for the progress along the
-waypoints."""
+"""Driving time at the desired speed that limits the search for the progress."""
 
 GROWN_M = 0.3
-"""Largest distance (m) from a tracked object at which the end of a ray belongs to the object."""
+"""Largest distance from a tracked object at which the end of a ray belongs to the object."""
 
 
 class PlanQuality:
-    """The measures of all plans in a trial (table of Smit et al. 2022), including plans that the
-    robot did not follow, after it first reached the desired speed."""
+    """The measures of all plans after the robot first reached the desired speed, also of plans that
+    it did not follow (table of Smit et al. 2022)."""
 
     def __init__(self) -> None:
         self._requested = self._failed = 0
@@ -82,8 +79,7 @@ class PlanQuality:
     def add(
         self, plan: Optional[Trajectory], speed_mps: float, lanes: Sequence[Lane], unit_m: float
     ) -> None:
-        """Add a plan that was computed at ``speed_mps``, with lengths in units of ``unit_m``, or
-        None for a failed request."""
+        """Add a plan, or None for a failed request; lengths are in units of ``unit_m``."""
         self._is_fast = self._is_fast or speed_mps >= UP_TO_SPEED * PAPER_SPEED_MPS
         if not self._is_fast:
             return
@@ -103,12 +99,10 @@ class PlanQuality:
 
     @property
     def numbers(self) -> Dict[str, float]:
-        """Return the numbers of requested plans and of failed requests, and means over the states
-        of all plans.
+        """The numbers of requested plans and of failed requests, and means over all plans.
 
         The means are those of the absolute acceleration (m/s²), the deviation from the desired
-        speed (m/s), the deviation from the center of the nearest lane (m), and the cost. The result
-        is empty if the robot never reached the desired speed.
+        speed (m/s), the deviation from the center of the nearest lane (m), and the cost.
         """
         if not self._requested:
             return {}
@@ -320,7 +314,7 @@ class StableSparseRrt(ReactivePlanner):
         return cost is not None
 
     def _drive_to_goal(self, situation: Situation) -> Twist2D:
-        """Drive straight to the goal, or turn in place if it is to the side of the robot."""
+        """Drive straight, or turn in place if the goal is to the side."""
         bearing = situation.goal_bearing_rad
         share = max(0.0, math.cos(bearing)) ** 2
         speed = self.speed_share * self.limits.max_linear_mps
@@ -342,8 +336,7 @@ class InformedSst(StableSparseRrt):
 
 
 def vehicle_of(limits: RobotLimits, unit_m: float) -> Vehicle:
-    """Return the bicycle model of a robot, with lengths in units of ``unit_m`` and the rear axle at
-    the origin of the base frame."""
+    """Return the bicycle model, in units of ``unit_m``, with the rear axle at the base's origin."""
     outline = np.asarray(limits.footprint_m)
     low, high = outline.min(axis=0), outline.max(axis=0)
     length = float(high[0] - low[0])
@@ -366,7 +359,7 @@ def vehicle_of(limits: RobotLimits, unit_m: float) -> Vehicle:
 def remove_tracked_objects(
     scan: LaserScan, base: Pose2D, objects: Sequence[TrackedObject]
 ) -> LaserScan:
-    """Return a scan in which the rays that end at a tracked object have an infinite range."""
+    """Set the range of rays that end at a tracked object to infinity."""
     if not objects:
         return scan
     hits = np.flatnonzero(np.isfinite(scan.ranges_m))
@@ -386,8 +379,7 @@ def remove_tracked_objects(
 def track(
     trajectory: Trajectory, time_s: float, ahead_s: float, pose: Pose2D, vehicle: Vehicle
 ) -> Tuple[float, float]:
-    """Return the speed (m/s) and the yaw rate (rad/s) with which a robot at ``pose`` reaches the
-    trajectory in ``ahead_s``, at ``time_s`` after its start."""
+    """Return the speed and the yaw rate to reach the trajectory in ``ahead_s``."""
     now, soon = trajectory.state_at(time_s), trajectory.state_at(time_s + ahead_s)
     cos, sin = math.cos(now[2]), math.sin(now[2])
     dx, dy = pose.x_m - float(now[0]), pose.y_m - float(now[1])
@@ -402,8 +394,7 @@ def track(
 def along(
     line: CenterLine, arc_m: float, speed_mps: float, pose: Pose2D, vehicle: Vehicle
 ) -> Tuple[float, float]:
-    """Return the speed (m/s) and the yaw rate (rad/s) with which a robot at ``pose`` follows a
-    line, near its arc length ``arc_m``."""
+    """Return the speed and the yaw rate to follow a line near its arc length ``arc_m``."""
     points, headings = line.at(np.array([arc_m, arc_m + AHEAD_M]))
     now, then = headings.tolist()
     x_m, y_m = points[0].tolist()

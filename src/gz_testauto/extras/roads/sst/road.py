@@ -12,17 +12,16 @@ from gz_testauto.extras.roads.center_line import CenterLine
 from gz_testauto.planners.interface import Lane
 
 SPACING_M = 0.25
-"""Distance (m) between the points of the center line of a lane."""
+"""Distance between the points of the center line of a lane."""
 
 BLOCK = 16
 """Side length (cells) of the blocks that are processed together."""
 
 BEYOND_M = 3.0
-"""Length (m) of the lane after the goal that belongs to the section of road."""
+"""Length of the lane after the goal that belongs to the section of road."""
 
 INSIDE, OFF_ROAD = 98.0, 100.0
-"""Largest penalty of a position on a lane, which is valid, and penalty off the road, which is not.
-A vehicle can drive between two lanes."""
+"""Largest valid penalty on a lane, and penalty off the road; a vehicle can drive between lanes."""
 
 
 class RoadSection(NamedTuple):
@@ -53,8 +52,10 @@ def road_section(
     behind_m: float = 2.0,
     points_m: Optional[np.ndarray] = None,
 ) -> RoadSection:
-    """Return the section of road from ``behind_m`` before ``start_m`` to ``BEYOND_M`` after
-    ``goal_m``, which are arc lengths of the first lane. ``points_m`` (n, 2) are static points."""
+    """Return the section from ``behind_m`` before ``start_m`` to ``BEYOND_M`` after ``goal_m``.
+
+    Both are arc lengths of the first lane. ``points_m`` (n, 2) are static points.
+    """
     lane = lanes[0]
     center = CenterLine(lane.center_m)
     count = int(np.ceil((goal_m + BEYOND_M - (start_m - behind_m)) / SPACING_M)) + 1
@@ -114,8 +115,7 @@ def _sides(lanes: Sequence[Lane], line: np.ndarray, headings: np.ndarray) -> np.
 
 @compiled
 def _lane_grids(line, cosines, sines, widths_m, origin_m, cell_m, rows, columns):  # type: ignore[no-untyped-def]
-    """Return the penalty, the arc offset and the index of the nearest center point of each cell for
-    one lane, each of shape (rows, columns).
+    """Return the penalty, the arc offset and the nearest center point of each cell for one lane.
 
     ``line`` (k, 2), ``cosines``, ``sines`` and ``widths_m`` (k,) describe the center line. The
     penalty is 0 at the center, 98 at the edge of the lane and 100 outside. The arc offset (m) is

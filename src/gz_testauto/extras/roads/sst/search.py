@@ -30,8 +30,7 @@ from gz_testauto.extras.roads.sst.tree import (
 from gz_testauto.planners.interface import Lane
 
 TOUCH_M = 1e-3
-"""Tolerance (m) for a start with less than the required clearance. The clearance on the trajectory
-can be smaller than the clearance at the start by this value."""
+"""Tolerance for a start with less than the required clearance."""
 
 DISCS = 3
 """Number of discs that cover the body of the vehicle in the check against static points."""
@@ -41,8 +40,7 @@ DISCS = 3
 class Search:
     """A search for trajectories by stable sparse RRT (SST).
 
-    ``lane_branch`` and ``previous_branch`` add a branch along the lane and the last trajectory to
-    the tree before its random growth.
+    ``lane_branch`` and ``previous_branch`` are added to the tree before its random growth.
     """
 
     vehicle: Vehicle = field(default_factory=Vehicle)
@@ -103,7 +101,7 @@ class Search:
         objects: Objects = NO_OBJECTS,
         points_m: Optional[np.ndarray] = None,
     ) -> Optional[float]:
-        """Return the cost of a trajectory among the current objects, or None if it is invalid."""
+        """Return the cost among the current objects, or None for an invalid trajectory."""
         goal_m = start_m + self.growth.goal_distance_m
         scene = self._scene(lanes, start_m, goal_m, points_m, objects)
         tree = new_tree(trajectory.states[0], scene, 1 + len(trajectory.steps))
@@ -129,8 +127,7 @@ class Search:
         return SearchScene(vehicle, self.costs, self.growth, road, sizes, poses, ahead, radius)
 
     def _remainder_of(self, previous: Trajectory, root: np.ndarray) -> Optional[Trajectory]:
-        """Return the last trajectory after the state nearest to the root, or None if that state is
-        too far from the root."""
+        """Return the trajectory after the state nearest to the root, or None if it is too far."""
         apart = previous.states - root
         turn = np.abs(np.remainder(apart[:, 2] + np.pi, 2 * np.pi) - np.pi)
         away = np.hypot(apart[:, 0], apart[:, 1])
@@ -142,8 +139,7 @@ class Search:
         return remainder if len(remainder.steps) else None
 
     def _controls(self, random: np.random.Generator, shape: Sequence[int]) -> np.ndarray:
-        """Return random controls of shape ``(*shape, 2)`` from a normal distribution that is
-        truncated at the limits of the vehicle."""
+        """Draw controls, shape ``(*shape, 2)``, that are normal within the vehicle's limits."""
         vehicle, growth = self.vehicle, self.growth
         sigma = np.array([growth.accel_sigma_mps2, growth.steer_sigma_rad])
         low = ndtr(np.array([-vehicle.max_braking_mps2, -vehicle.max_steer_rad]) / sigma)
@@ -153,7 +149,7 @@ class Search:
     def _samples(
         self, random: np.random.Generator, road: RoadSection, start_m: float, goal_m: float
     ) -> np.ndarray:
-        """Return random states (n, 4) on the section of road. A share of them is at the goal."""
+        """Draw states (n, 4) on the section of road, a share of them at the goal."""
         count, threshold = self.iterations, self.growth.goal_threshold_m
         drawn = random.random((count, 5))
         at_goal = drawn[:, 0] < self.growth.goal_share

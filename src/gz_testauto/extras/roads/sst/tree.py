@@ -21,10 +21,10 @@ from gz_testauto.extras.roads.sst.model import (
 from gz_testauto.extras.roads.sst.road import SPACING_M, RoadSection
 
 BUCKET_M = 1.0
-"""Side length (m) of the squares in the spatial index of nodes."""
+"""Side length of the squares in the spatial index of nodes."""
 
 NODES, WITNESSES = 0, 1
-"""Indices of the number of nodes and of the number of witnesses in ``SearchTree.counts``."""
+"""Indices in ``SearchTree.counts``."""
 
 
 class SearchScene(NamedTuple):
@@ -109,7 +109,7 @@ def distance(first, second):  # type: ignore[no-untyped-def]
 
 @compiled
 def are_separate(x, y, cos, sin, half_length, half_width, pose, size):  # type: ignore[no-untyped-def]
-    """Return whether a rectangle and that of an object are disjoint (separating axis theorem)."""
+    """Return whether two rectangles are disjoint (separating axis theorem)."""
     dx, dy = pose[0] - x, pose[1] - y
     other_cos, other_sin = math.cos(pose[2]), math.sin(pose[2])
     along, across = abs(cos * other_cos + sin * other_sin), abs(cos * other_sin - sin * other_cos)
@@ -143,7 +143,7 @@ def _square(heads, road, state):  # type: ignore[no-untyped-def]
 
 @compiled
 def free_distance_at(scene, state):  # type: ignore[no-untyped-def]
-    """Return the smallest distance (m) of the centers of the vehicle's discs to a static point."""
+    """Return the smallest distance of the centers of the vehicle's discs to a static point."""
     cos, sin = math.cos(state[2]), math.sin(state[2])
     nearest_m = np.inf
     for ahead in scene.discs_m:
@@ -155,8 +155,7 @@ def free_distance_at(scene, state):  # type: ignore[no-untyped-def]
 
 @compiled
 def _cost_per_m(scene, state, step):  # type: ignore[no-untyped-def]
-    """Return the cost per meter in a state, ``step`` steps after the start of the plan. It is -1 if
-    the vehicle is too fast, drives backward, is off the road, or is in collision."""
+    """Return the cost per meter ``step`` steps after the start, or -1 in an invalid state."""
     vehicle, costs, road = scene.vehicle, scene.costs, scene.road
     if not 0.0 <= state[3] <= vehicle.max_speed_mps:
         return -1.0
@@ -202,8 +201,7 @@ def _advance(state, accel, rate, step_s):  # type: ignore[no-untyped-def]
 
 @compiled
 def integrate_edge(scene, state, accel, steer, first, steps):  # type: ignore[no-untyped-def]
-    """Apply a control from step number ``first`` of the plan. Return the final state and the cost,
-    which is -1 if a state is invalid."""
+    """Apply a control; return the final state, and the cost or -1 if a state is invalid."""
     here = state.copy()
     price = _cost_per_m(scene, here, first)
     if price < 0.0:
@@ -224,8 +222,7 @@ def integrate_edge(scene, state, accel, steer, first, steps):  # type: ignore[no
 
 @compiled
 def replay(state, controls, steps, step_s, wheelbase_m):  # type: ignore[no-untyped-def]
-    """Return the states (s, 4) that result from controls (e, 2), each of which is held for a number
-    of steps (e,). They are identical to those of :func:`integrate_edge`."""
+    """Return the states (s, 4) of controls (e, 2), identical to :func:`integrate_edge`."""
     states = np.empty((1 + steps.sum(), 4))
     here = state.copy()
     states[0] = here
@@ -241,8 +238,10 @@ def replay(state, controls, steps, step_s, wheelbase_m):  # type: ignore[no-unty
 
 @compiled
 def add_node(tree, scene, parent, state, accel, steer, steps, cost, informed):  # type: ignore[no-untyped-def]
-    """Return the index of a new node, or -1 if its witness keeps a node that is not more expensive.
-    An ``informed`` node is always added."""
+    """Return the new index, or -1 if the witness keeps a node that is not more expensive.
+
+    An ``informed`` node is always added.
+    """
     total, begin = cost, 0
     if parent >= 0:
         total += tree.costs[parent]
@@ -291,8 +290,7 @@ def _witness(tree, row, column, state, within):  # type: ignore[no-untyped-def]
 
 @compiled
 def _select_node(tree, road, state, within):  # type: ignore[no-untyped-def]
-    """Return the cheapest active node within a distance of a state, or else the nearest active
-    node, or -1 without active nodes."""
+    """Return the cheapest active node within a distance, else the nearest one, or -1."""
     rows, columns = tree.heads.shape
     row, column = _square(tree.heads, road, state)
     nearest, least, cheapest, price = -1, np.inf, -1, np.inf
@@ -332,8 +330,10 @@ def grow_previous(tree, scene, controls, steps):  # type: ignore[no-untyped-def]
 
 @compiled
 def grow_lane(tree, scene, draws, goal_m):  # type: ignore[no-untyped-def]
-    """Grow the tree along the lane by edges, each of which ends nearest to a point ahead on the
-    lane at the desired speed. ``draws`` (n, k, 2) are k random controls for each of n edges."""
+    """Grow the tree by edges that end nearest to a point ahead on the lane at the desired speed.
+
+    ``draws`` (n, k, 2) are k random controls for each of n edges.
+    """
     road, growth, steps = scene.road, scene.growth, scene.growth.edge_steps
     node = 0
     for edge in range(len(draws)):
@@ -378,11 +378,7 @@ def grow_at_random(tree, scene, samples, draws):  # type: ignore[no-untyped-def]
 @compiled
 def cheapest_path(tree, scene, goal_m, least_m):  # type: ignore[no-untyped-def]
     """Return the controls (e, 2), the steps (e,) and the cost of the cheapest trajectory to the
-    goal at the arc length ``goal_m``.
-
-    If none reaches the goal, return that with the largest progress beyond ``least_m``, or the cost
-    -1.
-    """
+    goal, or else of that with the largest progress beyond ``least_m``, or the cost -1."""
     road, best, farthest, far_m = scene.road, -1, -1, least_m
     for node in range(1, tree.counts[NODES]):
         row, column = _cell(road, tree.states[node, 0], tree.states[node, 1])
