@@ -1,9 +1,8 @@
 """A regression corpus: worlds in which a planner failed before, each of which is judged by itself.
 
 A corpus is a directory of outputs of ``gz_testauto shrink``, or any directory with campaigns whose
-worlds are files. Each world has the settings and random numbers of its campaign; only the planners
-are those of the gate. The worlds were selected because a planner failed in them, so their outcomes
-enter neither rates nor tests.
+worlds are files. Each world has the settings and random numbers of its campaign. Since the worlds
+were selected by failures, their outcomes enter neither rates nor tests.
 """
 
 import json
@@ -26,10 +25,10 @@ from gz_testauto.spec.loader import load
 from gz_testauto.trial.executor import StopRequest
 
 CAMPAIGN, DETAILS = "campaign.yaml", "shrunk.json"
-"""Names of the files of one failure; the second one is optional."""
+"""The files of one failure; the second one is optional."""
 
 HISTORY = "history.json"
-"""Name of the file with the failures of past gates."""
+"""The file with the failures of past gates."""
 
 Progress = Callable[[str], None]
 
@@ -37,7 +36,9 @@ Progress = Callable[[str], None]
 @dataclass(frozen=True)
 class CorpusWorld:
     """A world of a corpus: its ``name`` in verdicts, its campaign, and its name there.
-    ``expected_s`` is the expected simulated time (s) until the world shows a failure."""
+
+    ``expected_s`` is the expected simulated time until the world shows a failure.
+    """
 
     name: str
     spec: BuiltinCampaignSpec
@@ -47,8 +48,10 @@ class CorpusWorld:
 
 @dataclass(frozen=True)
 class CorpusVerdict:
-    """The verdict on a planner in one world. Without a valid trial it is undecided, ``outcome`` is
-    empty and ``detail`` contains the cause."""
+    """The verdict on a planner in one world.
+
+    Without a valid trial, it is undecided, and ``detail`` contains the cause.
+    """
 
     world: str
     planner: str
@@ -71,15 +74,15 @@ class JudgedCorpus:
 
     @property
     def failed_worlds(self) -> Tuple[str, ...]:
-        """Return the worlds in which a planner failed, in their order."""
         failed = (verdict.world for verdict in self.verdicts if verdict.verdict is Verdict.FAILED)
         return tuple(dict.fromkeys(failed))
 
 
 def read_corpus(directory: Path) -> List[CorpusWorld]:
-    """Return the worlds of ``directory/campaign.yaml`` and ``directory/*/campaign.yaml``, in the
-    order in which they are judged. Raise ``SpecError`` if there are none, if a campaign is invalid
-    or has no world files, or if the history is damaged."""
+    """Return the worlds of ``campaign.yaml`` and ``*/campaign.yaml`` in the order of their trials.
+
+    Raises ``SpecError`` for an empty corpus, an invalid campaign, or a damaged history.
+    """
     if not directory.is_dir():
         raise SpecError(f"{directory}: the directory of the corpus does not exist")
     files = [*directory.glob(CAMPAIGN), *sorted(directory.glob(f"*/{CAMPAIGN}"))]
@@ -93,8 +96,7 @@ def read_corpus(directory: Path) -> List[CorpusWorld]:
 
 
 def in_order(worlds: Sequence[CorpusWorld], history: Sequence[str]) -> List[CorpusWorld]:
-    """Return the worlds in the order in which they are judged: those of ``history`` first, and the
-    other worlds in the order of the expected time."""
+    """Sort worlds: those of ``history`` first, and the others by the expected time."""
     latest = {name: position for position, name in enumerate(history)}
     return sorted(
         worlds,
@@ -110,8 +112,7 @@ class _HistoryFile:
 
 
 def read_history(corpus: Path) -> Tuple[str, ...]:
-    """Return the worlds that failed in past gates, the latest first. Raise ``SpecError`` if the
-    file is damaged."""
+    """Return the worlds that failed, the latest first. Raise ``SpecError`` for a damaged file."""
     path = corpus / HISTORY
     if not os.path.exists(path):
         return ()
@@ -120,7 +121,7 @@ def read_history(corpus: Path) -> Tuple[str, ...]:
 
 
 def add_to_history(corpus: Path, failed_worlds: Sequence[str]) -> None:
-    """Put the worlds first in the file. Raise ``ResultsError`` if it cannot be written."""
+    """Put the worlds first. Raise ``ResultsError`` if the file cannot be written."""
     before = read_history(corpus)
     after = tuple(dict.fromkeys([*failed_worlds, *before]))
     if after != before:
@@ -145,9 +146,11 @@ def _worlds_of(file: Path, directory: Path) -> List[CorpusWorld]:
 
 
 def _expected_s(details: Path, spec: BuiltinCampaignSpec) -> float:
-    """Return the expected simulated time (s) until the failure: the time of the stored failure, or
-    the time limit, divided by the probability of the failure, which is estimated from the perturbed
-    trials with Laplace's rule of succession."""
+    """Return the expected simulated time until the failure.
+
+    It is the time of the stored failure, or the time limit, divided by the probability of the
+    failure in the perturbed trials (Laplace's rule of succession).
+    """
     data = read_json_object(details, ResultsError) if details.is_file() else {}
     time_s, robustness = data.get("time_s"), data.get("robustness") or {}
     try:
@@ -162,8 +165,7 @@ def _expected_s(details: Path, spec: BuiltinCampaignSpec) -> float:
 def corpus_planners(
     spec: CampaignSpec, planners: Sequence[str], but_for: str = ""
 ) -> Tuple[BuiltinPlannerSpec, ...]:
-    """Return the planners that a corpus judges, by default all ``but_for`` one. Raise ``SpecError``
-    for an unknown planner or a campaign with a navigation stack."""
+    """Return the planners to judge, by default all ``but_for`` one, or raise ``SpecError``."""
     spec = spec.without_stack("omit the corpus")
     known = {entry.name: entry for entry in spec.planners}
     for name in planners:
@@ -182,8 +184,8 @@ def run_corpus(
 ) -> JudgedCorpus:
     """Run the planners of a campaign in the worlds of ``options.corpus``.
 
-    Raise ``ResultsError`` without the permission to run the programs of the corpus and of the
-    ``stored`` campaigns, and the errors of :func:`corpus_planners` and :func:`judge_corpus`.
+    Raises ``ResultsError`` without the permission to run the programs of the corpus and of the
+    ``stored`` campaigns.
     """
     assert options.corpus is not None
     base = "" if options.baseline else options.baseline_planner
@@ -202,9 +204,8 @@ def judge_corpus(
 ) -> JudgedCorpus:
     """Run each planner in each world of a corpus, and judge each trial by itself.
 
-    The failures are added to the history in the directory, if it can be written. Raise the errors
-    of :func:`read_corpus`, ``SpecError`` for invalid parameters of a planner, and ``TrialStopped``
-    if ``should_stop`` returned True.
+    The failures are added to the history, if it can be written. Raises the errors of
+    :func:`read_corpus`, ``SpecError`` for invalid parameters of a planner, and ``TrialStopped``.
     """
     verdicts: List[CorpusVerdict] = []
     for world in read_corpus(directory):
@@ -245,7 +246,6 @@ def corpus_line(verdict: CorpusVerdict) -> str:
 
 
 def corpus_lines(judged: JudgedCorpus) -> List[str]:
-    """Return the lines about a corpus, empty without a corpus."""
     if not judged.verdicts:
         return []
     bad = [verdict for verdict in judged.verdicts if verdict.verdict is not Verdict.PASSED]

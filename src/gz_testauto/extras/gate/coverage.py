@@ -1,5 +1,4 @@
-"""Detection of worlds and trials that a gate expected but could not evaluate.
-:mod:`gz_testauto.extras.gate.request` selects the compared planners."""
+"""Detection of worlds and trials that a gate expected but could not evaluate."""
 
 import math
 from collections import Counter
@@ -17,10 +16,10 @@ from gz_testauto.results.records import CampaignResults, TrialRecord
 
 @dataclass(frozen=True)
 class NotJudged:
-    """An expected result that is missing, so that the gate could not evaluate it.
+    """An expected result that is missing.
 
-    ``expectation`` is a sentence that would be true if nothing were missing. ``allowed`` is True if
-    the user or the campaign allows the result to be missing. ``remedy`` is then empty.
+    ``expectation`` is a sentence that would be true otherwise. If the user or the campaign has
+    ``allowed`` it, ``remedy`` is empty.
     """
 
     expectation: str
@@ -35,9 +34,9 @@ class NotJudged:
 class GateSide:
     """One results directory that a gate evaluates, with the planners' names as in the verdicts.
 
-    ``worlds`` are the expected worlds that the other directory also contains, and ``only`` are
-    those that it does not contain. ``recorded`` are the finished trials, and ``settled`` those that
-    can be evaluated. ``ended_by_rule`` is True if the early stop of the campaign has ended it.
+    The other directory contains the expected ``worlds``, but not the worlds in ``only``.
+    ``recorded`` are the finished trials, and ``settled`` those that can be evaluated.
+    ``ended_by_rule``: the early stop has ended the campaign.
     """
 
     title: str
@@ -50,17 +49,16 @@ class GateSide:
 
     @property
     def total(self) -> int:
-        """Return the number of expected worlds."""
+        """The number of expected worlds."""
         return len(self.worlds) + len(self.only)
 
     def valid_trials(self, planner: str) -> WorldTrials:
-        """Return the valid trials of a planner that can be evaluated, by world and in the plan's
-        order."""
+        """Return the trials that can be evaluated, by world and in the plan's order."""
         trials = trials_by_world([t for t in self.settled if t.planner == planner])
         return {world: trials[world] for world in self.worlds if world in trials}
 
     def unsettled(self) -> Tuple[str, ...]:
-        """Return the worlds in which no trial of the evaluated planners is settled."""
+        """Return the worlds without a settled trial of the evaluated planners."""
         if not self.planners:
             return ()
         settled = {record.world for record in self.settled if record.planner in self.planners}
@@ -171,8 +169,7 @@ def _missing_worlds(
     metrics: Sequence[Metric],
     options: GateOptions,
 ) -> Iterator[NotJudged]:
-    """Yield the worlds that are missing for all pairs, followed by those that are missing only for
-    one pair or one metric."""
+    """Yield the worlds that are missing for all pairs, then for one pair or one metric."""
     unfinished = [() if side.ended_by_rule else side.unsettled() for side in sides]
     absent = {world for side in sides for world in side.unsettled()}
     lacking = sum(len(side.only) for side in sides) + len({w for ws in unfinished for w in ws})
@@ -222,8 +219,7 @@ def _missing_worlds(
 def _worlds_without_trials(
     sides: Sequence[GateSide], pair: GatePair, absent: AbstractSet[str]
 ) -> Tuple[str, ...]:
-    """Return the worlds, except those in ``absent``, in which a planner of the pair has no
-    trial."""
+    """Return the worlds, except ``absent``, in which a planner of the pair has no trial."""
     incomplete: Set[str] = set()
     for side in sides:
         for planner in {pair.planner, pair.baseline} & set(side.planners):

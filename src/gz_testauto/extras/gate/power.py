@@ -25,16 +25,17 @@ MOST_WORLDS = 100_000
 SIMULATED = 1000
 SEED = 0
 TESTED = 300
-"""Number of simulated campaigns if a test is computed for each of them."""
+"""Number of simulated campaigns with a test each."""
 _CHUNK = 100
 _TAIL = 1e-9
 
 
 @dataclass(frozen=True)
 class DiscordantRate:
-    """The difference of two planners. ``discordant`` is the share of worlds in which exactly one of
-    them succeeds, and ``difference`` the success rate of the first planner minus that of the
-    second."""
+    """The difference of two planners without repetitions.
+
+    ``difference`` is the success rate of the first planner minus that of the second.
+    """
 
     discordant: float
     difference: float
@@ -53,8 +54,7 @@ class DiscordantRate:
     def from_rates(
         cls, first: float, second: float, discordant: Optional[float] = None
     ) -> "DiscordantRate":
-        """Return the instance for two success rates. The default of ``discordant`` is the share for
-        independent planners."""
+        """The default of ``discordant`` is the share for independent planners."""
         for rate in (first, second):
             if not 0.0 <= rate <= 1.0:
                 raise SpecError(f"a success rate is {rate:g}; it must be between 0 and 1")
@@ -70,13 +70,12 @@ class DiscordantRate:
 
     @property
     def largest(self) -> float:
-        """Return the largest possible difference: all discordant worlds are in favor of one
-        planner."""
+        """All discordant worlds are in favor of one planner."""
         return self.discordant
 
     @property
     def first_only(self) -> float:
-        """Return the share of worlds in which only the first planner succeeds."""
+        """The share of worlds in which only the first planner succeeds."""
         return (self.discordant + self.difference) / 2.0
 
     def with_difference(self, difference: float) -> "DiscordantRate":
@@ -102,15 +101,18 @@ class DiscordantRate:
         return float(np.clip(weights @ refused, 0.0, 1.0))
 
     def draw(self, generator: np.random.Generator, shape: Tuple[int, int]) -> np.ndarray:
-        """Draw the differences in the worlds of simulated campaigns, shape (campaigns, worlds)."""
+        """Draw the differences in the worlds, shape (campaigns, worlds)."""
         chances = [self.discordant - self.first_only, 1.0 - self.discordant, self.first_only]
         return generator.choice([-1.0, 0.0, 1.0], p=chances, size=shape)
 
 
 @dataclass(frozen=True, eq=False)
 class Pilot:
-    """The difference of two planners with repetitions. ``differences`` (n,) are those of the
-    success rates in each world of a pilot campaign, of which at least two must differ."""
+    """The difference of two planners with repetitions.
+
+    ``differences`` (n,) are those of the success rates in each world of a pilot campaign, of which
+    at least two must differ.
+    """
 
     differences: np.ndarray
 
@@ -120,23 +122,22 @@ class Pilot:
 
     @property
     def difference(self) -> float:
-        """Return the mean success rate of the first planner minus that of the second."""
+        """The mean success rate of the first planner minus that of the second."""
         return mean(self.differences)
 
     def with_difference(self, difference: float) -> "Pilot":
-        """Return a pilot that contains each difference with both signs, shifted by ``difference``
-        and limited to the possible range."""
+        """Return a pilot with each difference in both signs, shifted and limited to its range."""
         symmetric = np.concatenate([self.differences, -self.differences])
         return Pilot(np.clip(symmetric + difference, *DIFFERENCE) if difference else symmetric)
 
     def power(self, worlds: int, alpha: float) -> float:
-        """Return the probability that the report's test with repetitions detects the difference."""
+        """Return the probability that the report's test detects the difference."""
         values = self.draw(np.random.default_rng(SEED), (TESTED, worlds))
         is_detected = [mean_p_value(row, 0.0, DIFFERENCE) <= alpha for row in values]
         return float(np.mean(is_detected))
 
     def draw(self, generator: np.random.Generator, shape: Tuple[int, int]) -> np.ndarray:
-        """Draw the differences in the worlds of simulated campaigns, shape (campaigns, worlds)."""
+        """Draw the differences in the worlds, shape (campaigns, worlds)."""
         return generator.choice(self.differences, size=shape)
 
 
@@ -144,14 +145,12 @@ Source = Union[DiscordantRate, Pilot]
 
 
 def share_upper_bound(worlds: int) -> float:
-    """Return the upper 95 % confidence bound of a share that was observed as 0 in ``worlds``
-    worlds."""
+    """Return the upper 95 % confidence bound of a share that was 0 in ``worlds`` worlds."""
     return float(1.0 - 0.05 ** (1.0 / worlds))
 
 
 def smallest_difference(worlds: int, source: Source, alpha: float) -> Optional[float]:
-    """Return the smallest difference of two rates that is detected with the power :data:`CHANCE`,
-    or None if even the largest difference is not."""
+    """Return the smallest difference of two rates with the power :data:`CHANCE`, or None."""
     low, high = 0.0, source.largest
     if source.with_difference(high).power(worlds, alpha) < CHANCE:
         return None
@@ -163,8 +162,7 @@ def smallest_difference(worlds: int, source: Source, alpha: float) -> Optional[f
 
 
 def worlds_for(source: Source, alpha: float) -> Optional[int]:
-    """Return the number of worlds in which the difference is detected with the power
-    :data:`CHANCE`, or None above :data:`MOST_WORLDS`."""
+    """Return the number of worlds for the power :data:`CHANCE`, None above :data:`MOST_WORLDS`."""
     if not source.difference:
         return None
     high = 8
@@ -181,24 +179,22 @@ def worlds_for(source: Source, alpha: float) -> Optional[int]:
 
 
 def gate_power(worlds: int, source: Source, margin: float, alpha: float) -> float:
-    """Return the probability that the gate passes the first planner within ``worlds`` worlds if it
-    is evaluated after each world."""
+    """Return the probability that the gate passes if it is evaluated after each world."""
     return float(np.mean(_worlds_to_pass(worlds, source, margin, alpha) <= worlds))
 
 
 def gate_worlds(
     chance: float, most: int, source: Source, margin: float, alpha: float
 ) -> Optional[int]:
-    """Return the number of worlds within which the gate passes the first planner with the
-    probability ``chance``, or None above ``most``."""
+    """Return the number of worlds within which the gate passes with the probability ``chance``,
+    or None above ``most``."""
     after = np.sort(_worlds_to_pass(most, source, margin, alpha))
     worlds = int(after[math.ceil(chance * len(after)) - 1])
     return worlds if worlds <= most else None
 
 
 def fixed_gate_power(worlds: int, source: Source, margin: float, alpha: float) -> float:
-    """Return the probability that the gate passes the first planner if it is evaluated once, after
-    ``worlds`` worlds."""
+    """Return the probability that the gate passes if it is evaluated once, after all worlds."""
     values = np.sort(source.draw(np.random.default_rng(SEED), (TESTED, worlds)), axis=1)
     # The test depends on the values but not on their order, so it is computed once for equal rows.
     rows, times = np.unique(values, axis=0, return_counts=True)
@@ -209,8 +205,8 @@ def fixed_gate_power(worlds: int, source: Source, margin: float, alpha: float) -
 def fixed_gate_worlds(
     chance: float, most: int, source: Source, margin: float, alpha: float
 ) -> Optional[int]:
-    """Return the fixed number of worlds after which the gate passes the first planner with the
-    probability ``chance``, or None above ``most``."""
+    """Return the fixed number of worlds after which the gate passes with the probability
+    ``chance``, or None above ``most``."""
     low, high = 1, most
     if fixed_gate_power(high, source, margin, alpha) < chance:
         return None
@@ -222,8 +218,7 @@ def fixed_gate_worlds(
 
 
 def stopping_worlds(worlds: int, source: Source, alpha: float) -> Tuple[float, float]:
-    """Return the mean number of worlds of a campaign that stops when its comparison is decided, at
-    most ``worlds``, and the probability that it is decided."""
+    """Return the mean number of worlds until the early stop, and the probability of a decision."""
 
     def capital(values: np.ndarray) -> np.ndarray:
         sides = (anytime.above, anytime.below)
@@ -244,8 +239,10 @@ def _worlds_to_pass(worlds: int, source: Source, margin: float, alpha: float) ->
 def _first_over(
     worlds: int, source: Source, capital: Callable[[np.ndarray], np.ndarray], limit: float
 ) -> np.ndarray:
-    """Return the number of worlds after which the capital of each simulated campaign first reaches
-    ``limit``, or ``worlds`` + 1 if it does not, shape (SIMULATED,)."""
+    """Return the worlds after which each capital first reaches ``limit``, shape (SIMULATED,).
+
+    Without such a world, the number is ``worlds`` + 1.
+    """
     generator = np.random.default_rng(SEED)
     first = []
     for _ in range(SIMULATED // _CHUNK):

@@ -33,8 +33,6 @@ class Verdict(enum.Enum):
 
 
 class QuestionKind(enum.Enum):
-    """The quantity that a question tests."""
-
     SUCCESS = "success"
     DIFFERENCE = "difference of success"
     METRIC = "difference of a metric"
@@ -42,8 +40,10 @@ class QuestionKind(enum.Enum):
 
 @dataclass(frozen=True)
 class GatePair:
-    """A planner and its baseline, which is empty if there is none, with their names as in the
-    verdicts, and their valid trials by world."""
+    """A planner and its baseline, which can be empty, with their valid trials by world.
+
+    The names are those in verdicts.
+    """
 
     planner: str
     trials: WorldTrials
@@ -52,7 +52,7 @@ class GatePair:
 
     @property
     def worlds(self) -> Tuple[str, ...]:
-        """Return the worlds in which both planners have valid trials."""
+        """The worlds in which both planners have valid trials."""
         return tuple(world for world in self.trials if world in self.baseline_trials)
 
 
@@ -60,10 +60,9 @@ class GatePair:
 class MetricWorlds:
     """The worlds of a pair, classified for one metric.
 
-    ``differences`` contains the planner's mean minus the baseline's mean, for the worlds in which
-    both have a value. If the metric is defined only for completed trials, ``failed`` contains the
-    worlds in which one of the two planners never reached the goal. ``unmeasured`` contains the
-    other worlds in which a value is missing.
+    ``differences`` are the planner's mean minus the baseline's mean. For a metric of completed
+    trials, ``failed`` are the worlds in which a planner never reached the goal. ``unmeasured`` are
+    the other worlds in which a value is missing.
     """
 
     differences: Dict[str, float]
@@ -109,8 +108,7 @@ class QuestionVerdict:
 def evaluate(
     pairs: Sequence[GatePair], options: GateOptions, declared: Sequence[Metric] = ()
 ) -> Tuple[QuestionVerdict, ...]:
-    """Return the verdict on every question about each pair. ``declared`` contains the known
-    metrics. Raise the errors of :func:`gate_metrics`."""
+    """Return the verdicts; ``declared`` are the known metrics of :func:`gate_metrics`."""
     metrics = gate_metrics(options, declared)
     questions = [question for pair in pairs for question in _questions(pair, options, metrics)]
     errors = options.alpha, options.alpha / max(len(questions), 1)
@@ -119,10 +117,9 @@ def evaluate(
 
 
 def gate_metrics(options: GateOptions, declared: Sequence[Metric]) -> List[Tuple[Metric, float]]:
-    """Return the metrics of the questions with their bounds, each with its margin.
+    """Return the metrics of the questions with their bounds and margins.
 
-    Raise ``SpecError`` if a metric or its bounds are unknown, or if its declaration does not state
-    whether lower or higher values are better.
+    Raises ``SpecError`` if a metric, its bounds or its better direction are unknown.
     """
     known = {metric.name: metric for metric in declared}
     metrics = []
@@ -166,9 +163,9 @@ def metric_worlds(metric: Metric, pair: GatePair) -> MetricWorlds:
 class _Question:
     """The question whether the mean of ``values`` is at least ``limit``.
 
-    ``values`` contains one number for each world, within ``bounds``, where higher is better.
-    ``sign`` is -1 if the values were negated for this. The planner is worse in a world whose value
-    is below ``against``, and better in a world whose value is above ``ahead``.
+    The values are within ``bounds``, and higher is better. ``sign`` is -1 if they were negated for
+    this. The planner is worse in a world whose value is below ``against``, and better above
+    ``ahead``.
     """
 
     kind: QuestionKind
@@ -185,7 +182,7 @@ class _Question:
     failed: Tuple[str, ...] = ()
 
     def answer(self, errors: Tuple[float, float], fixed: bool) -> QuestionVerdict:
-        """Return the verdict. ``errors`` are the probabilities of passing and failing wrongly."""
+        """``errors`` are the probabilities of passing and failing wrongly."""
         values, limit = np.array([*self.values.values()], dtype=float), self.limit
         passed, failed, more, ends = False, False, None, (math.nan, math.nan)
         if fixed and len(values):
@@ -230,7 +227,6 @@ class _Question:
         )
 
     def _beyond(self, limit: float) -> Iterator[Tuple[str, float]]:
-        """Yield each world with the difference between its value and ``limit``."""
         limits = np.full(len(self.values), limit)
         return zip(self.values, rounding.differences([*self.values.values()], limits))
 
@@ -304,5 +300,5 @@ def _metric_margin(metric: Metric, margin: float, pair: GatePair) -> _Question:
 
 
 def _signed(sign: float, value: float) -> float:
-    """Return the product, with 0 instead of a negative zero."""
+    # 0 instead of a negative zero
     return sign * value + 0.0

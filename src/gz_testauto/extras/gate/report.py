@@ -1,8 +1,7 @@
 """Output of the result of a gate: lines for a terminal, JUnit XML and JSON.
 
-The JUnit XML contains one ``testcase`` per question, with ``failure`` if the question failed and
-``error`` if it is undecided, and one per missing result, with ``skipped`` if the result is allowed
-to be missing and ``error`` otherwise.
+In JUnit XML, a question has a ``failure`` if it failed and an ``error`` if it is undecided. A
+missing result is ``skipped`` if this is allowed, and otherwise an ``error``.
 """
 
 import math
@@ -24,12 +23,11 @@ from gz_testauto.extras.gate.request import GateEvaluation
 from gz_testauto.report.plain import count_text, number_text
 
 SHOWN = 5
-"""Number of worlds that one line names. JUnit XML and JSON name all worlds."""
+"""Number of worlds in one line."""
 
 EXIT_STATUS = {Verdict.PASSED: 0, Verdict.FAILED: 1, Verdict.UNDECIDED: 2}
 
 _ELEMENTS = {Verdict.PASSED: "", Verdict.FAILED: "failure", Verdict.UNDECIDED: "error"}
-"""Elements of JUnit test cases."""
 
 NOT_FINISHED = "not finished: the gate was started and has not written its result"
 
@@ -37,12 +35,11 @@ _FORMATS = {
     QuestionKind.SUCCESS: (100.0, 1, "%", ""),
     QuestionKind.DIFFERENCE: (100.0, 1, "percentage points", "+"),
 }
-"""Factor, number of decimals, unit and sign with which a value other than a metric is shown."""
+"""Factor, number of decimals, unit and sign of values other than metrics."""
 
 
 def gate_lines(judged: GateEvaluation) -> List[str]:
-    """Return the lines about a corpus, the questions, the missing results and the notes. The lines
-    that prevent the gate from passing are first."""
+    """Return the lines, those that prevent the gate from passing first."""
     answers = _sorted_by_verdict(judged)
     lines = [
         *corpus_lines(judged.corpus),
@@ -66,8 +63,7 @@ def verdict_line(answer: QuestionVerdict) -> str:
 
 
 def _worlds_text(answer: QuestionVerdict) -> str:
-    """Return the worlds in which the planner is worse and better than its baseline or, for a
-    required success rate that is not reached, failed."""
+    """Return the worlds with a loss or a gain, or those that failed for a required rate."""
     if answer.kind is QuestionKind.SUCCESS:
         if answer.verdict is Verdict.PASSED or not answer.lost:
             return ""
@@ -90,8 +86,10 @@ def not_judged_line(item: NotJudged) -> str:
 def evaluate_with_junit(
     name: str, evaluate: Callable[[], GateEvaluation], write: Callable[[str], None]
 ) -> GateEvaluation:
-    """Evaluate the gate ``name``. ``write`` is called with JUnit XML twice: first it states that
-    the gate is not finished, then it contains the result or the error, which is raised again."""
+    """Evaluate the gate; ``write`` receives JUnit XML before it, and then the result or error.
+
+    Errors are raised again.
+    """
     write(error_to_junit(name, NOT_FINISHED))
     try:
         judged = evaluate()
@@ -110,7 +108,6 @@ def to_junit(name: str, judged: GateEvaluation) -> str:
 
 
 def error_message(error: Exception) -> str:
-    """Return the full message of an error, with its type if it is not a ``GzTestautoError``."""
     if isinstance(error, GzTestautoError):
         return error.full
     return f"{type(error).__name__}: {error}"
@@ -121,7 +118,7 @@ def error_to_junit(name: str, message: str) -> str:
 
 
 def to_document(judged: GateEvaluation) -> dict:
-    """Return the object for JSON. A number that is unknown or infinite is null."""
+    """Unknown and infinite numbers are null."""
     return {
         "verdict": judged.verdict.value,
         "answers": [

@@ -56,8 +56,11 @@ class GateEvaluation:
 
     @property
     def verdict(self) -> Verdict:
-        """Return the verdict of the gate. It is failed if any question or any world of the corpus
-        failed, and passed if all of them passed and all missing results are allowed."""
+        """The verdict of the gate.
+
+        It is failed if any question or world of the corpus failed, and passed if all of them passed
+        and all missing results are allowed.
+        """
         verdicts = {answer.verdict for answer in self.answers}
         verdicts |= {corpus_verdict.verdict for corpus_verdict in self.corpus.verdicts}
         if Verdict.FAILED in verdicts:
@@ -69,9 +72,10 @@ class GateEvaluation:
 def evaluate_results(
     directory: Path, options: GateOptions, progress: Progress, should_stop: StopRequest
 ) -> GateEvaluation:
-    """Evaluate the campaign in ``directory``, and the corpus if there is one. The verdicts on the
-    corpus are written to the directory. Raise the errors of :func:`evaluate_gate` and
-    :func:`run_corpus`."""
+    """Evaluate the campaign, and the corpus if there is one, whose verdicts are written.
+
+    Raises the errors of :func:`evaluate_gate` and :func:`run_corpus`.
+    """
     if options.corpus is None:
         return evaluate_gate(directory, options)
     results = CampaignDirectory(directory)
@@ -88,8 +92,8 @@ def evaluate_results(
 def evaluate_gate(directory: Path, options: GateOptions) -> GateEvaluation:
     """Evaluate the questions about the campaign in ``directory``.
 
-    Raise ``SpecError`` if no question is defined or a planner is unknown, and ``ResultsError`` if a
-    directory contains no results, or if the campaigns are not comparable.
+    Raises ``SpecError`` without a question or for an unknown planner, and ``ResultsError`` without
+    results or if the campaigns are not comparable.
     """
     options = _complete(options)
     campaign = _load(directory, "new")
@@ -136,8 +140,7 @@ def _with_time_limit(metric: Metric, campaign: LoadedCampaign) -> Metric:
 
 
 def _require_fixed_worlds(gate: GateEvaluation, results: CampaignResults) -> None:
-    """Raise ``ResultsError`` if a number of worlds was declared and the results have another
-    number."""
+    """Raise ``ResultsError`` if the number of worlds is not the declared one."""
     declared = gate.options.fixed_worlds
     if declared is None:
         return
@@ -158,7 +161,7 @@ def _require_fixed_worlds(gate: GateEvaluation, results: CampaignResults) -> Non
 
 
 def _load(directory: Path, label: str) -> LoadedCampaign:
-    """Read a results directory. Raise ``ResultsError`` if its trials were selected."""
+    """Raise ``ResultsError`` if the trials were selected."""
     campaign = load_campaign(directory, label)
     if campaign.results.selection:  # these do not represent all worlds
         raise ResultsError(
@@ -169,8 +172,7 @@ def _load(directory: Path, label: str) -> LoadedCampaign:
 
 
 def _complete(options: GateOptions) -> GateOptions:
-    """Return the options with the default margin if none is specified. Raise ``SpecError`` without
-    a question."""
+    """Add the default margin if none is specified. Raise ``SpecError`` without a question."""
     name_of = options.name_of
     against = f"{name_of('baseline')} DIR or {name_of('baseline_planner')} NAME"
     if options.baseline or options.baseline_planner:
@@ -225,8 +227,7 @@ def _within(
 def _against(
     directory: Path, campaign: LoadedCampaign, other: LoadedCampaign, options: GateOptions
 ) -> Tuple[GateEvaluation, CampaignResults]:
-    """Select planners of two campaigns to compare. The names of the planners are those in
-    tables."""
+    """Select planners of two campaigns to compare, by their names in tables."""
     assert options.baseline is not None
     new_results, baseline_results, base = campaign.results, other.results, options.baseline_planner
     _require_planners(new_results, directory, options.planner)
@@ -277,7 +278,6 @@ def _pairs(
 def _declared_differences(
     across: PairedCampaigns, names: Sequence[Tuple[str, str]], options: GateOptions
 ) -> List[str]:
-    """Return notes about differences that the options accept."""
     differences = [
         f"compared although it differs ({options.name_of('ignore_differences')}): {reason}"
         for reason in across.sides[1].reasons
@@ -333,8 +333,10 @@ def _settled(campaign: LoadedCampaign, planners: Sequence[str]) -> LoadedCampaig
 def _match(
     requested: Sequence[str], run: Sequence[str], baseline: Sequence[str], options: GateOptions
 ) -> Tuple[List[Tuple[str, str]], List[NotJudged]]:
-    """Return each planner with its baseline, which is empty if there is none, and the missing
-    planners. ``run`` and ``baseline`` are the planners with trials."""
+    """Return each planner with its baseline, or "", and the missing planners.
+
+    ``run`` and ``baseline`` are the planners with trials.
+    """
     pairs: List[Tuple[str, str]] = []
     missing = []
     declared = {*options.new_planners, *options.removed_planners}
@@ -395,8 +397,7 @@ def _unneeded(options: GateOptions, missing: Sequence[NotJudged]) -> List[str]:
 def _comparable_metrics(
     campaign: LoadedCampaign, other: LoadedCampaign, options: GateOptions
 ) -> Tuple[GateOptions, List[NotJudged]]:
-    """Return the options without metrics that do not depend only on the planners, and the reasons.
-    With ``ignore_differences``, no metric is removed."""
+    """Remove metrics that do not depend only on the planners, unless differences are ignored."""
     without = conditions(campaign, other).without
     affected = [margin.name for margin in options.margins if margin.name in without]
     ignored = options.ignore_differences

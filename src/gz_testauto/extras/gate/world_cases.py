@@ -1,5 +1,4 @@
-"""JUnit XML with one test case for each planner and world, so that a continuous-integration server
-shows the history of a world over builds. It does not depend on the verdict of the gate."""
+"""JUnit XML with one test case per planner and world, for the history of a world over builds."""
 
 from typing import Dict, List, Sequence, Tuple
 
@@ -13,12 +12,10 @@ Trials = Dict[Tuple[str, str], List[TrialRecord]]
 
 
 def worlds_to_junit(name: str, judged: GateEvaluation) -> str:
-    """Return JUnit XML with one test case for each evaluated planner in each world, which passes if
-    each trial reached the goal.
+    """Return a test case for each planner and world, which passes if each trial reached the goal.
 
-    A test case has a ``failure`` of the type ``lost`` if the baseline reached the goal more often,
-    and otherwise of the type ``failed``. It has an ``error`` if all trials are invalid, and is
-    ``skipped`` if no trial has finished.
+    The type of a ``failure`` is ``lost`` if the baseline reached the goal more often, and otherwise
+    ``failed``. There is an ``error`` if all trials are invalid, and ``skipped`` without a trial.
     """
     trials: Trials = {}
     for side in judged.sides:

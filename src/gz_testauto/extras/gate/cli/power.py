@@ -47,7 +47,6 @@ from gz_testauto.spec.options import Names, Options, option
 
 GROUP = ("continuous integration", 2)
 MOST_WORLDS = 2000  # the simulation of the gate after each world takes long
-"""Largest number of worlds for which the gate is simulated."""
 OFTEN = f"with a probability of {100 * CHANCE:.0f} %"
 
 
