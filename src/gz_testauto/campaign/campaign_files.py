@@ -15,18 +15,15 @@ SUFFIXES = ("", ".yaml", "_campaign.yaml")
 
 
 def input_path(text: str) -> Path:
-    """Resolve a path, or a URI such as ``package://my_robot/models/rover``.
-
-    Raises ``ResourceError`` if the file of a URI cannot be found.
-    """
+    """Resolve a path or URI, or raise ``ResourceError`` if the file of a URI is not found."""
     return resolve(text, Path.cwd()) if "://" in text else Path(text)
 
 
 def campaign_path(text: str) -> Path:
     """Find a campaign file by its path, URI or name.
 
-    The name ``example`` is that of ``config/example_campaign.yaml`` of this package. An existing
-    file has priority. Raises ``ResourceError`` if the file of a URI cannot be found.
+    ``example`` is ``config/example_campaign.yaml`` of this package. An existing file has priority.
+    Raises ``ResourceError`` if the file of a URI is not found.
     """
     path = input_path(text)
     if len(path.parts) != 1 or os.path.exists(path):
@@ -42,8 +39,7 @@ def campaign_path(text: str) -> Path:
 def read_campaign_spec(campaign: Union[str, Path, Mapping[str, Any]]) -> CampaignSpec:
     """Read a campaign by a name as in :func:`campaign_path`, or from a mapping of its keys.
 
-    Paths in a mapping are relative to the working directory. Raises ``SpecError`` for an invalid
-    campaign.
+    Paths in a mapping are relative to the working directory. Raises ``SpecError``.
     """
     if not isinstance(campaign, Mapping):
         return load(campaign_path(str(campaign)), CampaignSpec)

@@ -11,8 +11,8 @@ from gz_testauto.trial.trial import Trial
 class Progress:
     """The progress of a campaign: ``done`` of ``total`` selected trials are finished.
 
-    Earlier calls of ``run_campaign`` finished ``done_before`` of them. ``elapsed_s`` is the wall
-    time (s) of the current call, and ``running`` the trial that has just started.
+    ``done_before`` counts those of earlier calls. ``elapsed_s`` is the wall time of this call, and
+    ``running`` the trial that has just started.
     """
 
     total: int
@@ -23,7 +23,7 @@ class Progress:
 
     @property
     def remaining_s(self) -> Optional[float]:
-        """Return the estimated remaining wall time (s); None before the first finished trial."""
+        """The estimated remaining wall time; None before the first finished trial."""
         done_now = self.done - self.done_before
         if done_now <= 0:
             return None
@@ -42,7 +42,7 @@ class CauseTexts:
         return "the same cause" if is_repeated else cause
 
     def of_trial(self, record: TrialRecord) -> str:
-        """Return the detail, but only the number of attempts if its cause was already reported."""
+        """Return the detail, or the number of attempts if its cause was already reported."""
         if record.outcome.valid or self._last.get(record.trial) != record.detail:
             return record.detail
         return f"after {record.attempts} {'attempt' if record.attempts == 1 else 'attempts'}"

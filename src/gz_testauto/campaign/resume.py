@@ -57,8 +57,7 @@ def open_or_create_campaign(
     """Create a campaign in a results directory, or resume the campaign in it.
 
     The caller must hold the lock of the directory. Raises ``ResultsError`` if the directory is
-    damaged, or contains another campaign with a valid trial or a trajectory, and the errors of
-    reading the worlds and the robot.
+    damaged or contains another campaign with results, and the errors of worlds and robot.
     """
     robot = read_body(spec)
     declared = _declared_metrics(spec)
@@ -94,9 +93,8 @@ def open_for_replay(
 ) -> PreparedCampaign:
     """Return the campaign of a results directory with its inputs, without writing files.
 
-    ``require_trust`` raises an error unless the programs of the campaign and of its world files can
-    be run. Raises ``ResultsError`` with the names of changed inputs, except the code of planners
-    (see :func:`changed_planners`).
+    ``require_trust`` raises an error unless the programs of the campaign and of its worlds can run.
+    Raises ``ResultsError`` with the names of changed inputs, except the code of planners.
     """
     spec = _read_spec(directory)
     worlds = tuple(find_world(world, directory) for world in store.worlds())
@@ -114,8 +112,7 @@ def open_for_reading(
 ) -> PreparedCampaign:
     """Return a campaign that is only drawn, without reading the files that it names.
 
-    Raises ``ResultsError`` if the extent of the robot is unknown, and the errors of
-    :func:`read_campaign`.
+    Raises ``ResultsError``, also if the extent of the robot is unknown.
     """
     # xacro would execute expressions in the robot's files, so that the extent of the robot is that
     # in the manifest.
@@ -138,7 +135,7 @@ def _extent(spec: CampaignSpec, robot: RobotBody) -> RobotExtent:
 
 
 def not_followed_notice(directory: CampaignDirectory) -> str:
-    """Return a warning about input files that the manifest omits, as their paths are unknown."""
+    """Return a warning about input files with unknown paths, which the manifest omits."""
     inputs = Manifest.read(directory).inputs
     unchecked_files = [
         f"  {name[len(NOT_FOLLOWED) :]}: {text}"
@@ -166,10 +163,9 @@ def changed_planners(directory: CampaignDirectory, campaign: PreparedCampaign) -
 
 
 def read_campaign(directory: CampaignDirectory) -> Tuple[CampaignSpec, Missions]:
-    """Return the campaign of a results directory, and the missions in its worlds.
+    """Return the stored campaign and its missions.
 
-    Raises ``ResultsError`` if the stored campaign cannot be read, and ``SpecError`` if a start or
-    goal has changed.
+    Raises ``ResultsError`` for a damaged file, and ``SpecError`` if a start or goal has changed.
     """
     spec = _read_spec(directory)
     return spec, missions_of(spec, directory.worlds)
@@ -191,10 +187,7 @@ def _read_spec(directory: CampaignDirectory) -> CampaignSpec:
 
 
 def _declared_metrics(spec: CampaignSpec) -> Tuple[Metric, ...]:
-    """Return all metrics of trials, with the smallest relevant differences of the campaign.
-
-    Raises ``SpecError`` if the campaign sets the difference of an unknown metric.
-    """
+    """Return all metrics with their smallest relevant differences, or raise ``SpecError``."""
     source = world_source(spec)
     numbers = () if source is None else source.recorded_numbers()
     of_hooks = [(hook.name, number) for hook in spec.hooks for number in numbers_of(hook)]
@@ -227,10 +220,7 @@ def _declared_metrics(spec: CampaignSpec) -> Tuple[Metric, ...]:
 
 
 def find_world(world: WorldRecord, directory: CampaignDirectory) -> WorldRecord:
-    """Return the record of a world with the current path of its file.
-
-    Raises ``ResultsError`` if the world file is missing or has changed.
-    """
+    """Set the current path of a world; raise ``ResultsError`` if it is missing or has changed."""
     if os.path.basename(world.name) != world.name:
         raise ResultsError(f"{directory.results}: is damaged: {world.name!r} is not a file name")
     # Generated worlds are stored in the results directory, which the user can move.

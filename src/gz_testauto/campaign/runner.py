@@ -41,8 +41,7 @@ from gz_testauto.workers.interface import (
 from gz_testauto.worlds.record import unmeasured_notice
 
 OTHERS_FIRST = 16
-"""Number of other trials that run before a trial whose worker died is attempted again, in campaigns
-with ``stop``."""
+"""Number of other trials before a new attempt at a trial whose worker died, with ``stop``."""
 
 
 def run_campaign(
@@ -68,8 +67,7 @@ def run_campaign(
 
     Raises ``SpecError`` if the campaign cannot run, ``ResultsError`` if the directory contains a
     different campaign or is in use, ``DiskError`` if the disk is full, ``SimulatorError`` if the
-    simulator does not start, and ``LostTrialsError`` if all trials would be invalid. Finished
-    trials are stored in each case.
+    simulator does not start, and ``LostTrialsError`` if all trials would be invalid.
     """
     selection.check(spec)
     directory = CampaignDirectory(out)
@@ -117,8 +115,7 @@ class EarlyStopMonitor:
     """The worlds that the early stop has evaluated, and whether they decide the campaign.
 
     Worlds are evaluated in the order of the plan. A world with unfinished trials delays the next
-    ones; a world with an invalid trial is skipped until that trial is valid. Without ``stop`` in
-    ``spec``, ``is_decided`` stays False. ``trials`` are all trials that can be run.
+    ones; a world with an invalid trial is skipped until that trial is valid.
     """
 
     def __init__(
@@ -266,7 +263,7 @@ class _Run:
         return not (ended or self._should_stop())
 
     def _start(self, trial: Trial) -> bool:
-        """Return False if the trial was abandoned after too many attempts."""
+        """Return False if the trial was abandoned."""
         if self._attempts.has_reached_limit(trial.index):
             self._abandon(trial)
             return False

@@ -74,7 +74,7 @@ class RunOptions(CampaignOptions):
 
 
 def world_name(text: str, worlds: Sequence[WorldRecord]) -> str:
-    """Return the name of a world by name or number, or raise ``SpecError``."""
+    """Find a world by name or number, or raise ``SpecError``."""
     names = [world.name for world in worlds]
     if text in names:
         return text
@@ -87,8 +87,7 @@ def world_name(text: str, worlds: Sequence[WorldRecord]) -> str:
 def load_failed(directory: Path, out: Path) -> LoadedCampaign:
     """Return the campaign whose failed trials are to run again in ``out``.
 
-    Raises ``SpecError`` if both are the same directory, and the errors of
-    :func:`require_failures`.
+    Raises ``SpecError`` for equal directories, and the errors of :func:`require_failures`.
     """
     if directory.resolve() == out.resolve():
         raise SpecError(
@@ -105,10 +104,10 @@ def valid_trials(
     worlds: Optional[Sequence[str]] = None,
     planners: Optional[Sequence[str]] = None,
 ) -> List[TrialRecord]:
-    """Return the valid trials of some worlds and planners, by default of all.
+    """Return the valid trials of some worlds, as names or numbers, and planners.
 
-    ``worlds`` are names or numbers. Raises ``SpecError`` for an unknown world or planner, and
-    ``ResultsError`` if one of ``worlds`` has no valid trial of these planners.
+    Raises ``SpecError`` for an unknown world or planner, and ``ResultsError`` if one of ``worlds``
+    has no valid trial.
     """
     for planner in planners or ():
         if planner not in results.planners:
@@ -150,8 +149,7 @@ def selected_trials(
     """Return the selected trials, with ``failed_in`` only those that failed in that campaign.
 
     A planner that ``failed_in`` does not contain runs where another planner failed. Raises
-    ``SpecError`` if a selected world does not exist, or if failed trials have another world file or
-    seed in this campaign.
+    ``SpecError`` for an unknown world, or if failed trials have another world file or seed here.
     """
     if selection.only is not None:
         names = tuple(world_name(text, worlds) for text in selection.only)
@@ -175,7 +173,7 @@ def selected_trials(
 
 
 def selection_text(selection: TrialSelection, failed_in: Optional[LoadedCampaign]) -> str:
-    """Return the name of the selected trials in reports; empty without a selection by name."""
+    """Return the name of the selected trials in reports, or ""."""
     named = []
     if failed_in is not None:
         named.append(f"trials that failed in {failed_in.label} (--failed-of)")

@@ -1,7 +1,4 @@
-"""Handle Ctrl-C and SIGTERM: the first signal stops a campaign cleanly, the second immediately.
-
-A clean stop abandons the running trials and closes the simulator.
-"""
+"""Handle Ctrl-C and SIGTERM: the first signal stops a campaign cleanly, the second immediately."""
 
 import signal
 from types import FrameType
@@ -11,10 +8,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class StopSignals:
-    """A context manager, for the main thread, that handles SIGINT and SIGTERM.
-
-    The first signal calls ``on_first``.
-    """
+    """A context manager, for the main thread; the first signal calls ``on_first``."""
 
     def __init__(self, on_first: Callable[[], None] = lambda: None) -> None:
         self._on_first = on_first
@@ -22,12 +16,11 @@ class StopSignals:
         self.received: Optional[int] = None
 
     def __call__(self) -> bool:
-        """Return whether a stop was requested."""
         return self.received is not None
 
     @property
     def exit_status(self) -> int:
-        """Return 128 plus the number of the received signal, or 0 without a signal."""
+        """128 plus the number of the received signal, or 0."""
         return 128 + self.received if self.received else 0
 
     def __enter__(self) -> "StopSignals":

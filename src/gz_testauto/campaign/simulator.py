@@ -17,7 +17,6 @@ from gz_testauto.workers.interface import ExecutorFactory
 def with_simulator(spec: CampaignSpec, name: str = "") -> BuiltinCampaignSpec:
     """Return the campaign with the simulator ``name``, by default ``spec.simulator``.
 
-    A name that means "the first installed simulator" is replaced by the name of that simulator.
     Raises ``SpecError`` if the campaign has a ``stack``.
     """
     remedy = f"omit the simulator {name!r}" if name else "use a campaign without stack"
@@ -31,10 +30,9 @@ def with_simulator(spec: CampaignSpec, name: str = "") -> BuiltinCampaignSpec:
 
 
 def select_simulator(spec: CampaignSpec, name: str = "") -> CampaignSpec:
-    """Return the campaign with the simulator ``name``, after checking the simulator's options.
+    """Return the campaign with the simulator ``name``, whose options are checked.
 
-    A campaign with a ``stack`` is returned unchanged if ``name`` is empty. Raises the errors of
-    :func:`with_simulator` and :func:`simulator_options`.
+    A campaign with a ``stack`` is returned unchanged if ``name`` is empty.
     """
     if not name and not isinstance(spec, BuiltinCampaignSpec):
         return spec
@@ -46,9 +44,8 @@ def select_simulator(spec: CampaignSpec, name: str = "") -> CampaignSpec:
 def simulator_options(spec: BuiltinCampaignSpec, **more: Any) -> Dict[str, Any]:
     """Return the parameters of the simulator's constructor; ``more`` replace options of the spec.
 
-    They also contain ``limits.stall_timeout_s`` and keys of ``worlds`` that are parameters of the
-    constructor. Raises ``UnknownNameError`` if the simulator is not registered, and ``SpecError``
-    for an unsupported option.
+    Raises ``UnknownNameError`` for an unknown simulator, and ``SpecError`` for an unsupported
+    option.
     """
     options = {**spec.simulator_options, **more}
     with spec.locating("simulator", "simulator_options"):

@@ -51,7 +51,6 @@ from gz_testauto.worlds.record import WorldRecord
 from gz_testauto.worlds.source import Mission, Missions, missions_of
 
 MOST_CACHED = 256
-"""Largest number of results that a runner keeps."""
 
 World = Union[WorldRecord, Path, str, bytes]
 """A world of :meth:`TrialRunner.run`: a record, a path, a name or number, or the content."""
@@ -315,7 +314,7 @@ class TrialRunner:
 def path_of_mission_m(
     spec: CampaignSpec, robot: RobotBody, world: Path, mission: Mission
 ) -> Optional[float]:
-    """Return the length (m) of the shortest path of the robot's circumscribed circle, or None."""
+    """Return the shortest path of the robot's circumscribed circle, or None."""
     return shortest_path_m(read_scene(world), mission_of_robot(spec, robot, mission))
 
 

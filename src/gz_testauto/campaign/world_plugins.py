@@ -44,8 +44,7 @@ def runs_plugins(spec: CampaignSpec) -> bool:
 def plugins_notice(spec: CampaignSpec, worlds: Optional[Iterable[Path]] = None) -> str:
     """List the plugins that the simulator will run, in one line; "" if it runs none.
 
-    The default of ``worlds`` is all worlds of the campaign. Raises the errors of
-    :func:`runs_plugins`.
+    Raises the errors of :func:`runs_plugins`.
     """
     if not runs_plugins(spec):
         return ""
@@ -64,7 +63,7 @@ def plugins_notice(spec: CampaignSpec, worlds: Optional[Iterable[Path]] = None) 
 
 
 def plugin_counts(worlds: Iterable[Path]) -> "Counter[str]":
-    """Return the number of worlds with each plugin, by the plugin's file name."""
+    """Return the number of worlds by file name of the plugin."""
     library = ModelLibrary()
     counts: Counter[str] = Counter()
     for path in worlds:

@@ -42,10 +42,9 @@ from gz_testauto.worlds.source import (
 )
 
 ROBOT_ROOM_M = 0.3
-"""Free distance (m) around the start and the goal of a companion robot."""
+"""Free distance around the start and the goal of a companion robot."""
 
 MODELS_NAMED = 6
-"""Largest number of models that an error message lists."""
 
 
 def gather_worlds(
@@ -107,7 +106,6 @@ def gather_worlds(
 
 
 def mission_of_robot(spec: CampaignSpec, robot: RobotBody, mission: Mission) -> RequiredMission:
-    """Return the mission for which the shortest path is computed."""
     start, *via, goal = ((pose.x_m, pose.y_m) for pose in (mission.start, *mission.goals))
     radius_m = float(robot_limits(spec, robot).circumscribed_radius_m)
     heights = obstructing_heights(robot.height_m)
@@ -115,7 +113,7 @@ def mission_of_robot(spec: CampaignSpec, robot: RobotBody, mission: Mission) -> 
 
 
 def shortest_path_m(scene: WorldScene, mission: RequiredMission) -> Optional[float]:
-    """Return the exact length (m) of the shortest path from the start to all goals, in order.
+    """Return the length of the shortest path from the start to all goals, in order.
 
     The path is that of the robot's circumscribed circle around the collision shapes at
     ``mission.heights``. Returns None without such a path; the robot's footprint can still fit.
@@ -128,9 +126,8 @@ def shortest_path_m(scene: WorldScene, mission: RequiredMission) -> Optional[flo
 def copy_worlds(worlds: WorldSet, spec: WorldsSpec, folder: Path) -> WorldSet:
     """Copy worlds to ``folder`` with ``worlds.repair`` and ``worlds.allow_missing`` applied.
 
-    References to missing resources are removed and listed in the record's field ``missing``; other
-    paths are absolute. Raises ``SdfError`` if a world cannot be read, and ``ResultsError`` if a
-    copy cannot be written.
+    References to missing resources are removed and listed as ``missing``; other paths are absolute.
+    Raises ``SdfError`` or ``ResultsError``.
     """
     copies: List[WorldRecord] = []
     with reporting_disk(folder):
