@@ -40,18 +40,16 @@ RAMP_M = 0.1
 """Distance (m) over which attraction, repulsion and gaze increase from 0 to their values."""
 
 SIDE_M = 0.85
-"""Distance (m) of neighbors in a group that starts to walk."""
+"""Distance of neighbors in a group that starts to walk."""
 
 VIEW_RAD = math.pi / 2
 """Half of the field of view (rad) in which a member sees others without head rotation (φ)."""
 
 SLOWER_SHARE = 0.04 / 1.22
-"""Share by which each further member reduces the desired speed of a group (fit to the speeds at low
-density, figure 2 of the paper)."""
+"""Share by which each further member reduces the desired speed (figure 2, low density)."""
 
 TALKING_M = 1.0
-"""Distance (m) of two neighbors in a group that talks, within the personal distance of Hall (1966),
-0.45 to 1.2 m."""
+"""Distance of two neighbors in a group that talks, within Hall's personal distance (1966)."""
 
 GroupSize = Annotated[int, Field(ge=1, le=8)]
 
@@ -74,15 +72,13 @@ class GroupSpec(Spec):
         return self.size if isinstance(self.size, tuple) else (self.size,)
 
     def parts(self, names: Sequence[str]) -> Tuple[Tuple[str, ...], ...]:
-        """Return the names of the members of each group."""
         remaining = iter(names)
         parts = (tuple(itertools.islice(remaining, size)) for size in itertools.cycle(self.sizes))
         return tuple(itertools.takewhile(len, parts))
 
 
 def formation(center: Pose2D, count: int, reach_m: float, talking: bool) -> List[Pose2D]:
-    """Return the start poses of the members: side by side in a group that walks, and on a circle in
-    a group that talks. ``reach_m`` is the radius (m) of a member."""
+    """Return the start poses: side by side in a group that walks, on a circle in one that talks."""
     apart_m = max(TALKING_M if talking else SIDE_M, 2.0 * (reach_m + START_GAP_M))
     if not talking or count == 1:
         offsets = [(0.0, (index - (count - 1) / 2) * apart_m) for index in range(count)]
@@ -101,12 +97,10 @@ def formation(center: Pose2D, count: int, reach_m: float, talking: bool) -> List
 def group_force(
     here: np.ndarray, neighbors: np.ndarray, velocity: np.ndarray, heading: np.ndarray
 ) -> np.ndarray:
-    """Return the acceleration (m/s²) that the other members of a group exert on a member, shape
-    (2,).
+    """Return the acceleration (m/s²) that the other members of a group exert on a member, (2,).
 
-    ``here`` is the position (m) of the member, and ``neighbors`` (k, 2) are those of the other
-    members. ``velocity`` (m/s) is that of the member. ``heading`` is the direction in which the
-    group walks, a vector of length 1 or 0.
+    ``here`` and ``neighbors`` (k, 2) are positions (m). ``velocity`` (m/s) is that of the member,
+    and ``heading`` the direction in which the group walks, of length 1 or 0.
     """
     if not len(neighbors):
         return np.zeros(2)
@@ -135,9 +129,8 @@ def group_force(
 class Group:
     """The common state of the members of a group in a trial.
 
-    ``starts`` are the poses of the members at the start, to which the members of a group that talks
-    return. The random numbers of ``leader`` determine the targets. ``heading`` is the direction in
-    which the group walks, a vector of length 1 or 0.
+    The members of a group that talks return to ``starts``. The random numbers of ``leader``
+    determine the targets. ``heading`` has the length 1 or 0.
     """
 
     def __init__(
@@ -162,13 +155,12 @@ class Group:
         self.heading = np.zeros(2)
 
     def others(self, name: str) -> np.ndarray:
-        """Return the positions (k, 2) (m) of the other members that are in the world."""
+        """Return the positions (k, 2) of the other members that are in the world."""
         positions = [place for other, place in self.positions if other != name]
         return np.array(positions).reshape(-1, 2)
 
     def update(self, context: StepContext, speed_mps: float, pause_s: float) -> None:
-        """Update the positions and the direction, once in each step. The group waits while a member
-        is distracted by the robot."""
+        """Update positions and direction; wait while the robot distracts a member."""
         if self._context is context:
             return
         self._context = context

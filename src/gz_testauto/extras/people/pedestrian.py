@@ -40,10 +40,10 @@ from gz_testauto.spec.model import as_tuple
 from gz_testauto.spec.regions import union_of
 
 FREE_GAP_M = 0.3
-"""Smallest gap (m) that a curious or threatening person keeps from the robot."""
+"""Smallest gap that a curious or threatening person keeps from the robot."""
 
 PLACE_S = 1.0
-"""Time constant (s) with which a member of a group that talks returns to its place."""
+"""Time constant with which a member of a group that talks returns to its place."""
 
 
 class PedestrianSpec(SocialForceSpec):
@@ -127,7 +127,7 @@ class PedestrianSpec(SocialForceSpec):
 
 
 class Pedestrian(SocialForce):
-    """A person that walks under social forces, reacts to the robot, and can belong to a group."""
+    """A person with a reaction to the robot, alone or in a group."""
 
     reaction: Reaction = REGULAR
     group: Optional[Group] = None
@@ -190,7 +190,7 @@ class Pedestrian(SocialForce):
 
     @property
     def _stop_m(self) -> float:
-        """Return the distance (m) of the centers at which the person stops."""
+        """The distance of the centers at which the person stops."""
         nearest_m = self._robot_radius_m + self._radius_m + FREE_GAP_M
         return max(self.reaction.stop_distance_m, nearest_m)
 
@@ -223,7 +223,7 @@ class Pedestrian(SocialForce):
         self._walk(context, desired, fastest_mps, yaw_rad=facing)
 
     def _fear(self, robot: ModelState) -> np.ndarray:
-        """Return the additional acceleration (m/s²) of a scared person, shape (2,)."""
+        """Return the additional acceleration (m/s²) of a scared person."""
         away, distance_m = self._away_m(robot)
         if distance_m < 1e-9:
             return np.zeros(2)
@@ -235,8 +235,7 @@ class Pedestrian(SocialForce):
     def _move(
         self, context: StepContext, speed_mps: float, extra: Optional[np.ndarray] = None
     ) -> None:
-        """Continue the path of the person or group with a desired speed (m/s) and an additional
-        acceleration (m/s²)."""
+        """Continue the path of the person or group with an additional acceleration (m/s²)."""
         if self.group is not None:
             self._move_in_group(context, speed_mps, np.zeros(2) if extra is None else extra)
             return
@@ -280,9 +279,11 @@ class Pedestrian(SocialForce):
         yaw_rad: Optional[float] = None,
         rest_yaw_rad: Optional[float] = None,
     ) -> None:
-        """Move for one step with a desired velocity (m/s) and an additional acceleration (m/s²).
-        The speed is limited to 1.3 times ``speed_mps``. The person faces ``yaw_rad`` (rad), or the
-        direction of motion; at rest, ``rest_yaw_rad``."""
+        """Move with a desired velocity (m/s) and an additional acceleration (m/s²).
+
+        The speed is limited to 1.3 times ``speed_mps``. The person faces ``yaw_rad``, or the
+        direction of motion; at rest, ``rest_yaw_rad``.
+        """
         fast_mps = float(np.hypot(*desired))
         heading = desired / fast_mps if fast_mps > 0.0 else desired
         members = self._repulsion_by_members(heading)
@@ -299,8 +300,7 @@ class Pedestrian(SocialForce):
         self.set_twist((float(velocity[0]), float(velocity[1]), 0.0), (0.0, 0.0, turn))
 
     def _repulsion_by_members(self, heading: np.ndarray) -> np.ndarray:
-        """Return the acceleration (m/s²) by the repulsion of other members of the group, shape
-        (2,)."""
+        """Return the repulsion (m/s²) by other members of the group."""
         force = np.zeros(2)
         if self.group is None:
             return force

@@ -91,8 +91,7 @@ class ReactionSpec(Spec):
         return self
 
     def draw(self, random: np.random.Generator) -> "Reaction":
-        """Draw the reaction of one person or group. This draws one number from ``random``, also if
-        the reaction is fixed."""
+        """Draw one number from ``random``, also if the reaction is fixed."""
         number = float(random.random())
         kind: str = self.kind or next(reversed(self.shares or {}), "regular")
         for name, share in (self.shares or {}).items():
@@ -113,12 +112,10 @@ def _mapping(value: Any) -> Any:
 
 
 ReactionField = Annotated[ReactionSpec, BeforeValidator(_mapping)]
-"""A reaction, or its name alone."""
 
 
 class Reaction(NamedTuple):
-    """The reaction of one person, with the parameters of :class:`ReactionSpec`. Unused parameters
-    are infinite or 0."""
+    """The reaction of one person, in which unused parameters are infinite or 0."""
 
     kind: str = "regular"
     distance_m: float = 0.0
@@ -132,8 +129,7 @@ REGULAR = Reaction()
 
 
 def sees(pose: Tuple[float, float, float], point: Tuple[float, float]) -> bool:
-    """Return whether a point (m) is in the field of view of a person at ``pose`` (x and y in m, yaw
-    in rad), regardless of obstacles."""
+    """Return whether a point is in the field of view at ``pose``, regardless of obstacles."""
     x_m, y_m, yaw_rad = pose
     bearing_rad = math.atan2(point[1] - y_m, point[0] - x_m)
     return abs(wrap_angle(bearing_rad - yaw_rad)) <= HALF_VIEW_RAD

@@ -43,11 +43,10 @@ no space."""
 
 
 def social_force(offset: np.ndarray, relative: np.ndarray) -> np.ndarray:
-    """Return the social force (m/s²) of another agent on an agent, shape (n, 2), which is 0 at the
-    same position.
+    """Return the social force (m/s²) of another agent, shape (n, 2), 0 at the same position.
 
-    ``offset`` (n, 2) is the offset (m) from the agent to the other agent, and ``relative`` (n, 2)
-    the velocity (m/s) of the agent minus that of the other.
+    ``offset`` (n, 2) is that (m) from the agent to the other agent, and ``relative`` (n, 2) the
+    velocity (m/s) of the agent minus that of the other.
     """
     distance = np.hypot(*offset.T)
     is_defined = distance > 0.0
@@ -69,8 +68,7 @@ def social_force(offset: np.ndarray, relative: np.ndarray) -> np.ndarray:
 
 @functools.lru_cache(maxsize=2)  # two metrics use the same forces
 def _forces(recording: Recording, people: Tuple[str, ...]) -> Tuple[np.ndarray, np.ndarray]:
-    """Return two moduli (m/s²) at each sample, shape (n,): of the sum of the forces of all people
-    on the robot, and of the forces of the robot on the people, added up."""
+    """Return the moduli (n,) of the total force on the robot, and of the forces on the people."""
     robot, time_s = recording.pose, recording.time_s
     on_robot, on_people = np.zeros((len(robot), 2)), np.zeros(len(robot))
     robot_velocity = velocity_mps(robot, time_s)
@@ -97,8 +95,7 @@ def _mean(recording: Recording, values: np.ndarray) -> float:
 
 
 def social_work(people: FrozenSet[str], recording: Recording, context: MetricContext) -> float:
-    """Return the integral over time (m/s) of the force of the people on the robot and of the forces
-    of the robot on the people. It is NaN without people."""
+    """Return the integral (m/s) of the forces on robot and people; NaN without people."""
     names = _present(people, recording)
     if not names or len(recording.time_s) < 2:
         return math.nan
@@ -106,8 +103,7 @@ def social_work(people: FrozenSet[str], recording: Recording, context: MetricCon
 
 
 def force_on_people(people: FrozenSet[str], recording: Recording, context: MetricContext) -> float:
-    """Return the integral over time (m/s) of the forces of the robot on the people; NaN without
-    people."""
+    """Return the integral (m/s) of the forces on the people; NaN without people."""
     names = _present(people, recording)
     if not names or len(recording.time_s) < 2:
         return math.nan
@@ -115,8 +111,10 @@ def force_on_people(people: FrozenSet[str], recording: Recording, context: Metri
 
 
 def _nearest(people: FrozenSet[str], recording: Recording) -> Tuple[np.ndarray, np.ndarray]:
-    """Return the distance (m) to the nearest person and the speed (m/s) of that person at each
-    sample, of shape (n,). The distance is infinite while no person is present."""
+    """Return the distance to and speed of the nearest person, each (n,).
+
+    The distance is infinite while no person is present.
+    """
     distance_m = np.full(len(recording.time_s), np.inf)
     speed_mps = np.zeros(len(recording.time_s))
     for encounter in encounters(recording):
@@ -150,8 +148,10 @@ def _collisions(people: FrozenSet[str], recording: Recording, context: MetricCon
 
 
 def _group_distance(members: Sequence[str], recording: Recording) -> np.ndarray:
-    """Return the distance (m) from the robot's outline to the space of a group at each sample,
-    shape (n,). It is infinite while a member is absent or the group is dispersed."""
+    """Return the distance from the robot's outline to the space of a group, shape (n,).
+
+    It is infinite while a member is absent or the group is dispersed.
+    """
     series = recording.series
     distances_m = np.full(len(recording.time_s), np.inf)
     robot = series.get(FOOTPRINT_SERIES)
@@ -179,7 +179,7 @@ def _group_distances(recording: Recording, groups: Tuple[Tuple[str, ...], ...]) 
 def _group_intrusion(
     groups: Tuple[Tuple[str, ...], ...], recording: Recording, context: MetricContext
 ) -> float:
-    """Return the share of the time, in [0, 1], in which the robot is in the space of a group."""
+    """Return the share of the time in the space of a group."""
     if recording.duration_s <= 0.0:
         return math.nan
     return _mean(recording, (_group_distances(recording, groups) <= 0.0).astype(float))
@@ -188,8 +188,7 @@ def _group_intrusion(
 def _group_gap(
     groups: Tuple[Tuple[str, ...], ...], recording: Recording, context: MetricContext
 ) -> float:
-    """Return the smallest distance (m) to the space of a group; infinite, which is stored as NaN,
-    if all groups are always dispersed."""
+    """Return the smallest distance to the space of a group; infinite if all are dispersed."""
     if not len(recording.time_s):
         return math.nan
     return float(_group_distances(recording, groups).min())
