@@ -54,10 +54,9 @@ class Collider:
 
 
 class Bodies:
-    """The colliders of a scene. Until the first call of :meth:`place`, all frames are at the
-    origin.
+    """The colliders of a scene, with all frames at the origin until :meth:`place`.
 
-    Raises ``SpecError`` if two colliders have the same name, or if a shape cannot be a collider.
+    Raises ``SpecError`` for equal names, or for a shape that cannot be a collider.
     """
 
     def __init__(self, colliders: Sequence[Collider]) -> None:
@@ -85,8 +84,10 @@ class Bodies:
         self._move([_AT_ORIGIN] * len(self.colliders))
 
     def place(self, snapshot: Snapshot) -> None:
-        """Move the colliders to the poses of their models and links. Raises ``UnknownNameError`` if
-        a model or link does not exist; all colliders then keep their poses."""
+        """Move the colliders to the poses of their models and links.
+
+        Raises ``UnknownNameError``, without a motion, if one of these does not exist.
+        """
         poses: List[Pose] = []
         for collider in self.colliders:
             if not collider.on:
@@ -112,8 +113,10 @@ class Bodies:
         return self._meet(self._at(name), self._at(other_name))
 
     def distance_m(self, name: str, other_name: str) -> float:
-        """Return the distance (m), which is 0 if the colliders intersect or touch. Raises
-        ``MissingDependencyError`` if it requires a newer version of MuJoCo."""
+        """Return the distance, 0 if the colliders touch.
+
+        Raises ``MissingDependencyError`` if it requires a newer version of MuJoCo.
+        """
         first, second = self._at(name), self._at(other_name)
         if self._meet(first, second):
             return 0.0
@@ -146,8 +149,10 @@ class Bodies:
         )
 
     def contains(self, name: str, points: np.ndarray) -> np.ndarray:
-        """Return for ``points`` (n, 3) in the world frame whether each is inside a collider, shape
-        (n,). Surfaces with gaps contain no points."""
+        """Return whether ``points`` (n, 3) in the world frame are inside a collider, shape (n,).
+
+        Surfaces with gaps contain no points.
+        """
         return self._inside(self._at(name), np.asarray(points, dtype=float).reshape(-1, 3))
 
     def raycast(
@@ -189,8 +194,8 @@ class Bodies:
         return Triangles in kinds and all(kind in (Triangles, Box, Sphere) for kind in kinds)
 
     def _beside_surface(self, first: int, second: int) -> Optional[Tuple[TriangleGap, np.ndarray]]:
-        """Return the shape whose distance FCL does not compute exactly, and the triangles (n, 3, 3)
-        of the surface in its frame. Return None for a pair of other types."""
+        """Return the shape without exact distances in FCL, and the triangles (n, 3, 3) in its
+        frame, or None for a pair of other types."""
         for surface, other in ((first, second), (second, first)):
             shape = self._shapes[surface]
             if isinstance(shape, Triangles) and other in self._gaps:
@@ -261,15 +266,13 @@ class Crossing:
 
 
 class Crossings:
-    """A detector of the pairs of colliders that start or stop touching between two updates. Pairs
-    that touch in the first update are started."""
+    """A detector of the pairs that start or stop touching, at first of all touching pairs."""
 
     def __init__(self) -> None:
         self._before: FrozenSet[Pair] = frozenset()
 
     def update(self, time_s: float, touching: Iterable[Pair]) -> Tuple[Crossing, ...]:
-        """Return the events since the last update: those that stopped, then those that started,
-        each sorted by name."""
+        """Return the events: those that stopped, then those that started, sorted by name."""
         now = frozenset(touching)
         left = [Crossing(time_s, pair, False) for pair in sorted(self._before - now)]
         entered = [Crossing(time_s, pair, True) for pair in sorted(now - self._before)]
@@ -278,8 +281,10 @@ class Crossings:
 
 
 def colliders_of(model: SceneModel) -> List[Collider]:
-    """Return the collision shapes of a model, except ground, with their names in Gazebo's contacts.
-    The links of the model must not move relative to the model."""
+    """Return the collision shapes of a model, except ground, with their names in contacts.
+
+    The links of the model must not move relative to the model.
+    """
     return [
         Collider(shape.scoped_name, shape.geometry, model.name, shape.local_pose)
         for shape in model.collisions
@@ -308,8 +313,7 @@ def _stacked(poses: Sequence[Pose]) -> Tuple[np.ndarray, np.ndarray]:
 
 
 def _ball_around(shape: Shape) -> Tuple[np.ndarray, float]:
-    """Return the center (3,), in the frame of the shape, and the radius (m) of a sphere around a
-    shape."""
+    """Return the center (3,) and the radius of a sphere around a shape, in its frame."""
     if isinstance(shape, (Convex, Triangles)):
         middle = (shape.corners.min(axis=0) + shape.corners.max(axis=0)) / 2
         radius_m = float(np.linalg.norm(shape.corners - middle, axis=1).max())

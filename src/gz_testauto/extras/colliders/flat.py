@@ -29,8 +29,7 @@ class FlatCollider:
 
     @classmethod
     def box(cls, size_x_m: float, size_y_m: float, pose: Pose2D = ORIGIN) -> "FlatCollider":
-        """Return a rectangle with its center at ``pose``. Raises ``SpecError`` for a size of 0 or
-        less."""
+        """Raise ``SpecError`` for a size of 0 or less. The center is at ``pose``."""
         check_positive("size_x_m", size_x_m)
         check_positive("size_y_m", size_y_m)
         return cls(Outline.box(size_x_m, size_y_m)).moved(pose)
@@ -45,8 +44,10 @@ class FlatCollider:
     def polygon(
         cls, corners: Sequence[Tuple[float, float]], pose: Pose2D = ORIGIN
     ) -> "FlatCollider":
-        """Return a polygon without holes. The corners (n, 2) are in the frame of ``pose``. Raises
-        ``SpecError`` if the outline crosses itself or has no area."""
+        """Raise ``SpecError`` if the outline crosses itself or has no area.
+
+        The corners (n, 2) are in the frame of ``pose``.
+        """
         points = np.asarray(corners, dtype=float)
         if points.ndim != 2 or points.shape[1] != 2 or len(points) < 3:
             raise SpecError(f"a polygon must have at least 3 vertices (x, y), not {len(points)}")
@@ -61,8 +62,7 @@ class FlatCollider:
         return cls(Outline(outline)).moved(pose)
 
     def moved(self, pose: Pose2D) -> "FlatCollider":
-        """Return a copy whose frame is moved to ``pose``. Raises ``SpecError`` for a pose that is
-        not finite."""
+        """Move the frame to ``pose``. Raise ``SpecError`` for a pose that is not finite."""
         if not all(map(math.isfinite, pose)):
             raise SpecError("the coordinates and the yaw of a pose must be finite")
         return FlatCollider(self.outline.moved(*pose))
@@ -71,11 +71,11 @@ class FlatCollider:
         return self.distance_m(other) == 0.0
 
     def distance_m(self, other: "FlatCollider") -> float:
-        """Return the distance (m), which is 0 if the colliders intersect or touch."""
+        """Return the distance, 0 if the colliders touch."""
         return self.outline.distance_m(other.outline)
 
     def contains(self, points: np.ndarray) -> np.ndarray:
-        """Return for ``points`` (n, 2) whether each is inside or on the edge, shape (n,)."""
+        """Return whether ``points`` (n, 2) are inside or on the edge, shape (n,)."""
         points = np.asarray(points, dtype=float).reshape(-1, 2)
         if self.outline.radius_m == 0.0:
             return np.asarray(shapely.intersects_xy(self.outline.core, *points.T))
@@ -105,8 +105,7 @@ class FlatCollider:
 def rays(
     origins: np.ndarray, directions: np.ndarray, dimensions: int
 ) -> Tuple[np.ndarray, np.ndarray]:
-    """Return the origins and the normalized directions of rays, each (n, ``dimensions``). Raises
-    ``ValueError`` for a direction of length 0, or for numbers that are not finite."""
+    """Return origins and unit directions, each (n, ``dimensions``), or raise ``ValueError``."""
     start, towards = np.broadcast_arrays(
         np.asarray(origins, dtype=float).reshape(-1, dimensions),
         np.asarray(directions, dtype=float).reshape(-1, dimensions),
@@ -118,8 +117,7 @@ def rays(
 
 
 def to_ball(start: np.ndarray, towards: np.ndarray, radius_m: float) -> np.ndarray:
-    """Return the distance (m) along each ray, with a unit direction (n, d), to a sphere around the
-    origin, shape (n,), or inf without a hit."""
+    """Return the distances along rays (n, d) with unit directions to a ball around the origin."""
     middle = -np.sum(start * towards, axis=1)
     nearest = start + middle[:, None] * towards
     under = radius_m**2 - np.sum(nearest**2, axis=1)

@@ -67,7 +67,7 @@ def depth_image(bodies: Bodies, view: Frustum, width: int, height: int) -> Depth
 
 
 def _pixel_centers(width: int, height: int) -> np.ndarray:
-    """Return the image positions (u, v) of all pixels, row by row, shape (n, 2)."""
+    """Return the image positions (u, v) of all pixels, by rows, shape (n, 2)."""
     if width < 1 or height < 1:
         raise SpecError(
             f"the image has {width} x {height} pixels; width and height must be at least 1"
@@ -77,8 +77,10 @@ def _pixel_centers(width: int, height: int) -> np.ndarray:
 
 
 class Painter:
-    """A renderer of color images of a scene. ``notes`` lists the visuals that are not drawn, with
-    reasons. Raises ``SdfError`` for a world that cannot be read."""
+    """A renderer of color images; ``notes`` lists visuals that are not drawn, with reasons.
+
+    Raises ``SdfError`` for a world that cannot be read.
+    """
 
     def __init__(self, scene: Scene) -> None:
         notes: List[str] = []
@@ -168,8 +170,7 @@ class Painter:
         view: Frustum,
         at: np.ndarray,
     ) -> Tuple[np.ndarray, List[object]]:
-        """Return the points (n, 3) that rays through image positions (n, 2) hit, and the names of
-        the visuals there, or None."""
+        """Return the hit points (n, 3) of rays at image positions (n, 2), and visuals or None."""
         eye, towards = np.asarray(view.pose.position), view.rays(at)
         ahead = towards @ view.pose.rotation[:, 0]
         away_m, labels = bodies.raycast(eye, towards)
@@ -204,8 +205,7 @@ def _normals(
     neighbor_hits: List[Tuple[np.ndarray, List[object]]],
     eye: np.ndarray,
 ) -> np.ndarray:
-    """Return unit normals (n, 3) of the surfaces at the hit points, oriented toward the camera,
-    from the hits of two neighboring rays."""
+    """Return normals (n, 3) toward the camera, from the hits of two neighboring rays."""
     (right, of_right), (under, of_under) = neighbor_hits
     towards = eye - points
     normals = np.cross(under - points, right - points)
@@ -235,7 +235,7 @@ def _lit(
 
 
 def _strength(light: Light, points: np.ndarray, normals: np.ndarray) -> np.ndarray:
-    """Return the share (n,) of a light's color that surfaces reflect at points (n, 3)."""
+    """Return the share (n,) of a light's color that is reflected at points (n, 3)."""
     if light.diffuse == BLACK:
         return np.zeros(len(points))
     direction = light.pose.rotation @ np.asarray(light.direction)

@@ -107,8 +107,7 @@ def solid_of(shape: Any) -> Shape:
 
 
 def inside(shape: Shape, points: np.ndarray) -> np.ndarray:
-    """Return for ``points`` (n, 3) in the frame of the shape whether each is inside or, within
-    rounding errors, on the surface, shape (n,)."""
+    """Return whether ``points`` (n, 3) in the shape's frame are inside or on the surface, (n,)."""
     if isinstance(shape, Box):
         return np.asarray((np.abs(points) <= np.asarray(shape.size) / 2).all(axis=1))
     if isinstance(shape, Sphere):
@@ -129,8 +128,8 @@ def inside(shape: Shape, points: np.ndarray) -> np.ndarray:
 
 
 def _wound_around(triangles: np.ndarray, points: np.ndarray) -> np.ndarray:
-    """Return for each point whether closed surfaces enclose it: the sum of the solid angles of the
-    triangles is not 0 (Van Oosterom and Strackee, 1983)."""
+    """Return whether closed surfaces enclose points: the sum of the solid angles of the triangles
+    is not 0 (Van Oosterom and Strackee, 1983)."""
     enclosed = np.zeros(len(points), dtype=bool)
     if not len(triangles):
         return enclosed

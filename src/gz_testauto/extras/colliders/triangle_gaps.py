@@ -45,8 +45,7 @@ class TriangleGap:
             self._outer_m = float(np.hypot(shape.radius, shape.length / 2))
 
     def distance_m(self, triangles: np.ndarray) -> float:
-        """Return the distance (m) to the nearest of at least one triangle (n, 3, 3), or 0 if the
-        body touches a triangle."""
+        """Return the distance to at least one triangle (n, 3, 3), 0 if the body touches one."""
         middles = np.tile(self._middle_m, (len(triangles), 1))
         nearest = trimesh.triangles.closest_point(triangles, middles)
         away_m = np.linalg.norm(nearest - middles, axis=1)

@@ -47,8 +47,10 @@ class HalfSpace:
         return np.asarray(points, dtype=float) @ np.asarray(self.normal) - self.offset_m
 
     def raycast(self, origins: np.ndarray, directions: np.ndarray) -> np.ndarray:
-        """Return the distance (m) along each ray (n, 3) to the plane, from either side, or inf
-        without a hit. Raises ``ValueError`` for a direction of length 0."""
+        """Return the distances along rays (n, 3) to the plane, from either side, or inf.
+
+        Raises ``ValueError`` for a direction of length 0.
+        """
         start, towards = rays(origins, directions, 3)
         rise, height = towards @ np.asarray(self.normal), self.height_m(start)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -85,14 +87,13 @@ class Frustum:
 
     @property
     def _slopes(self) -> Tuple[float, float]:
-        """Return half the width and half the height (m) of the field of view at a depth of 1 m."""
+        """Half the width and half the height of the field of view at a depth of 1 m."""
         sideways = math.tan(self.horizontal_fov_rad / 2)
         return sideways, sideways / self.aspect
 
     @property
     def planes(self) -> Tuple[HalfSpace, ...]:
-        """Return the six half spaces that bound the field of view, with outward normals, in the
-        order near, far, left, right, upper, lower."""
+        """The bounding half spaces in the order near, far, left, right, upper, lower."""
         sideways, up = self._slopes
         turn, eye = self.pose.rotation, np.asarray(self.pose.position)
         ahead = turn[:, 0]
@@ -114,14 +115,18 @@ class Frustum:
         )
 
     def may_see(self, centers: np.ndarray, radii_m: np.ndarray) -> np.ndarray:
-        """Return for each sphere whether it can be in view. False is always correct. True can be
-        wrong near an edge. The centers (n, 3) are in the world frame."""
+        """Return whether each sphere can be in view; True can be wrong near an edge.
+
+        The centers (n, 3) are in the world frame.
+        """
         heights = np.stack([plane.height_m(centers) for plane in self.planes])
         return np.asarray((heights <= radii_m).all(axis=0))
 
     def project(self, points: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:
-        """Return the image positions (u, v) of ``points`` (n, 3) in the world frame, shape (n, 2),
-        and their depths (m). A position is NaN if the point is not in front of the camera."""
+        """Return the image positions (u, v), shape (n, 2), and the depths of ``points`` (n, 3).
+
+        The points are in the world frame. A position is NaN behind the camera.
+        """
         ahead, left, up = self._seen(points).T
         sideways, upwards = self._slopes
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -130,9 +135,11 @@ class Frustum:
         return image, ahead
 
     def rays(self, image: np.ndarray) -> np.ndarray:
-        """Return the directions (n, 3), in the world frame, of rays through image positions (u, v),
-        shape (n, 2). Their component along the camera's x axis is 1, so that the distance along
-        the ray, in units of the direction, is the depth."""
+        """Return the directions (n, 3), in the world frame, of rays through image positions (n, 2).
+
+        Their component along the camera's x axis is 1, so that a distance in units of the direction
+        is the depth.
+        """
         u, v = np.asarray(image, dtype=float).reshape(-1, 2).T
         sideways, up = self._slopes
         seen = np.column_stack([np.ones(len(u)), (1 - 2 * u) * sideways, (1 - 2 * v) * up])
