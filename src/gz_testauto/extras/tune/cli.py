@@ -76,7 +76,6 @@ from gz_testauto.trial.plan import TrialSelection
 
 GROUP = ("planners", 2)
 TRAINING_WORLDS = 30
-"""Default number of training worlds."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

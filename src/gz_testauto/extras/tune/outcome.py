@@ -25,7 +25,6 @@ from gz_testauto.trial.outcome import Outcome
 TIME, CLEARANCE = "time_s", "clearance_min_m"
 
 RESULT, PLANNER, CAMPAIGN = "result.json", "planner.yaml", "campaign.yaml"
-"""Names of the files of the result."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +33,7 @@ class Figures:
 
     ``success`` and ``collided`` are shares of its trials. ``time_s`` and ``clearance_m``, the mean
     least clearance, are means over the ``reached_worlds`` worlds in which all compared planners
-    reached the goal in each trial; they are None if there is no such world.
+    reached the goal in each trial, or None.
     """
 
     name: str
@@ -46,8 +45,7 @@ class Figures:
     clearance_m: Any
 
     def is_better(self, other: "Figures") -> bool:
-        """Return whether the figures are at least as good in success, time and clearance, and
-        better in one of them."""
+        """Return whether success, time and clearance are at least as good, and one is better."""
         costs, other_costs = self._costs, other._costs
         return costs != other_costs and all(a <= b for a, b in zip(costs, other_costs))
 
@@ -87,8 +85,7 @@ def _mean(values: Sequence[float]) -> Any:
 
 
 def pareto_front(figures: Sequence[Figures]) -> List[str]:
-    """Return the names of the planners that no other planner exceeds in success, time and clearance
-    together."""
+    """Return the planners that no other planner exceeds in success, time and clearance."""
     return [
         candidate.name
         for candidate in figures
@@ -98,8 +95,6 @@ def pareto_front(figures: Sequence[Figures]) -> List[str]:
 
 @dataclass(frozen=True)
 class TuningResult:
-    """The result of a tuning in the training and in the held-out worlds."""
-
     tuning: Tuning
     parameters: Tuple[Parameter, ...]
     best: int
@@ -113,19 +108,19 @@ class TuningResult:
 
     @property
     def comparison(self) -> Any:
-        """Return the comparison of the tuned planner with the defaults in the held-out worlds."""
+        """The tuned planner and the defaults in the held-out worlds."""
         pair = (self.tuned.name, self.tuning.entry.name)
         return compare(self.held_out, [pair]).pairs[0]
 
     @property
     def full_grid(self) -> int:
-        """Return the number of trials if each candidate ran in each training world."""
+        """The number of trials if each candidate ran in each training world."""
         plan, repetitions = self.tuning.plan, self.tuning.spec.repetitions
         return (plan.candidates[0] + 1) * plan.worlds[-1] * repetitions
 
     @property
     def verdict(self) -> str:
-        """Return whether the tuned planner succeeds more often, as a sentence."""
+        """A sentence whether the tuned planner succeeds more often."""
         pair = self.comparison
         value, low, high = (100 * part for part in pair.difference[:3])
         text = f"{value:+.0f} points [{low:+.0f}, {high:+.0f}] in {pair.worlds} held-out worlds"
@@ -181,7 +176,6 @@ class TuningResult:
         }
 
     def table(self) -> RenderableType:
-        """Return the table of the race for a terminal with 80 columns."""
         tuning, plan = self.tuning, self.tuning.plan
         front = pareto_front(self.finalists)
         table = plain_table("candidate", "success", "collided", "time s", "clearance m", "front")

@@ -1,8 +1,7 @@
 """Paired racing of candidates by successive halving: K. Jamieson and A. Talwalkar, AISTATS 2016.
 
-All candidates run in the same few worlds, the better half continues in more worlds, and so on until
-the remaining candidates have run in all worlds. The defaults, which are the candidate 0, are never
-dropped.
+All candidates run in the same few worlds, the better half continues in more worlds, and so on. The
+defaults, which are the candidate 0, are never dropped.
 """
 
 import math
@@ -12,12 +11,14 @@ from typing import Callable, Dict, List, NamedTuple, Sequence, Tuple
 import numpy as np
 
 FIRST_WORLDS = 4
-"""Least number of worlds after which candidates are dropped."""
+"""Least number of worlds before candidates are dropped."""
 
 
 class Loss(NamedTuple):
-    """The loss of a candidate in one world or the mean over several, compared in this order: share
-    of failed trials, share of collisions, and time (s), which is the timeout for a failed trial."""
+    """The loss of a candidate in one world or the mean over several, compared in this order.
+
+    ``time_s`` is the timeout for a failed trial.
+    """
 
     failed: float
     collided: float
@@ -25,29 +26,28 @@ class Loss(NamedTuple):
 
 
 Losses = Dict[str, Loss]
-"""The losses of a candidate by the name of the world, without worlds that have no valid trial."""
+"""The losses of a candidate by world, without worlds that have no valid trial."""
 
 Runner = Callable[[Sequence[int], int], Sequence[Losses]]
-"""A function of the numbers of candidates and of the number of first worlds in which they run."""
+"""A function of the numbers of candidates and the number of first worlds."""
 
 
 @dataclass(frozen=True)
 class RacePlan:
-    """The numbers of candidates, without the defaults, and of worlds in each stage of a race."""
+    """The numbers of candidates, without the defaults, and of worlds in each stage."""
 
     candidates: Tuple[int, ...]
     worlds: Tuple[int, ...]
 
     @property
     def trials(self) -> int:
-        """Return the number of trials with one repetition, including those of the defaults."""
+        """The number of trials with one repetition, including those of the defaults."""
         steps = np.diff(self.worlds, prepend=0)
         return int(self.worlds[-1] + (np.array(self.candidates) * steps).sum())
 
 
 def plan_race(candidates: int, worlds: int) -> RacePlan:
-    """Return the plan of a race between ``candidates`` and the defaults. The number of worlds
-    doubles, and that of candidates halves, from stage to stage."""
+    """From stage to stage, the number of worlds doubles, and that of candidates halves."""
     stages = [worlds]
     while math.ceil(stages[0] / 2) >= FIRST_WORLDS:
         stages.insert(0, math.ceil(stages[0] / 2))
@@ -63,8 +63,7 @@ def least_plan(worlds: int) -> RacePlan:
 
 
 def largest_plan(budget: int, worlds: int) -> RacePlan:
-    """Return the plan with the most candidates that needs at most ``budget`` trials, which must be
-    at least those of :func:`least_plan`."""
+    """Return the plan with the most candidates for a budget of at least :func:`least_plan`."""
     count = len(least_plan(worlds).worlds)
     while plan_race(count + 1, worlds).trials <= budget:
         count += 1
@@ -76,8 +75,7 @@ def mean_loss(losses: Sequence[Loss]) -> Loss:
 
 
 def mean_losses(losses: Sequence[Losses]) -> List[Loss]:
-    """Return the mean loss of each candidate over the worlds in which all of them have a loss.
-    Raise ``ValueError`` if there is no such world."""
+    """Return the means over the common worlds, or raise ``ValueError`` without such a world."""
     common = set.intersection(*(set(candidate_losses) for candidate_losses in losses))
     if not common:
         raise ValueError("no world in which all candidates have a valid trial")
@@ -86,8 +84,7 @@ def mean_losses(losses: Sequence[Losses]) -> List[Loss]:
 
 
 def race(plan: RacePlan, run: Runner) -> List[int]:
-    """Return the numbers of the candidates that ran in all worlds, best first, with the defaults
-    (0). Equal candidates are in the order of their numbers."""
+    """Return the candidates that ran in all worlds, with the defaults (0), best first."""
     alive = list(range(plan.candidates[0] + 1))
     for stage, worlds in enumerate(plan.worlds):
         means = mean_losses(run(alive, worlds))

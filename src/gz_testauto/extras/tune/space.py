@@ -34,7 +34,6 @@ DIGITS = 4
 """Significant digits of the drawn numbers."""
 
 DRAWS = 100
-"""Largest number of draws until a candidate is valid and new."""
 
 Number = Union[int, float]
 Values = Dict[str, Any]
@@ -110,7 +109,7 @@ class Parameter:
     choices: Tuple[Any, ...] = ()
 
     def value(self, quantile: float) -> Any:
-        """Return the value at a ``quantile`` in [0, 1)."""
+        """``quantile`` is in [0, 1)."""
         if self.choices:
             return self.choices[int(quantile * len(self.choices))]
         low, high = self.low, self.high
@@ -138,8 +137,8 @@ def parameters_to_tune(
 ) -> Tuple[Parameter, ...]:
     """Return the parameters of the planner ``entry`` that ``space`` contains.
 
-    Raise ``SpecError`` with the file and line if a parameter or launch argument is unknown, a limit
-    is not allowed, or a parameter has no range and no declared limits.
+    Raises ``SpecError`` with the file and line for an unknown name, or for invalid or unknown
+    limits.
     """
     parameters = []
     for name, parameter_spec in space.parameters.items():
@@ -246,8 +245,10 @@ def _declared(
 def draw_candidates(
     parameters: Tuple[Parameter, ...], entry: PlannerSpec, seed: int, count: int
 ) -> List[Values]:
-    """Draw ``count`` different candidates. A candidate depends only on the seed, its number and
-    those before it. Raise ``SpecError`` if there are not enough different candidates."""
+    """Draw different candidates, or raise ``SpecError`` if there are too few.
+
+    A candidate depends only on the seed, its number and those before it.
+    """
     candidates: List[Values] = []
     rejected = ""
     for number in range(1, count + 1):
@@ -278,7 +279,7 @@ def draw_candidates(
 
 
 def _rejection(entry: PlannerSpec, values: Values) -> str:
-    """Return the reason for which the plug-in rejects a combination of values, or ``""``."""
+    """Return why the plug-in rejects a combination of values, or ""."""
     if not isinstance(entry, BuiltinPlannerSpec):
         return ""
     try:

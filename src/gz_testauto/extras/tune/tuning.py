@@ -40,10 +40,9 @@ from gz_testauto.worlds.manifest import read_worlds
 from gz_testauto.worlds.source import missions_of
 
 TRAINING, HELD_OUT = "training", "held_out"
-"""Names of the directories of the two campaigns."""
+"""The directories of the two campaigns."""
 
 LEAST_HELD_OUT = 2  # one world has no interval
-"""Smallest number of held-out worlds."""
 
 RunTrials = Callable[[CampaignSpec, Path, TrialSelection], CampaignResults]
 """A function that runs the selected trials of a campaign in a directory."""
@@ -67,7 +66,7 @@ class TuningStopped(Exception):
 
 @dataclass(frozen=True)
 class Tuning:
-    """A tuning: the campaign, the planner and its candidates. The candidate 0 are the defaults."""
+    """The campaign, the planner and its candidates, of which 0 are the defaults."""
 
     spec: CampaignSpec
     entry: PlannerSpec
@@ -75,7 +74,7 @@ class Tuning:
     candidates: Tuple[Values, ...]
 
     def name(self, number: int) -> str:
-        """Return the name of a candidate in results; the defaults have that of the planner."""
+        """Return the name in results; the defaults have that of the planner."""
         return self.entry.name if number == 0 else f"{self.entry.name}_c{number:02d}"
 
     def entries(self) -> Tuple[PlannerSpec, ...]:
@@ -89,7 +88,7 @@ class Tuning:
 
 
 def plan_of(spec: CampaignSpec, budget: int, worlds: int) -> RacePlan:
-    """Return the plan of the race. Raise ``SpecError`` if the budget is too small."""
+    """Raise ``SpecError`` if the budget is too small."""
     least = least_plan(worlds)
     needed = least.trials * spec.repetitions
     if budget < needed:
@@ -101,7 +100,7 @@ def plan_of(spec: CampaignSpec, budget: int, worlds: int) -> RacePlan:
 
 
 def divided(spec: CampaignSpec, training_worlds: int) -> Tuple[CampaignSpec, CampaignSpec]:
-    """Return the campaign with the training worlds and the campaign with the held-out worlds."""
+    """Return the campaigns with the training and with the held-out worlds."""
     spec = spec.model_copy(update={"stop": None})
     seed = seeds.child_seed(spec.seed, seeds.TUNING, seeds.TRAINING)
     worlds = spec.worlds
@@ -151,8 +150,11 @@ def _with_files(worlds: WorldsSpec, files: List[WorldFileSpec]) -> WorldsSpec:
 def require_separate_worlds(
     training: CampaignSpec, held_out: CampaignSpec, world_workers: int = 1
 ) -> None:
-    """Raise ``SpecError`` if a held-out world equals a training world in content, start, goals and,
-    if actors or ``randomize`` change the worlds, random numbers."""
+    """Raise ``SpecError`` if a held-out world equals a training world.
+
+    Equal worlds have the same content, start and goals and, if actors or ``randomize`` change the
+    worlds, random numbers.
+    """
     known: Dict[Any, str] = {}
     for spec in (training, held_out):
         robot = read_body(spec)
@@ -187,8 +189,10 @@ def open_tuning(
     budget: int,
     training_worlds: int,
 ) -> Tuning:
-    """Return a new tuning, or the tuning in the directory, of which the caller must hold the lock.
-    Raise ``ResultsError`` if it has other inputs."""
+    """Create or continue a tuning in the directory, of which the caller must hold the lock.
+
+    Raises ``ResultsError`` if it has other inputs.
+    """
     plan = plan_of(spec, budget, training_worlds)
     inputs = {
         **campaign_inputs(spec),
@@ -220,8 +224,7 @@ def open_tuning(
 def run_race(
     tuning: Tuning, training: CampaignSpec, out: Path, run: RunTrials
 ) -> Tuple[List[int], CampaignResults]:
-    """Return the numbers of the candidates that ran in all training worlds, best first, and the
-    results of all training trials."""
+    """Return the candidates that ran in all training worlds, best first, and all results."""
     spec = training.model_copy(update={"planners": tuning.entries()})
     timeout_s = spec.limits.timeout_s
     latest: List[CampaignResults] = []
@@ -260,7 +263,7 @@ def run_held_out(
 
 
 def losses_of(records: Sequence[TrialRecord], worlds: Sequence[str], timeout_s: float) -> Losses:
-    """Return the loss in each of ``worlds`` that has a valid trial, over its repetitions."""
+    """Return the loss in each world with a valid trial, over its repetitions."""
     losses: Dict[str, List[Loss]] = {}
     for record in records:
         if record.world in worlds and record.outcome.valid:
