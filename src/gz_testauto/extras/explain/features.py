@@ -1,5 +1,4 @@
-"""The features of trials by which failures are explained: figures of difficulty, published numbers
-and numbers of obstacles of a world, and values that the campaign drew for the trial."""
+"""The features of trials: difficulty, published numbers and obstacles of a world, drawn values."""
 
 import math
 from collections import Counter
@@ -20,7 +19,6 @@ from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.worlds.manifest import MANIFEST, read_worlds
 
 DEFAULT = ("shortest_path_m", "density", "mean_clearance_m")
-"""Features that are used unless others are named."""
 
 GAP = "narrowest_gap_m"
 OBSTACLES = "obstacles"
@@ -28,8 +26,7 @@ OBSTACLES = "obstacles"
 
 @dataclass(frozen=True)
 class Feature:
-    """A feature: its name in commands, its heading and its unit. ``factor`` converts values to the
-    unit of reports."""
+    """A feature of trials; ``factor`` converts values to the unit of reports."""
 
     name: str
     heading: str
@@ -52,7 +49,7 @@ class FeatureTable:
     planners: Tuple[str, ...]
 
     def rows(self, chosen: np.ndarray) -> "FeatureTable":
-        """Return the trials for which ``chosen``, shape (n,), is true."""
+        """Select the trials for which ``chosen``, shape (n,), is true."""
         indices = np.flatnonzero(chosen)
         return FeatureTable(
             self.features,
@@ -63,7 +60,7 @@ class FeatureTable:
         )
 
     def columns(self, chosen: Sequence[int]) -> "FeatureTable":
-        """Return the table with only the features with the indices ``chosen``."""
+        """Select features by their indices."""
         features = tuple(self.features[index] for index in chosen)
         values = self.values[:, list(chosen)]
         return FeatureTable(features, values, self.failed, self.worlds, self.planners)
@@ -98,9 +95,11 @@ class KnownFeatures:
         self._of_trials = [Feature(key, *words_and_unit(key)) for key in drawn]
 
     def table(self, names: Optional[Sequence[str]], planners: Sequence[str]) -> FeatureTable:
-        """Return the valid trials of some planners with the features ``names``, or with those of
-        :data:`DEFAULT` that are known. Raise ``SpecError`` for an unknown planner or feature, and
-        ``ResultsError`` if there is no default feature."""
+        """Return the valid trials with the features ``names``, by default the known defaults.
+
+        Raises ``SpecError`` for an unknown planner or feature, and ``ResultsError`` if there is no
+        default feature.
+        """
         for planner in planners:
             if planner not in self._results.planners:
                 raise SpecError(unknown_name("planner", planner, self._results.planners))
@@ -145,7 +144,7 @@ def _number(value: Optional[float]) -> float:
 
 
 def _has_path(figures: Mapping[Figure, Sequence[Optional[float]]], names: List[str]) -> set:
-    """Return the names of the worlds with a shortest path and its mean clearance."""
+    """Return the worlds with a shortest path and its mean clearance."""
     clearances = next(
         (values for figure, values in figures.items() if figure.key == "mean_clearance_m"), ()
     )
@@ -155,7 +154,7 @@ def _has_path(figures: Mapping[Figure, Sequence[Optional[float]]], names: List[s
 def _obstacle_counts(
     directory: CampaignDirectory,
 ) -> Iterable[Tuple[Feature, Dict[str, float]]]:
-    """Yield the number of obstacles of each world, and the number of each type."""
+    """Yield the number of obstacles of each world, then by type."""
     if not (directory.worlds / MANIFEST).is_file():
         return
     try:

@@ -53,7 +53,7 @@ class FeatureEffect:
 
     @property
     def trend(self) -> str:
-        """Return whether failures are more frequent with ``larger`` or with ``smaller`` values."""
+        """Whether failures are more frequent with ``larger`` or ``smaller`` values, or ""."""
         if not self.p < ALPHA:
             return ""
         return "larger" if self.odds_ratio.value > 1.0 else "smaller"
@@ -61,8 +61,7 @@ class FeatureEffect:
 
 @dataclass(frozen=True)
 class Explanation:
-    """The fitted model, and the planners, trials and worlds in it. ``notes`` state which data and
-    features are not part of the model, and why."""
+    """The fitted model; ``notes`` state which data and features are not part of it, and why."""
 
     planners: Tuple[str, ...]
     effects: Tuple[FeatureEffect, ...]
@@ -74,8 +73,10 @@ class Explanation:
 
 
 def explain(table: FeatureTable) -> Tuple[Explanation, FeatureTable]:
-    """Return the model of failure, and the part of ``table`` to which it was fitted. Raise
-    ``ResultsError`` if there are too few worlds with a failure, or with a success."""
+    """Return the model of failure, and the part of ``table`` to which it was fitted.
+
+    Raises ``ResultsError`` if too few worlds have a failure, or a success.
+    """
     notes: List[str] = []
     table = _complete(table, notes)
     table = _informative(table, notes)
@@ -108,7 +109,6 @@ def explain(table: FeatureTable) -> Tuple[Explanation, FeatureTable]:
 
 
 def _complete(table: FeatureTable, notes: List[str]) -> FeatureTable:
-    """Return the trials with all features."""
     known = np.isfinite(table.values)
     for index, feature in enumerate(table.features):
         missing = ~known[:, index]
@@ -135,7 +135,7 @@ def _informative(table: FeatureTable, notes: List[str]) -> FeatureTable:
 
 
 def _distinct(table: FeatureTable, notes: List[str]) -> FeatureTable:
-    """Return the table without features that are constant, or determined by previous ones."""
+    """Omit features that are constant, or determined by previous ones."""
     if not len(table.failed):
         return table
     basis = _intercepts(table)
@@ -160,7 +160,7 @@ def _distinct(table: FeatureTable, notes: List[str]) -> FeatureTable:
 
 
 def _require_enough(table: FeatureTable, notes: Sequence[str]) -> None:
-    """Raise ``ResultsError`` if the worlds have too few failures or successes for the features."""
+    """Raise ``ResultsError`` for too few worlds with failures or successes."""
     reason = f" {' '.join(notes)}" if notes else ""
     if not len(table.failed):
         raise ResultsError(
@@ -204,7 +204,7 @@ def _intercepts(table: FeatureTable) -> np.ndarray:
 
 
 def _design(table: FeatureTable) -> Tuple[np.ndarray, np.ndarray]:
-    """Return the columns of the regression, the intercepts last, and the deviations of features."""
+    """Return the columns, the intercepts last, and the deviations of features."""
     deviation = table.values.std(axis=0)
     standard = (table.values - table.values.mean(axis=0)) / deviation
     return np.column_stack([standard, _intercepts(table)]), deviation
@@ -213,7 +213,7 @@ def _design(table: FeatureTable) -> Tuple[np.ndarray, np.ndarray]:
 def _estimates(
     fit: LogisticFit, design: np.ndarray, table: FeatureTable
 ) -> List[Tuple[Estimate, float]]:
-    """Return the odds ratio of each feature with its interval, and the p-value."""
+    """Return the odds ratio and the p-value of each feature."""
     from scipy.stats import t
 
     failed, ones = table.failed.astype(float), np.ones(len(table.failed))
@@ -240,8 +240,10 @@ def _exponential(value: float) -> float:
 
 
 def _separation_notes(design: np.ndarray, table: FeatureTable) -> List[str]:
-    """Return a note if a combination of the features separates failures from successes: no trial is
-    on the wrong side of it, and not all are on it."""
+    """Return a note if a combination of the features separates failures from successes.
+
+    No trial is then on the wrong side of it, and not all are on it.
+    """
     from scipy.optimize import linprog
 
     side = np.where(table.failed, 1.0, -1.0)[:, None] * design
@@ -256,8 +258,8 @@ def _separation_notes(design: np.ndarray, table: FeatureTable) -> List[str]:
 
 
 def _misfit_notes(design: np.ndarray, table: FeatureTable) -> List[str]:
-    """Return a note for each feature that one odds ratio does not describe: its effect differs
-    between the planners, or its square has an effect."""
+    """Return a note for each feature whose effect differs between planners, or whose square has an
+    effect."""
     planner_columns = _intercepts(table)[:, 1:]
     texts: List[str] = []
     p_values: List[float] = []
@@ -284,8 +286,10 @@ def _misfit_notes(design: np.ndarray, table: FeatureTable) -> List[str]:
 
 
 def _p_of_added(design: np.ndarray, added: np.ndarray, table: FeatureTable) -> float:
-    """Return the larger p-value of the likelihood-ratio test and of Wald's test that the columns
-    ``added`` have no effect; NaN if there are none, or without a unique solution."""
+    """Return the larger p-value of the likelihood-ratio test and of Wald's test of no effect.
+
+    It is NaN without ``added`` columns or a unique solution.
+    """
     from scipy.stats import f
 
     complete = np.column_stack([design, added])

@@ -19,13 +19,11 @@ from gz_testauto.report.sections import Section, SectionTable
 from gz_testauto.results.records import CampaignResults
 
 EXPLANATION = "explain.json"
-"""Name of the file in a results directory."""
 
 
 @dataclass(frozen=True)
 class EffectRow:
-    """The effect of a feature. ``mean`` and ``deviation`` are in ``unit``. A limit of the odds
-    ratio that does not exist is None."""
+    """The effect of a feature, in ``unit``; a limit that does not exist is None."""
 
     feature: str
     heading: str
@@ -41,9 +39,10 @@ class EffectRow:
 
 @dataclass(frozen=True)
 class LeafRow:
-    """A leaf of the tree, with the rate of failures in the second half of the worlds. Without a
-    split, ``conditions`` are empty. Limits that do not exist, for example for a single world, are
-    None."""
+    """A leaf of the tree, with the rate of failures in the second half of the worlds.
+
+    Limits that do not exist, for example for a single world, are None.
+    """
 
     conditions: Tuple[str, ...]
     worlds: int
@@ -56,7 +55,7 @@ class LeafRow:
 
 @dataclass(frozen=True)
 class ExplanationFile:
-    """The content of the file. ``of_results`` identifies the trials that were explained."""
+    """The content of the file; ``of_results`` identifies the explained trials."""
 
     planners: Tuple[str, ...]
     trials: int
@@ -109,7 +108,7 @@ class ExplanationFile:
 
     @property
     def csv_text(self) -> str:
-        """Return the effects, with one row per feature."""
+        """The effects, with one row per feature."""
         stream = io.StringIO()
         names = [field.name for field in dataclasses.fields(EffectRow)]
         writer = csv.DictWriter(stream, names, lineterminator="\n")
@@ -120,8 +119,7 @@ class ExplanationFile:
 
 
 def section(directory: Path, results: CampaignResults) -> Optional[Section]:
-    """Return the section, or None without an explanation. Raise ``ResultsError`` if the file is
-    damaged."""
+    """Return None without an explanation. Raise ``ResultsError`` if the file is damaged."""
     path = directory / EXPLANATION
     if not os.path.exists(path):
         return None
@@ -132,7 +130,7 @@ def section(directory: Path, results: CampaignResults) -> Optional[Section]:
 
 
 def section_of(stored: ExplanationFile, is_current: bool = True) -> Section:
-    """Return the section. It states if the results have changed since the explanation."""
+    """Return the section, with a note if the results have changed."""
     effects = tuple(
         (
             effect.heading + (f" ({effect.unit})" if effect.unit else ""),
@@ -196,7 +194,6 @@ def section_of(stored: ExplanationFile, is_current: bool = True) -> Section:
 
 
 def fingerprint(results: CampaignResults) -> str:
-    """Return a hash of the outcomes of all trials."""
     trials = [(record.trial, record.outcome.value, record.finished_at) for record in results.trials]
     return hashlib.sha256(json.dumps(trials).encode("utf-8")).hexdigest()
 
@@ -206,7 +203,7 @@ def finite_or_none(value: float) -> Optional[float]:
 
 
 def _significant(value: float) -> str:
-    """Return a number with three significant digits."""
+    """Round to three significant digits."""
     if value == 0.0 or 1e-3 <= abs(value) < 1e5:
         size = math.floor(math.log10(abs(value))) if value else 0
         return f"{value:.{min(max(2 - size, 0), 5)}f}"

@@ -19,14 +19,14 @@ from gz_testauto.extras.explain.stored import LeafRow, finite_or_none
 from gz_testauto.report.plain import number_text
 
 DEPTH = 2
-"""Largest number of conditions for a leaf."""
+"""Largest number of conditions."""
 
 LEAST_WORLDS = 10
 """Smallest number of worlds of the first half in a leaf, if each world has equally many trials."""
 
 
 def failure_tree(table: FeatureTable) -> Tuple[LeafRow, ...]:
-    """Return the leaves of the tree, from small to large values of its first feature."""
+    """Return the leaves, from small to large values of the first feature."""
     is_first = np.isin(table.worlds, _first_half(table))
     first, second = table.rows(is_first), table.rows(~is_first)
     per_world = len(first.failed) / len(set(first.worlds))
@@ -57,7 +57,6 @@ def _leaf(table: FeatureTable, conditions: Tuple[str, ...]) -> LeafRow:
 
 
 def _leaves(tree: DecisionTreeRegressor, table: FeatureTable) -> List[Tuple[int, Tuple[str, ...]]]:
-    """Return the nodes without a split, each with its conditions."""
     nodes = tree.tree_
 
     def below(node: int, conditions: Tuple[str, ...]) -> List[Tuple[int, Tuple[str, ...]]]:
