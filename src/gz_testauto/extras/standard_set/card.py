@@ -28,18 +28,19 @@ from gz_testauto.trial.outcome import Outcome
 
 FORMAT = 1
 SHOWN_METRICS = ("spl", "time_s", "clearance_min_m")
-"""Metrics that a card contains for each trial."""
 CAMPAIGN_FILE = "campaign file"
 WORLD_FILES = "worlds.directory/"
 """Prefix of the files of a directory of worlds, of which a class can use a part."""
 DIGITS = 12
-"""Number of hexadecimal digits in an experiment ID."""
+"""Hexadecimal digits in an experiment ID."""
 
 
 @dataclass(frozen=True)
 class CardTrial:
-    """The result of one trial. ``bits`` is a hash of the recorded trajectory, empty for an invalid
-    trial. ``metrics`` has None for a value that the recording does not determine."""
+    """The result of one trial; a value that the recording does not determine is None.
+
+    ``bits`` is a hash of the recorded trajectory, empty for an invalid trial.
+    """
 
     world_sha256: str
     outcome: Outcome
@@ -58,8 +59,10 @@ class CardTrial:
 
 @dataclass(frozen=True)
 class ClassResult:
-    """The results of a planner in one class. ``planned`` is the number of worlds of the class,
-    ``files`` are hashes and descriptions of the inputs, and ``trials`` the results by world."""
+    """The results of a planner in one class with ``planned`` worlds, by world.
+
+    ``files`` are hashes and descriptions of the inputs.
+    """
 
     planned: int
     files: Mapping[str, str]
@@ -96,8 +99,11 @@ class ScoreCard:
     about: Mapping[str, Any] = field(default_factory=dict)
 
     def id_of(self, standard: StandardSet) -> str:
-        """Return the experiment ID: the version of the set, the digits of the classes in the order
-        of the set, ``w`` and the largest number of worlds if a class is incomplete, and a hash."""
+        """Return the experiment ID.
+
+        It has the version of the set, the digits of the classes in the order of the set, ``w`` and
+        the largest number of worlds if a class is incomplete, and a hash.
+        """
         digits = "".join(
             str(number) for number, name in enumerate(standard.classes, 1) if name in self.classes
         )
@@ -106,7 +112,7 @@ class ScoreCard:
 
     @property
     def digest(self) -> str:
-        """Return the SHA-256 of all fields except ``about``, in a canonical form."""
+        """The SHA-256 of all fields except ``about``, in a canonical form."""
         content = _as_json(self)
         del content["about"]
         text = json.dumps(content, sort_keys=True, ensure_ascii=True, allow_nan=False)
@@ -114,17 +120,16 @@ class ScoreCard:
 
     @property
     def is_subset(self) -> bool:
-        """Return whether a class has fewer trials than worlds."""
+        """True if a class has fewer trials than worlds."""
         return any(len(result.trials) < result.planned for result in self.classes.values())
 
     @property
     def most_worlds(self) -> int:
-        """Return the largest number of worlds of a class in which the planner ran."""
+        """The largest number of worlds of a class in which the planner ran."""
         return max((len(result.trials) for result in self.classes.values()), default=0)
 
 
 def success(trials: List[CardTrial]) -> Estimate:
-    """Return the success rate of the valid trials, with its interval."""
     valid = [trial for trial in trials if trial.is_valid]
     return success_rate(sum(trial.outcome.success for trial in valid), len(valid))
 
@@ -140,7 +145,6 @@ class ClassRun:
 
 
 def class_result(run: ClassRun, count: Optional[int]) -> ClassResult:
-    """Return the results of a class in its first ``count`` worlds."""
     loaded = run.loaded
     hashes = {world.name: world.sha256 for world in loaded.results.worlds}
     trajectories = CampaignDirectory(run.directory).trajectories
@@ -158,14 +162,12 @@ def class_result(run: ClassRun, count: Optional[int]) -> ClassResult:
 
 
 def planner_identity(planner: BuiltinPlannerSpec, inputs: Mapping[str, str]) -> PlannerIdentity:
-    """Return the identity of a planner from the inputs of a campaign with this planner."""
     parameters = {name: _without_path(value) for name, value in planner.parameters.items()}
     files = {name: value for name, value in inputs.items() if _is_of_planner(name)}
     return PlannerIdentity(planner.name, planner.plugin, parameters, files)
 
 
 def versions_of(content: Mapping[str, Any]) -> Dict[str, str]:
-    """Return the versions of the software in a manifest."""
     simulator = content["simulator"] or {}
     return {
         "gz_testauto": str(content["gz_testauto"]),
@@ -176,8 +178,7 @@ def versions_of(content: Mapping[str, Any]) -> Dict[str, str]:
 
 
 def class_files(file: Path, spec: BuiltinCampaignSpec, inputs: Mapping[str, str]) -> Dict[str, str]:
-    """Return the inputs of a class that are files or descriptions. The hash of the campaign file
-    ``file`` replaces the fields of the campaign."""
+    """Return the inputs of a class, with the hash of its file instead of the campaign's fields."""
     fields = {name for name, value in campaign_inputs(spec).items() if not value.startswith(SHA256)}
     return {
         CAMPAIGN_FILE: SHA256 + file_sha256(file),
@@ -211,7 +212,7 @@ def _as_json(card: ScoreCard) -> Dict[str, Any]:
 
 
 def card_bytes(card: ScoreCard, standard: StandardSet) -> bytes:
-    """Return the content of a card's file, with one line per trial."""
+    """Return the content of the file, with one line per trial."""
     content = _as_json(card)
     classes = content.pop("classes")
     head = json.dumps({"id": card.id_of(standard), **content}, indent=1, ensure_ascii=False)
@@ -233,8 +234,7 @@ def _class_lines(classes: Mapping[str, Any]) -> Iterator[str]:
 
 
 def read_card(path: Path, standard: StandardSet) -> ScoreCard:
-    """Read a card. Raise ``ResultsError`` if the file is not a card, is damaged, or is a card of
-    another version of the set."""
+    """Raise ``ResultsError`` if the file is no card, damaged, or of another version of the set."""
     content = read_json_object(path, ResultsError)
     if "set_version" not in content or "id" not in content:
         raise ResultsError(
@@ -265,8 +265,7 @@ def card_of(
     count: Optional[int],
     about: Mapping[str, Any],
 ) -> ScoreCard:
-    """Return the card of a planner. Raise ``ResultsError`` if the campaigns of its classes have
-    different versions of software."""
+    """Raise ``ResultsError`` if the campaigns of the classes have different software versions."""
     versions: Dict[str, str] = {}
     first = ""
     for name, run in runs.items():

@@ -1,5 +1,4 @@
-"""The scenario classes of the standard set, with the hashes of their worlds, from
-``config/standard/set.json``."""
+"""The scenario classes of ``config/standard/set.json``, with the hashes of their worlds."""
 
 import json
 import os
@@ -26,9 +25,8 @@ BARN_FOLDER = "jackal_helper/worlds/BARN"
 class ScenarioClass:
     """One class of the set.
 
-    ``file`` is the campaign file, relative to the list, and ``sha256`` its hash. ``worlds`` maps
-    the names of the worlds, in order, to the hashes of their files. ``needs`` is the environment
-    variable that the campaign file uses, or empty.
+    ``file`` is the campaign file, relative to the list. ``worlds`` are hashes by name, in order.
+    ``needs`` is the environment variable that the campaign file uses, or empty.
     """
 
     title: str
@@ -46,8 +44,7 @@ class _SetContent:
 
 
 class StandardSet:
-    """The installed version of the standard set. Raises ``SpecError`` if the list of classes cannot
-    be read."""
+    """The installed version of the set. Raises ``SpecError`` if it cannot be read."""
 
     def __init__(self, folder: Optional[Path] = None) -> None:
         self.folder = share_directory() / "config" / "standard" if folder is None else folder
@@ -62,16 +59,14 @@ class StandardSet:
         self.classes = content.classes
 
     def chosen(self, names: Optional[Sequence[str]]) -> List[str]:
-        """Return the classes with these names in the order of the set, by default all. Raise
-        ``SpecError`` for an unknown name."""
+        """Return the classes in the order of the set, or raise ``SpecError``."""
         for name in names or ():
             if name not in self.classes:
                 raise SpecError(f"--only: {unknown_name('class', name, self.classes)}")
         return [name for name in self.classes if names is None or name in names]
 
     def missing(self, name: str) -> str:
-        """Return the reason why the worlds of a class are not available, with the remedy. The text
-        is empty if they are available."""
+        """Return why the worlds of a class are not available, with the remedy, or ""."""
         needs = self.classes[name].needs
         if not needs:
             return ""
@@ -89,12 +84,12 @@ class StandardSet:
         return self.folder / self.classes[name].file
 
     def card_path(self, text: str) -> Path:
-        """Return the path of a card: ``text``, or the stored card of the planner ``text``."""
+        """Return ``text`` as a path, or the stored card of this planner."""
         stored = self.folder / BASELINES / f"{text}.json"
         return stored if not os.path.exists(text) and stored.is_file() else Path(text)
 
     def load(self, name: str) -> BuiltinCampaignSpec:
-        """Return the campaign of a class. Raise ``SpecError`` if its file has changed."""
+        """Raise ``SpecError`` if the file of the class has changed."""
         path, expected = self.path(name), self.classes[name].sha256
         if file_sha256(path) != expected:  # results of other worlds must not have the set's name
             raise SpecError(

@@ -63,7 +63,6 @@ from gz_testauto.spec.campaign import BuiltinPlannerSpec
 GROUP = ("planners", 1)
 EXIT_DIFFERENT = 1
 VERIFIED = "verify"
-"""Folder of the results directory for the trials of ``--verify``."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -242,8 +241,7 @@ def _verify(arguments: argparse.Namespace, stop: StopSignals) -> Optional[int]:
 
 
 def _planner(arguments: argparse.Namespace, identity: PlannerIdentity) -> BuiltinPlannerSpec:
-    """Return the planner of the card. Raise ``ResultsError`` if the card does not contain the files
-    of its parameters."""
+    """Raise ``ResultsError`` if a parameter of the card is a file that is not specified."""
     planners = read_planners(arguments.planners)
     for text, planner in zip(arguments.planners, planners):
         if planner.name != identity.name:

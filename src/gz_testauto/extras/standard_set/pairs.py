@@ -19,7 +19,7 @@ from gz_testauto.report.plain import joined
 from gz_testauto.results.comparability import differing_names
 
 Key = Tuple[str, str, str]
-"""A world: its class, name and hash."""
+"""Class, name and hash of a world."""
 
 
 @dataclass(frozen=True)
@@ -43,8 +43,10 @@ class PlannerPair:
 
 
 def require_comparable(cards: Sequence[ScoreCard], paths: Sequence[Path]) -> None:
-    """Raise ``ResultsError`` unless the planners have different names, and the cards have the same
-    campaign file and robot in each common class. ``paths`` are the files of the last cards."""
+    """Raise ``ResultsError`` for equal names of planners, or different files of a common class.
+
+    ``paths`` are the files of the last cards.
+    """
     named = [*([""] * (len(cards) - len(paths))), *map(str, paths)]
     seen: Dict[str, Mapping[str, str]] = {}
     names: List[str] = []
@@ -66,7 +68,7 @@ def require_comparable(cards: Sequence[ScoreCard], paths: Sequence[Path]) -> Non
 
 
 def version_note(cards: Sequence[ScoreCard]) -> str:
-    """Return a sentence on the versions and code in which the cards differ, or an empty text."""
+    """Return a sentence on differing versions and code, or ""."""
     differing = set()
     for first, second in itertools.combinations(cards, 2):
         differing.update(differing_names(first.versions, second.versions))

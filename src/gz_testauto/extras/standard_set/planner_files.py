@@ -13,11 +13,10 @@ SUFFIXES = (".yaml", ".yml")
 
 
 def read_planners(texts: Sequence[str]) -> List[BuiltinPlannerSpec]:
-    """Return the planners in the order of the command line.
+    """Return planners by names or by paths of YAML files with the keys of a campaign's planner.
 
-    A text with the suffix of a YAML file is the path of a file with the keys of a campaign's
-    planner. Other texts are names of registered planners. Raise ``UnknownNameError`` for an unknown
-    planner, and ``SpecError`` for invalid parameters and for names that appear twice.
+    Raises ``UnknownNameError`` for an unknown planner, and ``SpecError`` for invalid parameters and
+    for names that appear twice.
     """
     planners = [_read_planner(text) for text in texts]
     names = [planner.name for planner in planners]

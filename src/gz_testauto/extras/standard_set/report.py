@@ -32,7 +32,6 @@ PAIRED = (
 
 
 def class_rows(card: ScoreCard) -> Iterator[Tuple[str, List[CardTrial]]]:
-    """Yield the name and the trials of each class, and then those of all classes together."""
     for name, result in card.classes.items():
         yield name, list(result.trials.values())
     yield TOTAL, [trial for result in card.classes.values() for trial in result.trials.values()]
@@ -44,8 +43,7 @@ def percent(rate: Estimate) -> str:
 
 
 def mean_of(trials: Sequence[CardTrial], metric: str, completed: bool) -> float:
-    """Return the mean of a metric over valid trials, or over those that reached the goal; NaN
-    without values."""
+    """Return the mean over valid trials, or those that reached the goal; NaN without values."""
     chosen = [
         trial for trial in trials if trial.is_valid and (trial.outcome.success or not completed)
     ]
@@ -92,7 +90,7 @@ def _confirmation_text(confirmation: Dict[str, Any]) -> str:
 
 
 def print_card(card: ScoreCard, standard: StandardSet, console: Console) -> None:
-    """Print the card of one planner, at most 80 columns wide."""
+    """The width is at most 80 columns."""
     planner = card.planner
     title = f"{planner.name}, standard set version {card.set_version}"
     console.print(Text(escape_text(title), style="bold"))
@@ -152,7 +150,6 @@ def _pair_cells(pair: PlannerPair) -> List[str]:
 def markdown(
     cards: Sequence[ScoreCard], pairs: Sequence[PlannerPair], standard: StandardSet
 ) -> str:
-    """Return the cards as Markdown: success rates by class, IDs, notes and the comparison."""
     shown = [name for name in standard.classes if any(name in card.classes for card in cards)]
     lines = [
         *_row("planner", *shown, TOTAL),
@@ -186,7 +183,6 @@ def _row(*cells: str) -> List[str]:
 
 
 def to_json(cards: Sequence[ScoreCard], pairs: Sequence[PlannerPair], standard: StandardSet) -> str:
-    """Return the summary of the cards, without the single trials."""
     content = {
         "set_version": standard.version,
         "cards": [_summary(card, standard) for card in cards],

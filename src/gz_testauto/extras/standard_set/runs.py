@@ -1,5 +1,4 @@
-"""Run planners on classes of the standard set. Each planner and class is a campaign in
-``OUT/PLANNER/CLASS``."""
+"""Run planners on classes of the standard set, each as a campaign in ``OUT/PLANNER/CLASS``."""
 
 import argparse
 import datetime
@@ -24,18 +23,12 @@ from gz_testauto.trial.executor import StopRequest
 from gz_testauto.trial.plan import TrialSelection
 
 SIMULATOR = "embedded"
-"""The simulator of the set."""
 CONFIRMED_IN = "gazebo"
-"""The simulator that ``--confirm`` uses."""
 
 
 @dataclass(frozen=True)
 class SetRunner:
-    """Runs classes with the options of a command line.
-
-    ``arguments`` contain the options of :func:`~gz_testauto.cli.campaigns.add_campaign_arguments`.
-    ``count`` is the number of worlds of each class, or None for all.
-    """
+    """Runs ``count`` worlds of each class, by default all, with the options of a command line."""
 
     standard: StandardSet
     arguments: argparse.Namespace
@@ -45,16 +38,14 @@ class SetRunner:
     def campaign(
         self, name: str, planner: BuiltinPlannerSpec, simulator: str = SIMULATOR
     ) -> BuiltinCampaignSpec:
-        """Return the campaign of a class with one planner. Raise ``SpecError`` if the file of the
-        class has changed, and ``SimulatorError`` or ``MissingDependencyError`` if the simulator is
-        not installed."""
+        """Raise ``SpecError`` if the class has changed, or the error of a missing simulator."""
         spec = self.standard.load(name).model_copy(update={"planners": (planner,)})
         spec = with_simulator(spec, simulator)
         simulator_options(spec)
         return spec
 
     def prepare(self, spec: BuiltinCampaignSpec, directory: Path) -> Dict[str, str]:
-        """Generate the worlds of a campaign, and return their hashes by name."""
+        """Generate the worlds, and return their hashes by name."""
         results_directory = CampaignDirectory(directory)
         results_directory.require_fresh_or_begun()
         with results_directory.locked():
@@ -64,8 +55,10 @@ class SetRunner:
         return {world.name: world.sha256 for world in campaign.worlds}
 
     def run(self, name: str, spec: BuiltinCampaignSpec, directory: Path) -> Optional[ClassRun]:
-        """Run or continue the campaign of a class. Return None if a stop was requested. Raise
-        ``SpecError`` if its worlds differ from those of the set."""
+        """Run or continue a class; return None if a stop was requested.
+
+        Raises ``SpecError`` if its worlds differ from those of the set.
+        """
         self.standard.require_worlds(name, self.prepare(spec, directory))
         selection = TrialSelection(self.count)
         print(escape_text(f"{directory}:"), file=sys.stderr, flush=True)
@@ -77,8 +70,10 @@ class SetRunner:
     def card(
         self, planner: BuiltinPlannerSpec, names: Sequence[str], out: Path, confirmed: int = 0
     ) -> Optional[ScoreCard]:
-        """Run all classes ``names``, and return the card, or None if a stop was requested. The
-        first ``confirmed`` worlds of each class also run in Gazebo."""
+        """Run the classes; return None if a stop was requested.
+
+        The first ``confirmed`` worlds of each class also run in Gazebo.
+        """
         runs: Dict[str, ClassRun] = {}
         started_s = time.monotonic()
         for name in names:
@@ -105,8 +100,7 @@ class SetRunner:
     def _confirm(
         self, planner: BuiltinPlannerSpec, card: ScoreCard, out: Path, count: int
     ) -> Optional[Dict[str, Any]]:
-        """Run the first worlds of each class in Gazebo, and count the equal outcomes. Return None
-        if a stop was requested."""
+        """Count the equal outcomes in Gazebo; return None if a stop was requested."""
         classes: Dict[str, List[int]] = {}
         simulator = ""
         runner = SetRunner(self.standard, self.arguments, count, self.should_stop)
@@ -130,7 +124,7 @@ class SetRunner:
 def _equal_outcomes(
     card: ScoreCard, name: str, confirmed: LoadedCampaign, count: int
 ) -> Tuple[int, int]:
-    """Return the number of trials with equal outcomes, and of trials that are valid in both."""
+    """Return the numbers of equal outcomes, and of trials that are valid in both."""
     trials = card.classes[name].trials
     pairs = [
         (trials[record.world].outcome, record.outcome)
@@ -154,7 +148,7 @@ def _wall_s(runs: Iterable[ClassRun], count: Optional[int]) -> float:
 
 
 def available_classes(standard: StandardSet, names: Sequence[str]) -> Tuple[List[str], List[str]]:
-    """Return the classes whose worlds are available, and the reasons why the others are not."""
+    """Return the available classes, and the reasons why the others are not."""
     reasons: Mapping[str, str] = {name: standard.missing(name) for name in names}
     return (
         [name for name in names if not reasons[name]],

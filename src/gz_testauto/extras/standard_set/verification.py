@@ -16,7 +16,6 @@ from gz_testauto.results.manifest import Manifest
 from gz_testauto.spec.campaign import BuiltinCampaignSpec, BuiltinPlannerSpec
 
 SHOWN_TRIALS = 10
-"""Largest number of differing trials that are listed."""
 
 
 def differing_class(
@@ -27,8 +26,7 @@ def differing_class(
     manifest: Manifest,
     hashes: Mapping[str, str],
 ) -> List[str]:
-    """Return the differences between the files of a class and those of a card. ``hashes`` are those
-    of the current worlds by name."""
+    """Return the differences between a class and a card; ``hashes`` are those of current worlds."""
     current = comparable(stored.files, class_files(file, spec, manifest.inputs))
     files = list_differences(stored.files, current)
     changed = [
