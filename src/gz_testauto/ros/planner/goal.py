@@ -31,7 +31,7 @@ from gz_testauto.sdf.robot import read_sensors
 
 ROUNDING_S = 1e-6
 PREEMPTION_POLL_S = 0.1
-"""Wall time (s)."""
+"""Wall time between two checks for preemption."""
 
 
 class RoadSubscriber:

@@ -172,7 +172,7 @@ class GazeboServices:
     def get_model_properties(
         self, request: srv.GetModelPropertiesRequest
     ) -> srv.GetModelPropertiesResponse:
-        """Return unscoped names."""
+        """Return the unscoped names of the parts of a model."""
         model = self._saved_model(request.model_name)
         if model is None:
             raise RequestRejectedError("GetModelProperties: model does not exist")

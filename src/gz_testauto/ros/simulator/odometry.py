@@ -42,7 +42,7 @@ class Odometry:
 
     @property
     def true_pose(self) -> Pose:
-        """In the map frame."""
+        """The true pose in the map frame."""
         return self._state.pose
 
     @property
@@ -55,7 +55,7 @@ class Odometry:
 
     @property
     def pose(self) -> Pose:
-        """In the odometry frame."""
+        """The measured pose in the odometry frame."""
         if self._estimator is None:
             return self._state.pose if self._is_world else self._origin.inverse() * self._state.pose
         local = self._estimator.odometry
