@@ -117,7 +117,7 @@ class TrialActors:
         return ActorSimulation(simulation, self.hooks, self.filters, robot)
 
     def close(self) -> None:
-        """Idempotent."""
+        """Close the hooks. Idempotent."""
         for hook in self.hooks:
             hook.close()
 

@@ -86,7 +86,7 @@ class StaticMaps:
         return self._plan(self.inputs(world, mission)).bounds
 
     def grid(self, inputs: MapInputs) -> OccupancyGrid:
-        """Raises the errors of :meth:`waypoints`."""
+        """Raise the errors of :meth:`waypoints`."""
         return self._map(self._scene(inputs), self._plan(inputs).bounds)
 
     def _scene(self, inputs: MapInputs) -> WorldScene:
