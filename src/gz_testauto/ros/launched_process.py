@@ -96,7 +96,7 @@ class LaunchedProcess:
         return set(map(signature, error_messages(readable(self._log()))))
 
     def node_not_found(self) -> str:
-        """Return roslaunch's message about the first such node, or ""."""
+        """Return roslaunch's message about the first node that it could not start, or ""."""
         match = REFUSED.search(readable(self._log()))
         return match.group(1) if match else ""
 

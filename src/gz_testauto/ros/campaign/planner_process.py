@@ -55,7 +55,7 @@ class PlannerProcess:
     def await_server(self, timeout_s: float, should_stop: StopRequest) -> None:
         """Wait until the action server of the node is connected.
 
-        Raises ``NavigatorError`` if this fails, and ``TrialStopped``.
+        Raises ``NavigatorError`` if this fails, and ``TrialStopped`` if a stop was requested.
         """
         deadline = time.monotonic() + timeout_s
         while not self.move_base.connected:

@@ -20,8 +20,8 @@ from gz_testauto.trial.recorder import CycleTimes
 class PeriodSnapshot(NamedTuple):
     """A received snapshot at the end of a control period.
 
-    ``late``: the period started without a new command of the planner. ``held``: time was held for
-    it. ``numbers`` are those that effects and hooks have recorded so far.
+    ``late`` is True if the period started without a new command of the planner, and ``held`` if
+    time was held for it. ``numbers`` are those that effects and hooks have recorded so far.
     """
 
     snapshot: Snapshot

@@ -19,7 +19,7 @@ from gz_testauto.ros.planner.goal import GoalNavigator
 class RewindableActionServer(actionlib.SimpleActionServer):
     """An action server that also works after ROS time has moved back.
 
-    That of actionlib would cancel goals, and not publish their status, until the previous time.
+    That of actionlib would cancel all goals, and publish no status, until the previous goal's time.
     """
 
     def start(self) -> None:

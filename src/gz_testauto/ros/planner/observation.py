@@ -45,9 +45,10 @@ POLL_S = 0.0005
 
 @dataclass(frozen=True, eq=False)
 class StampedObservation:
-    """An observation with its ROS time and the time stamps of its scan (0 without) and readings.
+    """An observation with its ROS time and the time stamps of its scan and readings.
 
-    ``observation.time_s`` is the time since the start of the task.
+    ``scan_stamp`` is 0 without a scan. ``observation.time_s`` is the time since the start of the
+    task.
     """
 
     stamp: rospy.Time

@@ -9,7 +9,7 @@ GAP_NS = 1_000_000_000
 class SceneClock:
     """A converter to ROS time; ``origin_ns`` is the ROS time at the start of the current scene.
 
-    ROS time does not decrease, which nodes with a transform buffer treat as an error.
+    ROS time does not decrease: nodes with a transform buffer treat a jump back as an error.
     """
 
     def __init__(self) -> None:

@@ -26,9 +26,9 @@ IDLE_POLL_S = 0.2
 class Period:
     """One finished control period, with the snapshot at its end.
 
-    ``late``: the period started without a new command. ``held``: time was held for it. ``numbers``
-    are those that hooks have recorded so far. ``placed`` are the poses at which models were placed
-    before the period.
+    ``late`` is True if the period started without a new command, and ``held`` if time was held for
+    it. ``numbers`` are those that hooks have recorded so far. ``placed`` are the poses at which
+    models were placed before the period.
     """
 
     scene: int

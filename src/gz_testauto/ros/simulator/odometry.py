@@ -73,7 +73,7 @@ class Odometry:
 
     @property
     def covariance(self) -> List[float]:
-        """As in ``nav_msgs/Odometry``: 6 x 6, by rows."""
+        """The covariance of the pose as in ``nav_msgs/Odometry``: 6 x 6, by rows."""
         if self._estimator is None:
             return [0.0] * 36
         yaw_rad = 0.0 if self._is_world else -self._origin.yaw_rad
@@ -83,7 +83,7 @@ class Odometry:
 
     @property
     def twist_covariance(self) -> List[float]:
-        """As in ``nav_msgs/Odometry``: 6 x 6, by rows."""
+        """The covariance of the twist as in ``nav_msgs/Odometry``: 6 x 6, by rows."""
         if self._estimator is None:
             return [0.0] * 36
         return as_message_covariance(self._estimator.twist_covariance)

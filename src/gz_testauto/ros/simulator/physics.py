@@ -29,7 +29,7 @@ MOST_FACTOR = 1e6
 
 
 class PhysicsServices:
-    """``factor`` is the initial real-time factor, or infinite."""
+    """The handlers of the two services; ``factor`` is the initial real-time factor."""
 
     def __init__(self, loop: SimulationLoop, period_s: float, factor: float = math.inf) -> None:
         self._loop, self._period_s, self._factor = loop, period_s, factor

@@ -10,8 +10,8 @@ class StepScheduler(abc.ABC):
     """The base class of schedulers of control periods.
 
     ``start_scene`` is called once per scene, ``wait_until`` first in each period, and ``commanded``
-    and ``wait_until`` at every command. A period ends with ``stepped``. ``holds``: simulated time
-    waits for commands.
+    and ``wait_until`` at every command. A period ends with ``stepped``. ``holds`` is True if
+    simulated time waits for commands.
     """
 
     holds: bool = False

@@ -105,7 +105,10 @@ def start_stack_session(settings: StackSessionSettings, report: ProgressCallback
 
 
 def _require_ros(spec: StackCampaignSpec) -> None:
-    """Raise ``MissingDependencyError`` without ROS, ``SpecError`` if a metric has a used name."""
+    """Raise ``MissingDependencyError`` if a ROS command is missing.
+
+    Raises ``SpecError`` if a metric of the stack has the name of another metric.
+    """
     for metric in spec.stack.metrics:
         if metric.name in REPORTED or metric.name in METRICS.names():
             raise SpecError(

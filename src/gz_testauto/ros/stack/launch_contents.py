@@ -1,7 +1,7 @@
 """Find the input files of the launch files of a stack with roslaunch's own loader.
 
-They are part of a campaign's identity. They include the files that these name, such as meshes, but
-not the files that a program opens by itself, since no program runs.
+They are part of a campaign's identity, with the files that they name, such as meshes. No program
+runs, so the files that a program opens by itself are not found.
 """
 
 import contextlib

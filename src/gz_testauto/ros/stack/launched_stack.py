@@ -104,7 +104,7 @@ class LaunchedStack:
             self._limit_real_time_factor(self._stack.max_real_time_factor)
 
     def _limit_real_time_factor(self, factor: float) -> None:
-        """Limit the update rate of the physics engine; raise ``SimulatorError`` if rejected."""
+        """Limit the update rate of the physics engine. Raise ``SimulatorError`` if this fails."""
         now = self._gazebo.physics()
         if now.step_size_s <= 0.0:
             raise SimulatorError(

@@ -96,7 +96,7 @@ class Localization:
             raise NavigatorError(f"{name} failed: {error}") from error
 
     def pose_of(self, frame: str, reference: str, time_s: float = 0.0) -> Optional[Pose]:
-        """Return the pose at a simulated time, by default the latest; None without transform."""
+        """Return the pose at a simulated time, by default the latest; None if tf has none."""
         try:
             transform = self._buffer.lookup_transform(
                 reference.lstrip("/"), frame.lstrip("/"), rospy.Time.from_sec(time_s)
