@@ -143,7 +143,7 @@ class TrialExecutor(abc.ABC):
 
     @abc.abstractmethod
     def recover(self) -> None:
-        """Restart the programs after an invalid trial. Raises as :meth:`open`."""
+        """Restart the programs after an invalid trial. Raises the errors of :meth:`open`."""
 
     @abc.abstractmethod
     def close(self) -> None:

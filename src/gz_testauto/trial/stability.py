@@ -1,6 +1,6 @@
 """Check that a scene is physically possible within its first simulated second.
 
-Otherwise, as when the robot starts inside a model or a model sinks, the measurement is invalid.
+The measurement is invalid if, for example, a model sinks or the robot starts inside a model.
 """
 
 import logging
@@ -131,7 +131,7 @@ class StabilityCheck:
     ) -> None:
         """Raise ``SceneError`` if the scene is physically impossible.
 
-        ``time_s`` is relative to the first snapshot, and ``collision`` the robot's first one.
+        ``time_s`` is relative to the first snapshot. ``collision`` is the robot's first collision.
         """
         if time_s > DURATION_S:
             return
