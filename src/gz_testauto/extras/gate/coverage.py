@@ -36,7 +36,7 @@ class GateSide:
 
     The other directory contains the expected ``worlds``, but not the worlds in ``only``.
     ``recorded`` are the finished trials, and ``settled`` those that can be evaluated.
-    ``ended_by_rule``: the early stop has ended the campaign.
+    ``ended_by_rule`` is True if the early stop has ended the campaign.
     """
 
     title: str
