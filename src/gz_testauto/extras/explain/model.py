@@ -53,7 +53,7 @@ class FeatureEffect:
 
     @property
     def trend(self) -> str:
-        """Whether failures are more frequent with ``larger`` or ``smaller`` values, or ""."""
+        """The values with more failures: ``larger``, ``smaller``, or "" if there is no trend."""
         if not self.p < ALPHA:
             return ""
         return "larger" if self.odds_ratio.value > 1.0 else "smaller"
