@@ -86,7 +86,7 @@ class Bodies:
     def place(self, snapshot: Snapshot) -> None:
         """Move the colliders to the poses of their models and links.
 
-        Raises ``UnknownNameError``, without a motion, if one of these does not exist.
+        Raises ``UnknownNameError`` if one of these does not exist; all colliders then stay.
         """
         poses: List[Pose] = []
         for collider in self.colliders:
@@ -266,7 +266,10 @@ class Crossing:
 
 
 class Crossings:
-    """A detector of the pairs that start or stop touching, at first of all touching pairs."""
+    """A detector of the pairs that start or stop touching.
+
+    All pairs that touch in the first update are started.
+    """
 
     def __init__(self) -> None:
         self._before: FrozenSet[Pair] = frozenset()
