@@ -140,7 +140,10 @@ class PreparedEnvironment:
     def drawn_trial(
         self, random: np.random.Generator, steps: int, options: Optional[Mapping[str, Any]]
     ) -> Trial:
-        """Draw a trial after ``steps`` control periods, or use ``world`` and ``repetition``."""
+        """Draw a trial after ``steps`` control periods of training.
+
+        ``options`` can specify its ``world`` and ``repetition``.
+        """
         requested = options or {}
         allowed = self.worlds_after(steps)
         world = allowed[int(random.integers(len(allowed)))]
@@ -209,7 +212,7 @@ class EpisodeRunner:
         self._current: Optional[Episode] = None
 
     def begin(self, trial: Trial, every: bool = False) -> "Episode":
-        """Start an episode, and stop the previous one. Raise ``SimulatorError``."""
+        """Start an episode, and stop the previous one, or raise ``SimulatorError``."""
         if not self._open:
             self._executor.open()
             self._open = True
