@@ -18,8 +18,8 @@ from gz_testauto.results.records import CampaignResults, TrialRecord
 class NotJudged:
     """An expected result that is missing.
 
-    ``expectation`` is a sentence that would be true otherwise. If the user or the campaign has
-    ``allowed`` it, ``remedy`` is empty.
+    ``expectation`` is a sentence that would be true otherwise. ``allowed`` is
+    True if the user or the campaign allows this, and ``remedy`` is then empty.
     """
 
     expectation: str

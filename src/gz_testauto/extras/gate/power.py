@@ -70,7 +70,7 @@ class DiscordantRate:
 
     @property
     def largest(self) -> float:
-        """All discordant worlds are in favor of one planner."""
+        """The difference if all discordant worlds are in favor of one planner."""
         return self.discordant
 
     @property

@@ -72,9 +72,9 @@ class GateEvaluation:
 def evaluate_results(
     directory: Path, options: GateOptions, progress: Progress, should_stop: StopRequest
 ) -> GateEvaluation:
-    """Evaluate the campaign, and the corpus if there is one, whose verdicts are written.
+    """Evaluate the campaign, and the corpus if there is one.
 
-    Raises the errors of :func:`evaluate_gate` and :func:`run_corpus`.
+    The verdicts on the corpus are written to the directory. Raises the errors of :func:`evaluate_gate` and :func:`run_corpus`.
     """
     if options.corpus is None:
         return evaluate_gate(directory, options)
