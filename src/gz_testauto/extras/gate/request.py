@@ -74,7 +74,8 @@ def evaluate_results(
 ) -> GateEvaluation:
     """Evaluate the campaign, and the corpus if there is one.
 
-    The verdicts on the corpus are written to the directory. Raises the errors of :func:`evaluate_gate` and :func:`run_corpus`.
+    The verdicts on the corpus are written to the directory. Raises the errors of
+    :func:`evaluate_gate` and :func:`run_corpus`.
     """
     if options.corpus is None:
         return evaluate_gate(directory, options)
