@@ -40,7 +40,7 @@ def without_noise(values: Values, scale: float = 0.0) -> np.ndarray:
         return numbers
     tolerance = TOLERANCE * max(scale, float(finite.max()))
     levels = np.concatenate([[0.0], np.unique(finite)])
-    begins = np.diff(levels, prepend=-np.inf) > tolerance  # of each group of equal magnitudes
+    begins = np.diff(levels, prepend=-np.inf) > tolerance  # first of equal magnitudes
     snapped = levels[begins][np.cumsum(begins) - 1]
     index = np.searchsorted(levels, sizes)
     is_finite = np.isfinite(sizes)

@@ -117,7 +117,7 @@ def replaced_file(path: Path) -> Iterator[BinaryIO]:
         reason = "the path exists and is not a regular file; specify the path of a file"
         raise OSError(errno.EINVAL, reason, str(path))
     partial = path.with_name(path.name + PARTIAL_SUFFIX)
-    with contextlib.suppress(FileNotFoundError):  # of a killed process
+    with contextlib.suppress(FileNotFoundError):  # a killed process leaves its file
         partial.unlink()
     try:
         with open(partial, "w+b", opener=_create) as stream:

@@ -139,7 +139,7 @@ class SensorsConformance(SimulatorSuite):
     def test_a_delayed_reading_has_the_stamp_of_its_measurement(
         self, simulator: Simulator, world: Path, robot: RobotModel
     ) -> None:
-        """Before the first reading is available, it is returned all the same."""
+        """The delay is 0.25 s. Until it has passed, the reading of time 0 is returned."""
         (lidar,) = named(robot, "rear_lidar")
         delayed = replace(lidar, delay_s=0.25)
         simulation = self.load(simulator, Scene(world, robot, sensors=(delayed,)))

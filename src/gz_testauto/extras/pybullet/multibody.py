@@ -205,8 +205,9 @@ class _LinkTreeBuilder:
     def _add_shapes(
         self, body: Body, number: int, frame: Pose
     ) -> Tuple[Optional[Part], Optional[BodyShape]]:
-        """Add all shapes of a link except the first one, which is returned. ``frame`` is the pose
-        of the link in Bullet's frame of the link."""
+        """Add the shapes of ``body`` as fixed links below the link ``number``, except the first
+        shape, which is returned with its collision shape in Bullet; None for a link without shapes.
+        ``frame`` is the pose of ``body`` in Bullet's frame of the link."""
         parts = [
             (part, shape)
             for shape in body.shapes

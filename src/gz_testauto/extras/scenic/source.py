@@ -44,7 +44,7 @@ from gz_testauto.worlds.manifest import sha256_of
 from gz_testauto.worlds.multiply import world_name
 from gz_testauto.worlds.record import ObstacleRecord
 
-FREE_M = 1e-9  # largest difference of a height that equals the key ``z``
+FREE_M = 1e-9  # a height that differs less from the key ``z`` equals it
 DIGITS = 12  # decimal places of a mission; further digits are rounding errors
 
 Mission = Dict[str, List[Dict[str, float]]]

@@ -280,7 +280,7 @@ class CostmapCheck:
         usable &= _bool_array(hit.distance_m > scan.range_min for hit in hits)
         unknown = usable & _bool_array(is_obstacle(hit.name, pattern) for hit in hits)
         one_by_one = unknown.sum() >= ENOUGH_RAYS
-        if one_by_one:  # the static map can have caused the remaining marks
+        if one_by_one:  # other marks can be those of the static map
             usable = unknown
             one_by_one = self._marked_by(layers)
         marked = _near(places_m, marked_points(grid))

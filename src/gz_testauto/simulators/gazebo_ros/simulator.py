@@ -119,7 +119,7 @@ class GazeboRosSimulator(Simulator):
     steps_exactly = False
     runs_plugins = True
     shared = True
-    inertial = "period"  # as of Gazebo's sensor; other simulators with these services can differ
+    inertial = "period"  # Gazebo averages over a period; other simulators may not
 
     def __init__(
         self,

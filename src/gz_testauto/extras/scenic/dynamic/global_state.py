@@ -23,7 +23,8 @@ def preserved_random_state() -> Iterator[None]:
 
 
 class GeneratorStates:
-    """The states of both random generators for the draws of one program."""
+    """The states of the global generators of ``random`` and NumPy, from which one scenario or
+    behavior draws."""
 
     def __init__(self, states: Tuple[Any, Any]) -> None:
         self._states = states
