@@ -9,6 +9,7 @@ from gz_testauto.analysis.intervals import Estimate
 from gz_testauto.analysis.paired_median import METHOD, TEST
 from gz_testauto.metrics.interface import Metric
 from gz_testauto.report import verdicts
+from gz_testauto.report.metric_tables import differences_note
 
 SAFETY = Metric(
     name="safety", unit="1/m", decimals=3, better="lower", completed_only=True, description=""
@@ -138,3 +139,9 @@ def test_metric_without_common_worlds_is_distinguished_from_one_without_differen
     pair = pair_with(math.nan, math.nan, math.nan, math.nan, worlds=0)
     said = verdicts.undecided(pair, {"safety": SAFETY})
     assert said == "No world has a value of both planners for these metrics: safety."
+
+
+def test_note_on_differences_states_no_method_if_no_world_has_a_value_of_both():
+    pair = pair_with(math.nan, math.nan, math.nan, math.nan, worlds=0)
+    note = differences_note(pair, {"safety": SAFETY})
+    assert note.plain == "No world has a value of both for safety."

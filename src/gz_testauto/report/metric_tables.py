@@ -111,8 +111,11 @@ def differences_note(pair: Comparison, metrics: Mapping[str, Metric]) -> Text:
         for comparison in pair.metrics
         if not comparison.worlds
     ]
+    no_world = f"No world has a value of both for {joined(absent)}."
+    if not compared:
+        return Text(no_world, style="dim")
     if absent:
-        text += f" No world has a value of both for {joined(absent)}."
+        text += f" {no_world}"
     reasons = sorted(
         {
             comparison.difference.method

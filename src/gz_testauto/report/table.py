@@ -188,7 +188,8 @@ def _comparison(
             for planner, worlds in verdict.won
             if worlds and pair.counts is not None
         ]
-    lines += [differences_table(pair, metrics)]
+    if any(comparison.worlds for comparison in pair.metrics):
+        lines += [differences_table(pair, metrics)]
     lines += [Text(line, "yellow") for line in contradictions(pair, metrics)]
     return [*lines, differences_note(pair, metrics)]
 
