@@ -4,6 +4,7 @@ import io
 import json
 import math
 import re
+from dataclasses import replace
 
 import pytest
 from trials_from_letters import campaign
@@ -82,3 +83,12 @@ def test_a_planner_that_never_arrives_is_worse_beyond_doubt_and_has_no_length():
     by_name = {metric.name: metric for metric in pair.metrics}
     assert by_name["distance_m"].worlds == 0
     assert math.isnan(by_name["distance_m"].p_value)
+
+
+def test_no_table_of_differences_is_printed_without_a_common_value():
+    results = campaign(a="RRR", b="RRC")
+    trials = tuple(replace(trial, metrics={}) for trial in results.trials)
+    stream = io.StringIO()
+    print_report(analyze(replace(results, trials=trials)), report_console(stream))
+    assert "p (Holm)" not in stream.getvalue()
+    assert "No world has a value of both for SPL" in stream.getvalue()
