@@ -94,7 +94,7 @@ class SetModel(Change):
 
 @dataclass(frozen=True)
 class SetLink(SetModel):
-    """A change of pose and twist, as in :class:`SetModel`, of a link without a joint."""
+    """A :class:`SetModel` of a link without a joint."""
 
     part = "link"
     properties = "pose and twist of a link"
@@ -219,7 +219,7 @@ ALL: FrozenSet[ChangeKind] = frozenset(
 
 
 def set_fields(change: Change) -> Dict[str, Any]:
-    """Return the values that a change sets, by field, without ``name``."""
+    """Return the values that are not None, by field, without ``name``."""
     return {
         field.name: getattr(change, field.name)
         for field in fields(change)

@@ -59,10 +59,7 @@ MOST_COLLISIONS = 1_000
 
 
 def check_model(name: str, sdf: str) -> None:
-    """Raise ``SdfError`` for a model that a simulator must not load.
-
-    Examples are an unreadable mesh, and a number beyond the limits of this module.
-    """
+    """Raise ``SdfError`` for an unreadable mesh, and a number beyond the limits of this module."""
     size = len(sdf.encode())
     if size > MOST_SDF_BYTES:
         raise SdfError(f"its SDF text has {size} bytes; the limit is {MOST_SDF_BYTES}")
@@ -139,7 +136,7 @@ class Description:
         }
 
     def links_of(self, model: str) -> List[str]:
-        """Return the scoped names of a model's links, in the order of the SDF file."""
+        """Return the scoped names of a model's links, in file order."""
         return [name for name in self.links if name.startswith(f"{model}::")]
 
 
@@ -147,7 +144,6 @@ class DescribedWorld:
     """A description of a world with all property changes, ``now``, and without them, ``before``."""
 
     def __init__(self, scene: WorldScene) -> None:
-        """Read the description of a world. Raises ``SdfError`` if the SDF is invalid."""
         self._library = ModelLibrary()
         gravity = GRAVITY_MPS2
         if scene.document.world is not None:
@@ -164,7 +160,6 @@ class DescribedWorld:
         return Description(self.now.gravity_mps2, *map(dict, self.now.parts.values()))
 
     def add(self, name: str, sdf: str) -> None:
-        """Add a spawned model. Raises ``SdfError`` if its SDF text is invalid."""
         self._add(placed_model(sdf, name, Pose()).node)
         for now, before in zip(self.now.parts.values(), self.before.parts.values()):
             before.update({n: value for n, value in now.items() if n.startswith(f"{name}::")})
@@ -227,10 +222,7 @@ class DescribedWorld:
             self.now = replace(now, gravity_mps2=change.mps2)
 
     def write_changes(self, path: Path) -> None:
-        """Write the changed properties into a saved world.
-
-        Raises ``SdfError`` if the world cannot be read.
-        """
+        """Write the changed properties into a saved world."""
         changed = {
             part: {n: value for n, value in table.items() if self.before.parts[part][n] != value}
             for part, table in self.now.parts.items()

@@ -55,8 +55,7 @@ def due_steps(
 ) -> Set[int]:
     """Return the physics steps after ``start`` and up to ``end`` in which a sensor measures.
 
-    A sensor measures in all steps if its update rate is 0, as in SDF, or above the rate of the
-    steps.
+    A sensor measures in all steps if its update rate is 0, as in SDF, or above that of the steps.
     """
     if sensor is None:
         return set()
@@ -226,7 +225,7 @@ class SimulatedRobot(abc.ABC):
 
     @abc.abstractmethod
     def _present_contacts(self, stamp_s: float) -> Sequence[Contact]:
-        """Return the contacts of the robot's body in the last physics step."""
+        """Return the contacts of the body in the last physics step."""
 
     @abc.abstractmethod
     def _imu_motion(self) -> ImuMotion:

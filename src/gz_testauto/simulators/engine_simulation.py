@@ -107,8 +107,7 @@ class EngineSimulation(SeveralRobotsSimulation[Robot]):
     ) -> None:
         """Read the world and the models of a scene.
 
-        Raises ``SdfError`` for unsupported SDF, and ``SimulatorError`` if an added model has the
-        name of a model in the world file.
+        Raises ``SdfError`` for unsupported SDF, and ``SimulatorError`` for a name in use.
         """
         super().__init__(step_s, scene)
         self._coverage = coverage
@@ -126,7 +125,7 @@ class EngineSimulation(SeveralRobotsSimulation[Robot]):
         self._still = _still(self._models)
 
     def _begin(self) -> None:
-        """Measure at time 0. Must be called at the end of an adaptor's constructor."""
+        """Measure at time 0, at the end of an adaptor's constructor."""
         for robot in self._onboard.values():
             robot.measure_scan(0.0)
         self._begin_sensors()
@@ -283,7 +282,7 @@ def _still(models: Mapping[str, EngineModel]) -> Dict[str, ModelState]:
 
 
 def _at_pose(pose: Pose, twist: Any) -> ModelState:
-    """Return a state in which a velocity that is None becomes zero."""
+    """Replace a velocity that is None by zero."""
     return ModelState(pose, twist.linear_mps or AT_REST, twist.angular_radps or AT_REST)
 
 
@@ -308,8 +307,7 @@ ReadRobot = TypeVar("ReadRobot")
 class EngineSimulator(Simulator, Generic[ReadRobot]):
     """A simulator whose physics engine is a library in this process.
 
-    A scene does not affect later scenes. Only the parsed robots and the set of logged warnings are
-    kept between scenes.
+    Only the parsed robots and the set of logged warnings are kept between scenes.
     """
 
     several_robots = True

@@ -51,10 +51,9 @@ def merged_scan(lidar: LidarDescription, readings: Sequence[SensorReading]) -> L
 
 
 def _returns(reading: SensorReading) -> Tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the points (n, 2) at which the rays end, and two flags (n,) of each ray.
+    """Return the points (n, 2) in the base frame at which the rays end, and two flags (n,).
 
-    The points are in the xy plane of the base frame. The flags are whether the ray has a return,
-    and whether it and the next one are on one surface.
+    The flags are whether the ray has a return, and whether it and the next one are on one surface.
     """
     sensor, ranges, hits = reading.sensor, reading.ranges_m.ravel(), _hits(reading)
     near = np.where(hits, ranges, 0.0)

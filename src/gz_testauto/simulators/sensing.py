@@ -20,7 +20,7 @@ from gz_testauto.simulators.merged_scan import merged_scan
 Measure = Callable[[Sensor], np.ndarray]
 """A function that returns the distances (m) along a sensor's rays, shape (rows · columns,).
 
-They are infinite beyond the range of the sensor.
+They are infinite beyond the range.
 """
 
 # tolerance for rounding, as a share of the period of a sensor
@@ -51,10 +51,6 @@ class SensorChannel:
         return self._readings[0]
 
     def _is_due(self, time_s: float) -> bool:
-        """Return whether a period has ended since the previous measurement.
-
-        A sensor without a rate measures at each new time.
-        """
         rate_hz = self._sensor.update_rate_hz
         if rate_hz <= 0.0:
             return not self._readings or time_s > self._readings[-1].stamp_s
@@ -99,7 +95,6 @@ class RobotSensors:
             self._channels[sensor.name] = SensorChannel(sensor, generator, placed.robot.name)
 
     def update(self, time_s: float, measure: Measure, sensed: SensorReadings) -> SensorReadings:
-        """Return ``sensed`` with the newest available readings and the merged scan."""
         readings = {
             name: channel.update(time_s, measure, sensed.contacts)
             for name, channel in self._channels.items()

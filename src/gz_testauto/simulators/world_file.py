@@ -25,11 +25,7 @@ class PhysicsSettings:
 
 class LoadedWorld:
     def __init__(self, path: Path, added: Iterable[str]) -> None:
-        """Read a world file.
-
-        Raises ``SdfError`` if the file is invalid, and ``SimulatorError`` if a model of the file
-        has one of the names in ``added``.
-        """
+        """Raise ``SimulatorError`` if a model in the file has one of the names in ``added``."""
         read = read_scene(path)
         world = read.document.require_world()
         for name in added:
@@ -48,8 +44,7 @@ class LoadedWorld:
     ) -> None:
         """Write the world with the ``added`` models (SDF text by name), all models at ``poses``.
 
-        Joints are written with the positions in their SDF. Raises ``SimulatorError`` if the world
-        cannot be written.
+        Joints are written with the positions in their SDF.
         """
         world = self.document.copy()
         ModelLibrary().absolutize(world, world.world)
@@ -67,10 +62,7 @@ class LoadedWorld:
 
 
 def physics_of(document: SdfDocument) -> PhysicsSettings:
-    """Return the physics settings of a world file, with Gazebo's defaults.
-
-    Raises ``SdfError`` if the file has no world.
-    """
+    """Return the physics settings of a world file, with Gazebo's defaults."""
     world = document.require_world()
     step_s = read_physics(document, world, "max_step_size")
     rate_hz = read_physics(document, world, "real_time_update_rate")

@@ -33,7 +33,6 @@ _MOTOR = int(mujoco.mjtConstraint.mjCNSTR_FRICTION_DOF)
 
 class CoulombFriction:
     def __init__(self, model: Any, data: Any, joints: Sequence[str]) -> None:
-        """Set the commanded speeds of all wheels to 0. ``joints`` are the joints of the wheels."""
         self._data = data
         self._response_s = max(RESPONSE_S, float(model.opt.timestep))
         self._places = {joint: place for place, joint in enumerate(joints)}
@@ -66,7 +65,7 @@ class CoulombFriction:
 
 @compiled
 def _turn(kinds, owners, speeds, wanted, places, rates, time_s):  # type: ignore[no-untyped-def]
-    """Set the target acceleration with which each wheel reaches its speed in ``time_s``."""
+    """Set the accelerations with which the wheels reach their speeds in ``time_s``."""
     for row in range(len(kinds)):
         if kinds[row] == _MOTOR and places[owners[row]] >= 0:
             wanted[row] = (rates[places[owners[row]]] - speeds[row]) / time_s

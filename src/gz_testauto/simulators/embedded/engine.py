@@ -62,7 +62,6 @@ class _Slots(NamedTuple):
 
 class Engine:
     def __init__(self, blueprint: Blueprint, models: Sequence[EngineModel]) -> None:
-        """Compile a MuJoCo model. Raises ``SimulatorError`` if MuJoCo rejects the model."""
         try:
             self.model: Any = mujoco.MjModel.from_xml_string(blueprint.xml, dict(blueprint.assets))
         except ValueError as error:
@@ -82,7 +81,6 @@ class Engine:
     # time
 
     def refresh(self) -> None:
-        """Update all quantities that depend on positions and velocities."""
         try:
             mujoco.mj_step1(self.model, self.data)
             self._on_height_maps.correct()
@@ -199,7 +197,6 @@ class Engine:
         self.data.qacc_warmstart[slots.velocity] = 0.0
 
     def _place_body(self, name: str, pose: Pose) -> None:
-        """Set the pose of a body that is fixed to the world or to a joint."""
         self._settling.begin()
         body = self.body(name)
         x, y, z, w = pose.quaternion
@@ -255,7 +252,6 @@ class Engine:
     # contacts
 
     def geoms_of(self, shapes: FrozenSet[str]) -> FrozenSet[int]:
-        """Return the ids of all MuJoCo geoms of the collisions in ``shapes``."""
         return frozenset(geom for geom, shape in enumerate(self._shapes) if shape in shapes)
 
     def touches(self, geoms: FrozenSet[int]) -> bool:
@@ -290,7 +286,7 @@ class Engine:
         ]
 
     def loads_n(self) -> Dict[str, float]:
-        """Return the vertical force (N) on each collision that touches another one, by name."""
+        """Return the vertical contact force (N) on each touching collision."""
         mujoco.mj_forward(self.model, self.data)
         loads_n: Dict[str, float] = {}
         force = np.empty(6)
@@ -333,10 +329,7 @@ class MujocoSettling:
     """
 
     def __init__(self, model: Any, data: Any, held: Sequence[str] = ()) -> None:
-        """Find the trees of joined bodies that can move and have no motor.
-
-        ``held`` are joints whose motors are not MuJoCo actuators.
-        """
+        """Exclude the trees with the joints ``held``, whose motors are not MuJoCo actuators."""
         self._model, self._data = model, data
         driven = _driven_trees(model)
         driven.update(int(model.body_treeid[model.joint(joint).bodyid[0]]) for joint in held)
@@ -348,7 +341,7 @@ class MujocoSettling:
         self._steps_left = SETTLING_STEPS
 
     def begin(self) -> None:
-        """Start to correct overlaps. Must be called after a body was placed."""
+        """Start to correct overlaps, after a body was placed."""
         self._steps_left = SETTLING_STEPS
 
     def before_step(self) -> List[Tuple[np.ndarray, np.ndarray]]:

@@ -65,10 +65,7 @@ class GeomFactory:
         self._pieces = 0
 
     def geoms(self, shape: BodyShape, moves: bool = False) -> List[Geom]:
-        """Return the geoms of a shape. Raises ``SdfError`` for an unsupported shape.
-
-        ``moves`` is True if the body of the shape can move.
-        """
+        """Return the geoms of a shape, whose body can move if ``moves``."""
         geometry = shape.geometry
         if isinstance(geometry, Mesh):
             return [*self._touched(shape.name, geometry, moves), *self._seen(geometry)]
@@ -82,7 +79,7 @@ class GeomFactory:
         return [geom]
 
     def lidar_geoms(self, shape: BodyShape) -> List[Geom]:
-        """Return the geoms that a lidar detects. Raises ``SdfError`` for an unsupported shape."""
+        """Return the geoms that a lidar detects."""
         if isinstance(shape.geometry, Mesh):
             return self._seen(shape.geometry)
         return [geom for geom in self.geoms(shape) if geom.role is not Role.CONTACT]
@@ -90,8 +87,8 @@ class GeomFactory:
     def wheel(self, shape: BodyShape, axis: np.ndarray, held: bool = False) -> List[Geom]:
         """Return the geoms of a wheel that rotates about ``axis`` (in the frame of the shape).
 
-        A wheel that is ``held`` at its rate keeps its shape for contacts, except that a mesh
-        becomes the cylinder around it. Another wheel has an ellipsoid for contacts.
+        For contacts, a wheel that is ``held`` at its rate keeps its shape, except that a mesh
+        becomes the cylinder around it. Another wheel has an ellipsoid.
         """
         if held and not isinstance(shape.geometry, Mesh):
             return self.geoms(shape, True)
@@ -143,7 +140,6 @@ class GeomFactory:
         return self._touching[mesh, moves]
 
     def _check_error(self, name: str, mesh: Mesh, parts: hulls.ConvexParts) -> None:
-        """Log a warning for a large deviation. Raises ``SdfError`` for too many pieces."""
         count = len(parts.boxes) + len(parts.hulls)
         if count > TOO_MANY_PIECES:
             raise SdfError(
@@ -204,10 +200,7 @@ class GeomFactory:
             yield Geom(Role.LIDAR, {"type": "mesh", "mesh": part})
 
     def _surface(self, triangles: np.ndarray) -> List[str]:
-        """Return the names of the mesh files of a surface for the lidar.
-
-        The list is empty for a surface without an area, e.g. a mesh with the scale 0.
-        """
+        """Return the mesh files of a surface for the lidar; none for a surface without an area."""
         chunks = (
             hulls.with_volume(triangles[first : first + MAX_FACES])
             for first in range(0, len(triangles), MAX_FACES)

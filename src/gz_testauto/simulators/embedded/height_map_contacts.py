@@ -52,7 +52,7 @@ class HeightMapContacts:
         self._maps: List[_HeightMap] = [_height_map(model, int(geom)) for geom in maps]
 
     def correct(self) -> None:
-        """Correct the contacts, and set up the constraints again. Call it after ``mj_step1``."""
+        """Correct the contacts and constraints after ``mj_step1``."""
         model, data, contact = self._model, self._data, self._data.contact
         changed = 0
         for height_map in self._maps:
@@ -170,10 +170,7 @@ def _lay(  # type: ignore[no-untyped-def]
     frame, position, distances, contact, sign,
     origin, turn, plane, along, axis, center, point, size,
 ):  # fmt: skip
-    """Move a contact to the lowest line of the cylinder above a plane.
-
-    Returns whether the cylinder touches the plane there.
-    """
+    """Move a contact to the lowest line of the cylinder; return whether it touches the plane."""
     place = 0.0
     for row in range(3):
         place += (point[row] - center[row]) * axis[row]

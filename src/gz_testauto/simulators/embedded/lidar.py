@@ -2,8 +2,7 @@
 
 Compiled functions cast the rays if a scene consists of boxes, cylinders, spheres, ellipsoids
 and planes, and otherwise ``mj_multiRay``; the ranges are identical. Every convex solid is an
-intersection of slabs and quadrics, so a ray is inside along a single interval. Each solid is
-tested only against the rays that point at its bounding box.
+intersection of slabs and quadrics, so a ray is inside along a single interval.
 """
 
 import math
@@ -94,7 +93,7 @@ class MujocoLidar:
 
 @compiled
 def _cut_slab(origin, direction, half, near, far):  # type: ignore[no-untyped-def]
-    """Return the part of (near, far) in which a ray is within ``half`` of 0 along an axis."""
+    """Return the part of (near, far) in which a ray is within ±``half`` along an axis."""
     if abs(direction) < _PARALLEL:
         return (near, far) if abs(origin) <= half else (1.0, 0.0)
     first, second = (-half - origin) / direction, (half - origin) / direction
@@ -117,8 +116,7 @@ def _cut_round(a, b, c, near, far):  # type: ignore[no-untyped-def]
 def _distance(kind, size, o, d, range_min):  # type: ignore[no-untyped-def]
     """Return the distance from the sensor at ``o`` to the first surface of a solid, or inf.
 
-    The ray has the direction ``d`` and starts ``range_min`` from ``o``. Both vectors are in the
-    frame of the solid.
+    The ray has the direction ``d`` and starts ``range_min`` from ``o``, in the solid's frame.
     """
     near, far = -np.inf, np.inf
     if kind == BOX:
@@ -152,7 +150,7 @@ def _half_extents(kind, size, half):  # type: ignore[no-untyped-def]
 
 @compiled
 def _angles_at(center, axes, half):  # type: ignore[no-untyped-def]
-    """Return the bearing of a box, and the angles (rad) by which it extends right and left of it.
+    """Return the bearing of a box, and the angles (rad) by which it extends to the right and left.
 
     If the sensor is inside the box, both angles are a full turn.
     """
@@ -189,7 +187,6 @@ def _cast_solid(  # type: ignore[no-untyped-def]
 
 @compiled
 def _cast_plane(center, axes, cosines, sines, range_min, ranges):  # type: ignore[no-untyped-def]
-    """Reduce the ranges of all rays that hit the front of a plane."""
     height = axes[0, 2] * center[0] + axes[1, 2] * center[1] + axes[2, 2] * center[2]
     for ray in range(len(ranges)):
         rise = axes[0, 2] * cosines[ray] + axes[1, 2] * sines[ray]
@@ -216,7 +213,6 @@ def _cast_visible(  # type: ignore[no-untyped-def]
 
 @compiled
 def _to_sensor_frame(origin, turn, position, rotation, center, axes):  # type: ignore[no-untyped-def]
-    """Compute the center and the axes of a geom in the frame of the sensor."""
     for row in range(3):
         center[row] = 0.0
         for k in range(3):

@@ -50,8 +50,8 @@ _HINGES = {"revolute": "hinge", "universal": "hinge", "revolute2": "hinge", "pri
 class Blueprint:
     """A MuJoCo model to compile.
 
-    ``xml`` is the MJCF text, and ``assets`` contains the files that the text references. ``shapes``
-    maps the name of each geom to the name of its collision. With ``grip``, the model needs
+    ``xml`` is MJCF, and ``assets`` contains the files that it references. ``shapes`` maps geoms to
+    collisions. With ``grip``, the model needs
     :class:`~gz_testauto.simulators.embedded.coulomb_friction.CoulombFriction`; ``held`` are the
     joints of the wheels that move the robot by friction.
     """
@@ -146,7 +146,7 @@ class _MjcfWriter:
         return Blueprint(xml, files, self._shapes, self._grip, self._held)
 
     def _add_memory(self, root: Element) -> None:
-        """Set MuJoCo's memory size, whose own estimate is too small for many bodies."""
+        """Set MuJoCo's memory size, whose default is too small for many bodies."""
         bodies = sum(1 if model.static else len(model.bodies) for model in self._models)
         if bodies > MANY_BODIES:
             needs = 2 * bodies**2 + 120_000 * bodies + MIN_MEMORY_BYTES
@@ -289,14 +289,13 @@ def _add_joint(body: Element, model: str, joint: Joint) -> None:
 
 
 def _hold(joint: Element, wheel: Wheel) -> None:
-    """Configure the joint friction of a wheel as the motor that keeps the wheel's speed."""
+    """Use the joint friction of a wheel as the motor that keeps its speed."""
     limit = UNLIMITED_NM if wheel.torque_nm is None else wheel.torque_nm
     joint.set("frictionloss", text(limit))
     joint.set("solimpfriction", STIFFNESS)
 
 
 def joint_names(model: EngineModel) -> List[str]:
-    """Return the names of the joints of a model in MJCF."""
     names: List[str] = []
     for body in () if model.static else model.bodies:
         if body.joint is None:

@@ -32,8 +32,8 @@ class OwnBodyScan:
     """A scan in an empty world.
 
     ``angles_rad`` and ``ranges_m`` have shape (n,). The range is infinite for a ray that does not
-    end on the robot. ``rays`` contains the number of rays that end on each collision shape, by
-    scoped name and in descending order of the number.
+    end on the robot. ``rays`` contains the number of rays on each collision shape, by scoped name
+    and in descending order.
     """
 
     angles_rad: np.ndarray
@@ -46,10 +46,7 @@ class OwnBodyScan:
 
 
 def scan_own_body(robot: RobotModel) -> Optional[OwnBodyScan]:
-    """Return the scan of a robot's lidar, or None if the robot has no lidar.
-
-    Raises ``SdfError`` if a collision shape is not supported.
-    """
+    """Return the scan of a robot's lidar, or None without a lidar."""
     import mujoco
 
     lidar = robot.lidar

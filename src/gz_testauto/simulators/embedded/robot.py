@@ -55,11 +55,7 @@ class DrivenRobot(NamedTuple):
 
 
 def drive_robot(robot: RobotModel, coverage: SdfCoverage, skid: Skid) -> DrivenRobot:
-    """Read a robot and select its drivetrain.
-
-    ``skid`` is the method to turn a robot with more than two driven wheels. Raises ``SdfError`` for
-    unsupported elements.
-    """
+    """Read a robot and select its drivetrain. Raises ``SdfError`` for unsupported elements."""
     engine_robot = read_engine_robot(robot, coverage)
     model = engine_robot.model
     wheels = motorized_wheels(model, engine_robot.wheels)
@@ -133,10 +129,7 @@ class MujocoRobot(SimulatedRobot):
         self._fast_lidar = fast_lidar
 
     def attach(self, engine: Engine, imus_before: int) -> None:
-        """Find the robot's motors and sensors in a compiled world.
-
-        ``imus_before`` is the number of IMUs that precede this one in MuJoCo's sensor data.
-        """
+        """Find the motors and sensors, with ``imus_before`` IMUs before this one in the data."""
         engine_robot, drive = self.engine_robot, self.equipment.drive
         self._engine = engine
         self._body: FrozenSet[int] = engine.geoms_of(engine_robot.body_shapes)

@@ -50,8 +50,7 @@ def require_display() -> None:
 class MujocoViewer:
     """The window of one simulator, which opens with the first state.
 
-    If the user closes it, it stays closed. It shows copies of model and state, so that no input in
-    it changes the trial.
+    If the user closes it, it stays closed. It shows copies, so that its input changes no trial.
     """
 
     def __init__(self) -> None:
@@ -148,7 +147,7 @@ class EmbeddedSimulation(EngineSimulation[MujocoRobot]):
         self._engine.refresh()
 
     def _set_property(self, change: Change) -> None:
-        """Set a property, and store the change to apply it again after a recompilation."""
+        """Set a property now and after each recompilation."""
         super()._set_property(change)
         self._lasting[type(change), change.name] = change
 
@@ -178,7 +177,6 @@ class EmbeddedSimulation(EngineSimulation[MujocoRobot]):
         return Engine(blueprint, engine_models)
 
     def _recompile(self, models: Mapping[str, EngineModel]) -> None:
-        """Compile a world with ``models``, and copy the states of those that already existed."""
         engine = self._compiled(models)
         engine.copy_state(self._engine)
         self._engine = engine

@@ -46,7 +46,7 @@ class Wheel(DrivenWheel):
     gain: float
 
     def with_load(self, load_n: float, mu: float) -> "Wheel":
-        """Return the wheel with a limit: the torque that its tire can transmit under a load."""
+        """Limit the torque to that which the tire can transmit under a load."""
         if load_n <= 0 or mu <= 0:
             return self
         bearable = PUSH * min(mu, 1.0) * load_n / abs(self.per_speed)

@@ -78,7 +78,6 @@ class AdaptedRobot(NamedTuple):
 
 @functools.lru_cache(maxsize=32)
 def adapt_robot(robot: RobotModel) -> AdaptedRobot:
-    """Return a robot without plug-ins and sensors that a Gazebo without ROS does not support."""
     document = SdfDocument.parse(robot.sdf, str(robot.path))
     model = document.require_model()
     changes = [*_without_plugins(model), *_without_gpu_lidar(model, robot)]

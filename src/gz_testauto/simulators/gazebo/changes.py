@@ -73,13 +73,13 @@ def check(change: Change, description: Callable[[], Description]) -> None:
 
 class PropertyMessages:
     def __init__(self, link: WorldLink, on_server: Callable[[str], str]) -> None:
-        """Set the function that returns the name that a model has on the server."""
+        """``on_server`` returns the name of a model on the server."""
         self._link, self._on_server = link, on_server
         self._lights: Optional[Publisher] = None
         self._visuals: Optional[Publisher] = None
 
     def send(self, changes: Sequence[Change], description: Description) -> None:
-        """Publish the changes, and return after the physics engine has processed them."""
+        """Publish the changes, and wait until they are processed."""
         models: Dict[str, Any] = {}
         for change in changes:
             if isinstance(change, SetMass):
@@ -132,7 +132,7 @@ class PropertyMessages:
         part.surface.friction.mu, part.surface.friction.mu2 = now.mu, now.mu2
 
     def _described(self, model: str, link: str) -> Any:
-        """Return the ``Link`` message that Gazebo published for a link, with the link's id."""
+        """Return Gazebo's ``Link`` message, with the link's id."""
         if model not in self._link.models:
             self._link.list_models()
         for known in self._link.models[model].link:
@@ -232,7 +232,7 @@ class Impulses:
         pose_of: Callable[[str], Pose],
         description: Callable[[], Description],
     ) -> None:
-        """Publish the wrenches for the start of an interval; ``pose_of`` returns link poses."""
+        """Publish the wrenches for the start of an interval."""
         total, self._impulses = self._impulses, {}
         for pushing in self._pushing:
             acting_s = min(pushing.left_s, interval_s)

@@ -74,7 +74,7 @@ _ASIDE_M = (1.1e-6, 0.7e-6)
 
 
 def check_engine(name: str) -> None:
-    """Raise ``ValueError`` if no supported physics engine has this name."""
+    """Raise ``ValueError`` for an unsupported physics engine."""
     if name == "simbody":
         raise ValueError(f"'engine': {SIMBODY}; use one of {', '.join(ENGINES)}")
     if name not in ENGINES:
@@ -82,7 +82,7 @@ def check_engine(name: str) -> None:
 
 
 def stated_engine(world: Element) -> str:
-    """Return the engine that a world specifies, supported or not, or Gazebo's default."""
+    """Return the engine that a world specifies, or Gazebo's default."""
     physics = chosen_physics(world)
     return "ode" if physics is None else str(physics.get("type", "ode"))
 
@@ -120,8 +120,8 @@ def adapt_model(
     """Adapt a model, whose includes are expanded, to the physics engine.
 
     ``place`` is the pose of the model in the world. For ODE, height maps become meshes in the
-    folder ``meshes``, unless it is None. Return copies of the original collisions that were
-    changed, by scoped name. Raises ``SdfError`` for shapes that the engine does not support.
+    folder ``meshes``, unless it is None. Return copies of the changed collisions, as they were, by
+    scoped name. Raises ``SdfError`` for shapes that the engine does not support.
     """
     if engine == "ode":
         return {} if meshes is None else _as_meshes(document, model, scene, place, meshes)
@@ -200,7 +200,6 @@ def _write_mesh(terrain: Heightmap, folder: Path) -> Path:
     """Write a height map's surface as an STL file into ``folder`` and return its path.
 
     The mesh is centered, and its height is 0 where the map is black. Equal meshes share a file.
-    Raises ``OSError`` if writing fails, and ``SdfError`` for an unreadable map.
     """
     heights = terrain.heights
     rows, columns = heights.shape
@@ -236,10 +235,7 @@ def _move(element: Element, in_link: Pose) -> None:
 def _lift(
     document: SdfDocument, element: Element, terrain: Heightmap, link: Pose, yaw_rad: float
 ) -> None:
-    """Move a height map for Bullet to its pose in ODE: centered on the world's origin.
-
-    ``link`` is the pose of the height map's link in the world.
-    """
+    """Move a height map for Bullet to its pose in ODE: centered on the world's origin."""
     heights = terrain.heights
     middle_m = float(heights.min() + heights.max()) / 2
     above_m = terrain.position[2]
@@ -257,10 +253,10 @@ def _lift(
 def _set_plane(
     element: Element, plane: Plane, shape: CollisionShape, place: Pose, link: Pose
 ) -> Optional[Element]:
-    """Move and rotate a plane for Bullet, so that its surface is as in ODE.
+    """Move and rotate a plane for Bullet to its surface in ODE.
 
     ``place`` and ``link`` are the poses of the model and the link in the world. Return a copy
-    of the original element, or None if no change was necessary.
+    of the original element, or None if it is unchanged.
     """
     placed = place * shape.local_pose
     if plane.normal == (0.0, 0.0, 1.0) and placed.rotation[2, 2] == 1.0:
@@ -282,10 +278,9 @@ def _require_plane_of_link(
     placed: Pose,
     link: Pose,
 ) -> None:
-    """Raise ``SdfError`` for a plane that DART places elsewhere than ODE.
+    """Raise ``SdfError`` for a plane that DART, at z = 0 of the link, places elsewhere than ODE.
 
-    DART uses z = 0 in the frame of the link. ``placed`` and ``link`` are the poses of the collision
-    and its link in the world.
+    ``placed`` and ``link`` are the poses of the collision and its link in the world.
     """
     normal = plane.world_normal
     above_m = normal @ (plane.surface_point(placed) - np.asarray(link.position))

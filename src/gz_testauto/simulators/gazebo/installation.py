@@ -81,7 +81,7 @@ class GazeboInstallation:
 
 
 def cache_directory() -> Path:
-    """Return the folder into which ``./bootstrap`` unpacks Gazebo for this user."""
+    """Return the folder into which ``./bootstrap`` unpacks Gazebo."""
     base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
     return Path(base).expanduser() / "gz_testauto" / "gazebo-11"
 
@@ -113,10 +113,7 @@ def find_gazebo() -> GazeboInstallation:
 
 
 def installation_in_tree(root: Path, where: str) -> GazeboInstallation:
-    """Return the Gazebo in an unpacked tree.
-
-    Raises ``MissingDependencyError`` if the tree does not contain Gazebo 11.
-    """
+    """Raise ``MissingDependencyError`` if the tree does not contain Gazebo 11."""
     server = _first(root, ("usr/bin/gzserver-1*", "usr/bin/gzserver"))
     if server is None:
         raise MissingDependencyError(

@@ -2,8 +2,7 @@
 
 Every link of a movable model gets a *probe*: a ray sensor with one ray of a centimeter, whose
 messages contain the exact pose of the link. The robot gets a contact sensor on the collisions
-that should not touch the ground. All sensors get the period that lock-step requires. Added
-elements have a common prefix and do not affect physics.
+that should not touch the ground. All sensors get the period that lock-step requires.
 """
 
 from dataclasses import dataclass
@@ -99,10 +98,7 @@ def instrument_model(
     engine: str = "ode",
     probe: str = PROBE,
 ) -> InstrumentedModel:
-    """Add sensors to a model that is not a robot, and ``suffix`` to its name.
-
-    Raises ``SimulatorError`` if the SDF cannot be read.
-    """
+    """Add sensors to a model that is not a robot, and ``suffix`` to its name."""
     document, scene = _read(model, suffix)
     return _instrumented(model, document, scene, sensor_period_ns, engine, probe)
 
@@ -117,9 +113,8 @@ def instrument_robot(
 ) -> InstrumentedRobot:
     """Add sensors to a robot, and ``suffix`` to its name, and place it at ``start``.
 
-    For each of the selected ``sensors``, a ``ray`` sensor with its rays is added. Other sensors
-    with rays are removed, except the lidar. Raises ``SimulatorError`` if the SDF cannot be
-    read.
+    Each of the selected ``sensors`` becomes a ``ray`` sensor. Other sensors with rays are removed,
+    except the lidar.
     """
     sdf = adapt_robot(robot).sdf
     document, scene = _read(NamedModel(robot.name, sdf), suffix)
@@ -174,10 +169,7 @@ def instrument_robot(
 
 
 def remove_instruments(world: Element, models: Iterable[InstrumentedModel]) -> None:
-    """Remove all added sensors from a saved world, and restore the names of models and the rates.
-
-    This includes the ``<state>`` of the world.
-    """
+    """Remove the added sensors from a saved world and its ``<state>``; restore names and rates."""
     for parent in (world, *world.iterchildren("state")):
         for model in parent.iterchildren("model"):
             model.set("name", own_name(model.get("name", "")))
@@ -193,7 +185,7 @@ def remove_instruments(world: Element, models: Iterable[InstrumentedModel]) -> N
 
 
 def own_name(scoped: str) -> str:
-    """Return the name of a model or its part without the suffix that is used on the server."""
+    """Return a name without the suffix that is used on the server."""
     model, separator, in_model = scoped.partition("::")
     if model.endswith(SUFFIX):
         model = model[: -len(SUFFIX)]

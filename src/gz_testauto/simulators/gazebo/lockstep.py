@@ -62,8 +62,7 @@ class LockStep:
     """The clock of one world, which is at rest unless a method of this class runs.
 
     A message arrives on the topics in ``sensors`` at every rest, and on those in
-    ``motion_sensors`` only after physics. The subscribers add their topics, and call
-    :meth:`answered` for each message.
+    ``motion_sensors`` only after physics. Subscribers add their topics and call :meth:`answered`.
     """
 
     def __init__(self, link: WorldLink, max_interval_ns: int, step_ns: int) -> None:
@@ -121,7 +120,7 @@ class LockStep:
         self._rest(self.sensors)
 
     def advance(self, duration_ns: int) -> None:
-        """Advance physics by ``duration_ns``, then take a rest.
+        """Advance physics, then take a rest.
 
         The duration must be a whole number of physics steps and at most ``max_interval_ns``.
         """
@@ -140,7 +139,7 @@ class LockStep:
         self._rest(self.sensors)
 
     def close(self) -> None:
-        """Close the files of the server's threads. Must be called after the scene."""
+        """Close the files of the server's threads, after the scene."""
         if self._threads is not None:
             self._threads.close()
             self._threads = None
@@ -200,7 +199,7 @@ class LockStep:
 def initialize_sensor_periods(link: WorldLink, clock: LockStep) -> List[str]:
     """Trigger separate measurements of a ray sensor and of another sensor, on a new server.
 
-    Returns the names of the spawned models. Raises ``SimulatorError`` if a sensor does not measure.
+    Returns the names of the spawned models.
     """
     # This avoids a bug of gzserver. One thread updates ray sensors, another all other sensors. Each
     # computes its period after sensors were added, but both share the flag that signals this. If
@@ -231,8 +230,7 @@ def initialize_sensor_periods(link: WorldLink, clock: LockStep) -> List[str]:
 class ThreadStates:
     """The states of the threads that a process has at creation of the object.
 
-    One file per thread is open until :meth:`close`. If the kernel does not provide these files, no
-    thread is monitored.
+    One file per thread is open until :meth:`close`. Without such files, no thread is monitored.
     """
 
     def __init__(self, pid: int) -> None:
@@ -245,8 +243,7 @@ class ThreadStates:
     def wait_until_asleep(self, cpu_s: float, timeout_s: float) -> bool:
         """Wait until each thread has been asleep once.
 
-        Return False if a thread used ``cpu_s`` of CPU time before that, or after ``timeout_s`` of
-        wall time.
+        Return False if a thread uses ``cpu_s`` of CPU time before, or after ``timeout_s``.
         """
         awake = _awake(self._files)
         started_s = awake

@@ -29,11 +29,7 @@ def leading_stamp(payload: bytes) -> int:
 
 
 class ModelPoses:
-    """The poses of all models and links of a world.
-
-    Probes measure the poses of the links of movable models. Other models keep the poses at which
-    they were spawned.
-    """
+    """The poses of all models and links of a world, measured by probes for movable models."""
 
     def __init__(self) -> None:
         self.models: Dict[str, Pose] = {}
@@ -105,7 +101,7 @@ def scan_from(message: Any, stamp_ns: int, lidar: LidarDescription) -> LaserScan
 
 
 def ranges_from(message: Any) -> np.ndarray:
-    """Return the distances (m) of all rays, row by row; see :func:`scan_from`."""
+    """Return the distances (m), row by row; see :func:`scan_from`."""
     scan = message.scan
     ranges = np.array(scan.ranges, dtype=float)
     ranges[~(ranges < scan.range_max)] = np.inf
@@ -153,8 +149,8 @@ class ImuReader:
     def sample(self, time_ns: int, model: Pose) -> Optional[ImuSample]:
         """Return one sample for all messages since the previous sample.
 
-        ``model`` is the pose of the model at the simulated time ``time_ns``. Return None if no
-        message has arrived or no time has passed.
+        ``model`` is the pose at the simulated time ``time_ns``. Return None if no message has
+        arrived or no time has passed.
         """
         message, gained = self._message, self._gained
         gazebo_ns, passed_ns = self._measured_ns - self._since_ns, time_ns - self._time_ns

@@ -95,10 +95,10 @@ class DriveCommand:
         return math.inf if self._gain is None else math.pi / abs(self._gain)
 
     def message(self, twist: Twist2D) -> Any:
-        """Return the message for a velocity command.
+        """Convert a velocity command.
 
-        Raises ``SimulatorError`` if the robot has no supported drive plugin, and ``ValueError`` for
-        a yaw rate beyond :attr:`limit_radps`.
+        Raises ``SimulatorError`` without a supported drive plugin, and ``ValueError`` beyond
+        :attr:`limit_radps`.
         """
         if self._gain is None:
             raise SimulatorError(
@@ -144,7 +144,6 @@ class GazeboRobot:
         self._gone = False
 
     def listen(self) -> None:
-        """Subscribe to the sensors, and wait until the drive plugin is connected."""
         instrumented, clock, link = self.instrumented, self._clock, self._link
         for topic in instrumented.contact_topics:
             clock.motion_sensors.add(topic)
@@ -167,7 +166,6 @@ class GazeboRobot:
             self._imu_reader.begin(self._clock.gazebo_ns)
 
     def forget(self) -> None:
-        """Stop waiting for the sensors of a deleted robot, and send no further commands."""
         self._clock.sensors -= {
             str(self.instrumented.scan_topic),
             *self.instrumented.ray_topics.values(),
@@ -177,7 +175,6 @@ class GazeboRobot:
         self._gone = True
 
     def drive(self, command: Twist2D) -> None:
-        """Store a velocity command, to send it before the next interval of physics."""
         message = self._drive_command.message(command)
         if command != self._commanded:
             self._commanded, self._to_send = command, message

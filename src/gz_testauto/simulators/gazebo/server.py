@@ -61,9 +61,9 @@ class ServerProcess:
     ) -> None:
         """Start gzserver with the world text ``world``.
 
-        Raises ``SimulatorError`` with the last lines of the log if gzserver does not start within
-        ``start_timeout_s`` of wall time. With ``one_processor`` the server is bound to a processor
-        that no other server uses, if such a processor exists.
+        Raises ``SimulatorError`` if gzserver does not start within ``start_timeout_s`` of wall
+        time. With ``one_processor`` the server is bound to a processor that no other server uses,
+        if one exists.
         """
         self._installation = installation
         self._model_path = tuple(model_path)
@@ -84,7 +84,7 @@ class ServerProcess:
 
     @property
     def pid(self) -> int:
-        """The process id of gzserver, which is also the id of its process group."""
+        """The id of gzserver's process and process group."""
         assert self._process is not None
         return self._process.pid
 
@@ -104,7 +104,6 @@ class ServerProcess:
         return [line for line in lines if line]
 
     def log_size(self) -> int:
-        """Return the size of the log in bytes, a position for :meth:`errors_since`."""
         try:
             return self.log_file.stat().st_size
         except FileNotFoundError:
@@ -114,10 +113,7 @@ class ServerProcess:
         return [line for line in self.log_lines(mark) if line.startswith(("[Err]", "Error"))]
 
     def fatal_error_since(self, mark: int, allowed: Sequence[str] = ()) -> Optional[str]:
-        """Return the first error about a missing plugin or file after the first ``mark`` bytes.
-
-        A missing file whose name matches ``allowed`` is only logged.
-        """
+        """Return the first error about a missing plugin or file that ``allowed`` does not match."""
         for line in self.errors_since(mark):
             # Gazebo continues after this error, but with a different world.
             if any(phrase in line for phrase in _FATAL_ERRORS):
@@ -187,8 +183,7 @@ class ServerProcess:
 class ClaimedProcessor:
     """A processor to which no other gzserver of this package is bound.
 
-    ``number`` is None if all processors that this process can use are claimed, or if the system
-    does not support the claims.
+    ``number`` is None if no processor is free, or if the system does not support the claims.
     """
 
     def __init__(self) -> None:
@@ -229,7 +224,6 @@ class ClaimedProcessor:
 
 
 def _claim(name: str) -> Optional[socket.socket]:
-    """Return a socket with this abstract name, or None."""
     claim = socket.socket(socket.AF_UNIX)
     try:
         claim.bind(name)
@@ -280,7 +274,7 @@ class ScratchDirectory:
         self._port = 0
 
     def note_port(self, port: int) -> None:
-        """Store the port of gzserver, which names gzserver's directory in the home directory."""
+        """Store gzserver's port, which names its directory in the home directory."""
         self._port = port
         os.ftruncate(self._lock, 0)
         os.pwrite(self._lock, str(port).encode(), 0)

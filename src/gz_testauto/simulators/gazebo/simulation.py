@@ -102,19 +102,18 @@ class GazeboSimulation(SeveralRobotsSimulation[GazeboRobot]):
 
     @property
     def server_is_sound(self) -> bool:
-        """True if the server can be used for another scene."""
+        """True if the server can load another scene."""
         return self._link.server.alive and not self._link.broken
 
     @property
     def spawned(self) -> List[str]:
-        """Names on the server of all models that were spawned for this simulation."""
+        """Names on the server of the spawned models."""
         return [instrumented.model.name for instrumented in self._instrumented.values()]
 
     def cancel_probes(self, names: Optional[Iterable[str]] = None) -> None:
-        """Cancel the subscriptions to probes that were spawned during the trial.
+        """Cancel the subscriptions to spawned probes, before their models are deleted.
 
-        Must be called before the models, by default all, are deleted. A new probe with the same
-        name then has no subscriber.
+        A new probe with the same name then has no subscriber.
         """
         chosen = self._instrumented if names is None else self._instrumented.keys() & set(names)
         self._link.unsubscribe(
@@ -195,7 +194,7 @@ class GazeboSimulation(SeveralRobotsSimulation[GazeboRobot]):
                 self._clock.sensors -= set(instrumented.probes)
 
     def _set_states(self, states: Mapping[str, ModelState]) -> None:
-        """Set poses of models. The models keep their twists: Gazebo has no message for twists."""
+        """Set poses. The models keep their twists: Gazebo has no message for twists."""
         self._link.move([(self._on_server(name), state.pose) for name, state in states.items()])
         for name, state in states.items():
             self._poses.place(name, state.pose)
@@ -323,7 +322,6 @@ class GazeboSimulation(SeveralRobotsSimulation[GazeboRobot]):
 
 
 def standalone_model(model: NamedModel) -> NamedModel:
-    """Return the model with a complete SDF document that contains the model's name."""
     try:
         element = parse_model(model.sdf)
         root = parse_xml(model.sdf.strip().encode())

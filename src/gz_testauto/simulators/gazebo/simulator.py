@@ -34,7 +34,7 @@ HeightMaps = Literal["fields", "meshes"]
 
 
 class SceneRejectedError(SimulatorError):
-    """Raised for an invalid scene, which every other server would reject too."""
+    """The scene is invalid on every server."""
 
 
 class GazeboSimulator(Simulator):
@@ -44,8 +44,8 @@ class GazeboSimulator(Simulator):
     ``stall_timeout_s`` is the wall time without progress after which the server counts as dead.
     ``period_s`` is the longest simulated time between two measurements of contacts and IMU. A step
     is divided into intervals that are not longer. ``obstacle_names`` is a regular expression for
-    the whole names of the random obstacles, by default the names that the spawner uses; other
-    static models belong to the base of the world, which all trials on a server share. With
+    the whole names of the random obstacles, by default those of the spawner; other static models
+    belong to the base of the world, which all trials on a server share. With
     ``world_plugins``, the ``<plugin>`` elements of the worlds are loaded; the plugins of the robot
     are always loaded. ``allow_missing`` contains names of plugins (``libname.so``, in which ``*``
     matches any text). If such a plugin is not installed, the scene is simulated without it.
@@ -74,10 +74,7 @@ class GazeboSimulator(Simulator):
         engine: Optional[str] = None,
         height_maps: HeightMaps = "fields",
     ) -> None:
-        """Search for Gazebo. Raises ``MissingDependencyError`` if it is not installed.
-
-        The server starts with the first scene.
-        """
+        """Raise ``MissingDependencyError`` without Gazebo. The first scene starts the server."""
         if engine is not None:
             check_engine(engine)
         if height_maps not in get_args(HeightMaps):

@@ -2,7 +2,7 @@
 
 The *base* contains all elements that a trial cannot change: lights, physics settings, and static
 models. The *movables* are spawned in each trial, in file order: all models that are not static,
-and all random obstacles. So worlds that differ only in their obstacles share a base.
+and all random obstacles.
 """
 
 import copy
@@ -41,7 +41,7 @@ _STATEFUL = ("plugin", "population", "road", "state")
 
 @dataclass(frozen=True)
 class SplitWorld:
-    """A world that is divided into its base and its movable models.
+    """A divided world.
 
     ``base`` is the SDF text of the world with which a server starts. ``poses`` contains the
     world-frame pose of every model of the base, and ``links`` the poses of their links in the model
@@ -78,8 +78,8 @@ def split_world(
 ) -> SplitWorld:
     """Read and divide a ``.world`` file.
 
-    ``obstacles`` is a regular expression for the whole names of random obstacles, by default the
-    names that the spawner uses. If more than ``MAX_SPAWNED`` of them are static, they belong to the
+    ``obstacles`` is a regular expression for the whole names of random obstacles, by default those
+    of the spawner. If more than ``MAX_SPAWNED`` of them are static, they belong to the
     base. ``plugins`` keeps the plugins of the world. ``engine`` is by default that of the file. For
     ODE, height maps of the base become meshes in the folder ``meshes``, unless it is None. With
     ``cone``, ODE limits friction by a cone.
@@ -132,7 +132,7 @@ def split_world(
 
 
 def model_text(element: Element, version: str, name: Optional[str] = None) -> str:
-    """Return a complete SDF document that contains a ``<model>`` element."""
+    """Return an SDF document that contains a ``<model>`` element."""
     root = etree.Element("sdf", version=version)
     model = copy.deepcopy(element)
     model.tail = None

@@ -28,7 +28,7 @@ RawCallback = Callable[[bytes], None]
 
 
 class ConnectionLostError(Exception):
-    """Raised if the peer closed a connection or the network failed."""
+    """The peer closed a connection or the network failed."""
 
 
 def frame(payload: bytes) -> bytes:
@@ -44,11 +44,7 @@ class FrameConnection:
     def __init__(
         self, peer: socket.socket, on_frame: Callable[[bytes], None], latest_only: bool = False
     ) -> None:
-        """Use the connected socket ``peer``.
-
-        ``on_frame`` is called with every payload, or, if ``latest_only``, only with the last one
-        of each read.
-        """
+        """Call ``on_frame`` with every payload or, if ``latest_only``, the last of each read."""
         peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.socket = peer
         self.on_frame = on_frame
@@ -66,7 +62,6 @@ class FrameConnection:
             raise ConnectionLostError(str(error)) from error
 
     def receive(self) -> None:
-        """Read the available data, and call ``on_frame`` for all complete frames."""
         try:
             data = self.socket.recv(_CHUNK_BYTES)
         except (BlockingIOError, InterruptedError):
@@ -80,7 +75,6 @@ class FrameConnection:
             self.on_frame(payload)
 
     def _cut(self, data: bytes) -> List[bytes]:
-        """Return the payloads of all complete frames, and store the incomplete remainder."""
         start, frames = 0, []
         while len(data) - start >= _HEADER_BYTES:
             try:
@@ -110,7 +104,7 @@ class Publisher:
         return bool(self.links)
 
     def send(self, *messages: Any) -> None:
-        """Publish messages in one write, so that the subscriber processes them together."""
+        """Publish messages, which the subscriber processes together, in one write."""
         payloads = [message.SerializeToString() for message in messages]
         for link in self.links:
             link.send(*payloads)
@@ -135,11 +129,7 @@ class Subscription:
 
 class TransportNode:
     def __init__(self, master_port: int, timeout_s: float = 30.0) -> None:
-        """Connect to the master.
-
-        Raises ``ConnectionLostError`` if the connection fails, and ``TimeoutError`` if the master
-        does not respond.
-        """
+        """Raise ``ConnectionLostError`` or ``TimeoutError`` if the connection fails."""
         self.namespaces: List[str] = []
         self._welcomed = False
         self._publishers: Dict[str, Publisher] = {}
@@ -158,7 +148,7 @@ class TransportNode:
             raise ConnectionLostError(str(error)) from error
 
     def advertise(self, topic: str, message_class: Any) -> Publisher:
-        """Advertise ``topic`` and return its publisher, which can be unconnected."""
+        """Return a publisher, which can be unconnected."""
         publisher = self._publishers[topic] = Publisher(topic, message_class)
         self._send_to_master("advertise", self._topic_message(Publish, publisher))
         return publisher
@@ -176,7 +166,7 @@ class TransportNode:
         latest_only: bool = False,
         latching: bool = False,
     ) -> Subscription:
-        """Subscribe to ``topic``. The parameters are those of :class:`Subscription`."""
+        """Subscribe to ``topic``; see :class:`Subscription`."""
         subscription = Subscription(topic, message_class, on_payload, latest_only, latching)
         self._subscriptions[topic] = subscription
         message = self._topic_message(Subscribe, subscription, latching=latching)
@@ -209,7 +199,7 @@ class TransportNode:
         self.wait_for(lambda: self._answered, _ANSWER_TIMEOUT_S, f"the master's answer on {topic}")
 
     def poll(self, timeout_s: float = 0.0) -> None:
-        """Wait up to ``timeout_s`` of wall time for the first byte, and transfer all pending bytes.
+        """Wait up to ``timeout_s`` for the first byte, and transfer all pending bytes.
 
         Raises ``ConnectionLostError`` if the connection to the master is closed.
         """

@@ -1,6 +1,6 @@
 """Client of one gzserver and its world.
 
-It raises ``SimulatorError`` if the server is dead or does not respond. Gazebo processes messages
+Gazebo processes messages
 on ``factory``, ``request`` and ``model/modify`` at most five times per second of wall time, so
 requests are sent in batches; ``world_control`` and ``physics`` take effect immediately.
 """
@@ -42,8 +42,8 @@ _PHYSICS_TRIES = 1000
 class WorldLink:
     """A connection to the world of one server.
 
-    The server counts as dead after ``stall_timeout_s`` of wall time without a response. ``broken``
-    is True if the server must not be used for another trial.
+    The methods raise ``SimulatorError`` if the server is dead, or does not respond for
+    ``stall_timeout_s`` of wall time. ``broken`` is True if the server must not be used again.
     """
 
     def __init__(self, server: ServerProcess, stall_timeout_s: float = 30.0) -> None:
@@ -106,11 +106,7 @@ class WorldLink:
             subscription.on_payload = on_payload
 
     def unsubscribe(self, relatives: Iterable[str]) -> None:
-        """Cancel subscriptions.
-
-        No message must be published on these topics during the call, since that could silence the
-        publisher permanently.
-        """
+        """Cancel subscriptions. No message must be published on these topics during the call."""
         with self.watched("canceling subscriptions"):
             for relative in relatives:
                 if self._subscriptions.pop(relative, None) is not None:
@@ -135,19 +131,16 @@ class WorldLink:
         return self.node.advertise(self.topic(relative), MESSAGES[kind])
 
     def advertise_to(self, model: str, relative: str, kind: str) -> Publisher:
-        """Return the publisher on a command topic of a model that exists or will be spawned.
-
-        The publisher is connected when the model's plugin has subscribed.
-        """
+        """Return the publisher on a command topic of a model that exists or will be spawned."""
         topic = f"{model}/{relative}"
         if topic not in self._to_models:
             self._to_models[topic] = self.advertise(topic, kind)
         return self._to_models[topic]
 
     def release(self, models: Optional[Iterable[str]] = None) -> None:
-        """Withdraw the advertisements of the command topics of models, by default of all models.
+        """Withdraw the advertisements of command topics before the models are deleted.
 
-        Must be called before the models are deleted.
+        The default is those of all models.
         """
         # A plugin that is unloaded while its topic has a publisher closes the connection while it
         # holds a lock of gzserver. The transport thread waits for that lock while it holds the
@@ -171,7 +164,7 @@ class WorldLink:
     def watched(self, doing: str) -> Iterator[None]:
         """Turn a lost connection or a ``TimeoutError`` into a ``SimulatorError``.
 
-        Its message contains ``doing``, the current operation, and the end of the server's log.
+        Its message contains the operation ``doing`` and the end of the server's log.
         """
         try:
             yield
@@ -195,15 +188,11 @@ class WorldLink:
         raise SimulatorError(f"gzserver failed: {what}; {self.server.describe_end()}")
 
     def wait_for(self, condition: Callable[[], bool], doing: str) -> None:
-        """Wait until ``condition()`` is true. Raises ``SimulatorError`` after the timeout."""
         with self.watched(doing):
             self.node.wait_for(condition, self.stall_timeout_s, "a message of gzserver")
 
     def acknowledge(self) -> Any:
-        """Request the physics settings, wait for the response and return it.
-
-        When it arrives, the server has processed all messages that were sent before the request.
-        """
+        """Wait until all previous messages are processed; return the physics settings."""
         request_ids: List[int] = []
         deadline_s = time.monotonic() + self.stall_timeout_s
         with self.watched("answering"):
@@ -251,8 +240,7 @@ class WorldLink:
         """Spawn models in one batch, and then move the models in ``places``, all within one update.
 
         Wait until the server has reported every model and every move. Each of the ``rays`` adds
-        :data:`RAY_TIMEOUT_S` to the timeout. Raises ``SimulatorError`` with the server's errors
-        if a model does not appear.
+        :data:`RAY_TIMEOUT_S` to the timeout.
         """
         mark = self.server.log_size()
         self._announced.clear()
@@ -299,7 +287,6 @@ class WorldLink:
         return sum("Unable to find model" in line for line in errors)
 
     def delete(self, names: Iterable[str]) -> None:
-        """Remove models, and wait until their names can be used again."""
         self.request_deletion(names)
         self.await_deletion()
         self.await_free_names()
@@ -348,7 +335,7 @@ class WorldLink:
         self._wait_with_progress(lambda: len(messages) - self._modified, "changing models")
 
     def list_models(self) -> Dict[str, Any]:
-        """Return every model of the world as a ``Model`` message, by name."""
+        """Return the ``Model`` messages of all models by name."""
         response = self.request("entity_list")
         listed = MESSAGES["Model_V"].FromString(response.serialized_data).models
         self.models = {model.name: model for model in listed}
@@ -379,7 +366,7 @@ class WorldLink:
         """Wait until ``missing()`` returns 0.
 
         The timeout, which is ``more_s`` longer than that of a response, starts again when the value
-        decreases. ``missing()`` is also called if no message arrives.
+        decreases.
         """
         least, since_s = missing(), time.monotonic()
         with self.watched(doing):

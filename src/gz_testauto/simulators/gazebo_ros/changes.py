@@ -56,10 +56,7 @@ def check(change: Change, truth: Callable[[], Description]) -> None:
 
 
 def wanted_state(change: SetModel, states: Mapping[str, ModelState]) -> ModelState:
-    """Return the state that a change specifies.
-
-    Without a pose, the unspecified components are those in ``states``.
-    """
+    """Return the specified state, with the components of ``states`` if it has no pose."""
     if change.pose is not None:
         return ModelState(change.pose, change.linear_mps, change.angular_radps)
     return change.with_twist(states[change.name])
@@ -83,7 +80,7 @@ class ChangeCalls:
         self._before: Dict[str, Callable[[], None]] = {}
 
     def apply(self, changes: Sequence[Change]) -> None:
-        """Apply property changes in order, and then all changes of models in one call."""
+        """Apply changes in order, and then those of models in one call."""
         properties = [change for change in changes if change.part != "model"]
         if properties:
             truth = self._described_world()
@@ -97,13 +94,12 @@ class ChangeCalls:
             self._move(moved)
 
     def restore(self) -> None:
-        """Restore gravity and lights, since changes of them would affect the next scene."""
+        """Restore gravity and lights for the next scene."""
         setters, self._before = self._before, {}
         for setter in setters.values():
             setter()
 
     def _move(self, changes: Mapping[str, SetModel]) -> None:
-        """Set the states of models. A model keeps its pose if its change has none."""
         present = self._client.states([name for name, c in changes.items() if c.pose is None])
         states = {
             name: wanted_state(change, present)

@@ -1,8 +1,8 @@
 """Client of the services of gazebo_ros in a running Gazebo.
 
 The client verifies the effect of a call from the state of the simulator. gazebo_ros can report a
-timeout of a spawn even if the model appears, and success before a state is set. Every wait has a
-timeout in wall time, since simulated time can be paused. No ROS node is needed.
+timeout of a spawn even if the model appears, and success before a state is set. Timeouts are wall
+times. No ROS node is needed.
 """
 
 import math
@@ -82,7 +82,7 @@ else:
 class WorldNow:
     """The simulated time and the names of all models, in the order of the simulator.
 
-    A name can occur twice, since Gazebo does not prevent it.
+    A name can occur twice.
     """
 
     time_s: float
@@ -93,8 +93,8 @@ class GazeboRosClient:
     """A client of the services ``/gazebo/*`` at one ROS master.
 
     Every method raises ``SimulatorError`` if a call fails or has no effect. ``answer_timeout_s`` is
-    the timeout (wall time) of one call, and ``effect_timeout_s`` that of its effect. Names are
-    remapped as by rospy. A client can be used from any thread.
+    the timeout of a call, and ``effect_timeout_s`` that of its effect. Names are remapped as by
+    rospy. A client can be used from any thread.
     """
 
     def __init__(
@@ -117,14 +117,13 @@ class GazeboRosClient:
         }
 
     def close(self) -> None:
-        """Close all connections. The next call opens a connection again."""
+        """Close all connections. The next call connects again."""
         for service in self._services.values():
             service.close()
 
     # reading
 
     def ros_version(self) -> str:
-        """Return the name and version of the master's ROS distribution."""
         values = (self._master.parameter(name) for name in ("/rosdistro", "/rosversion"))
         return "ROS " + " ".join(str(text or "?").strip() for text in values)
 
@@ -225,7 +224,7 @@ class GazeboRosClient:
             )
 
     def send_states(self, states: Mapping[str, ModelState]) -> None:
-        """Set states of models without verifying them, e.g. because the models move."""
+        """Set states of models without verifying them."""
         requests = [
             srv.SetModelStateRequest(_state_message(name, state)) for name, state in states.items()
         ]
@@ -251,8 +250,7 @@ class GazeboRosClient:
     def spawn_models(self, models: Sequence[NamedModel]) -> None:
         """Spawn models, each at its pose, and wait until they exist.
 
-        Raises ``SimulatorError`` if a name is in use or a text is not SDF, and removes the models
-        that were spawned.
+        After an error, the models that were spawned are removed.
         """
         parts = [(model.name, _without_pose(model), model.pose) for model in models]
         names = [model.name for model in models]
@@ -343,10 +341,7 @@ class GazeboRosClient:
         }
 
     def _handles_many(self, service: str, for_many: str) -> bool:
-        """Return whether the simulator is a node of this package with the service ``for_many``.
-
-        gazebo_ros handles one model per request to ``service``.
-        """
+        """Return whether the simulator is a node of this package with the service ``for_many``."""
         if for_many not in OWN_KINDS:
             return False
         try:
@@ -359,10 +354,7 @@ class GazeboRosClient:
         return name is not None
 
     def _spawn_one(self, request: srv.SpawnModelRequest) -> str:
-        """Request the spawning of a model; return the response's message if it can still appear.
-
-        Raises ``SimulatorError`` if the request was rejected.
-        """
+        """Request the spawning of a model; return the response's message if it can still appear."""
         name = request.model_name
         try:
             (answer,) = self._call("spawn_sdf_model", [request], repeatable=False)
@@ -399,9 +391,9 @@ class GazeboRosClient:
         return answer
 
     def request(self, service: str, requests: Sequence[Any]) -> List[Any]:
-        """Return the responses of a service in :data:`KINDS`, which have a field ``success``.
+        """Return the responses of a service in :data:`KINDS`.
 
-        Raises ``SimulatorError`` if ``success`` is false in a response.
+        Raises ``SimulatorError`` if the field ``success`` is false in a response.
         """
         answers = self._call(service, requests)
         for answer in answers:
@@ -433,7 +425,7 @@ class GazeboRosClient:
 
 
 class _NameInUseError(SimulatorError):
-    """Raised if the name of a model to spawn is in use. The existing model must not be removed."""
+    """The name of a model to spawn is in use by a model that must not be removed."""
 
 
 def _state_message(name: str, state: ModelState) -> ModelStateMessage:
@@ -442,10 +434,10 @@ def _state_message(name: str, state: ModelState) -> ModelStateMessage:
 
 
 def _readable(name: str, sdf: str) -> Element:
-    """Return the root element of an SDF text.
+    """Return the root element of an SDF text, whose includes Gazebo resolves.
 
-    Raises ``SimulatorError`` if the text contains no valid model, since gazebo_ros would wait for
-    it until its timeout. Gazebo resolves the includes.
+    Raises ``SimulatorError`` if the text contains no valid model, for which gazebo_ros would wait
+    until its timeout.
     """
     try:
         document = SdfDocument.parse(sdf, name)

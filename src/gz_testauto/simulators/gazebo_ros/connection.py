@@ -27,11 +27,11 @@ _numbers = itertools.count()
 
 
 class ServiceUnavailableError(SimulatorError):
-    """Raised if no process provides a service, or a connection was closed too early."""
+    """No process provides a service, or a connection was closed too early."""
 
 
 class ServiceTimeoutError(SimulatorError):
-    """Raised if a service does not respond within the timeout."""
+    """A service does not respond within the timeout."""
 
 
 class MasterLink:
@@ -43,10 +43,7 @@ class MasterLink:
         self._timeout_s = timeout_s
 
     def service_address(self, name: str) -> Tuple[str, int]:
-        """Return the host and port of a service.
-
-        Raises ``ServiceUnavailableError`` if the master does not know the service.
-        """
+        """Return host and port. Raises ``ServiceUnavailableError`` for an unknown service."""
         code, reason, uri = self._ask("lookupService", name)
         if code != 1:
             raise ServiceUnavailableError(
@@ -56,19 +53,12 @@ class MasterLink:
         return str(address.hostname), int(address.port or 0)
 
     def parameter(self, name: str) -> Any:
-        """Return the value of a ROS parameter, or None if the parameter is not set.
-
-        Raises ``ServiceUnavailableError`` if the master does not respond.
-        """
+        """Return the value of a ROS parameter, or None if it is not set."""
         code, _, value = self._ask("getParam", name)
         return value if code == 1 else None
 
     def private_service(self, provided: str, name: str) -> Optional[str]:
-        """Return the full name of the private service ``name`` of a node, or None.
-
-        It is the node that provides the service ``provided``. Raises ``ServiceUnavailableError`` if
-        the master does not respond.
-        """
+        """Return the full name of a private service of the node that provides ``provided``."""
         _, _, (_, _, services) = self._ask("getSystemState")
         nodes = dict(services)
         names = [f"{node}/{name}" for node in nodes.get(provided, ())]
@@ -122,7 +112,7 @@ class ServiceConnection:
             self._turn.release()
 
     def close(self) -> None:
-        """Close the connection. The next call opens a new connection."""
+        """Close the connection. The next call connects again."""
         connection, self._socket = self._socket, None
         self._received.clear()
         if connection is not None:

@@ -1,7 +1,6 @@
 """Addition of gazebo_ros plugins to a robot, so that its drive and sensors use ROS topics.
 
-A robot whose drive plugin is unknown or belongs to gazebo_ros is not changed. The added sensor
-plugins do not affect physics.
+A robot whose drive plugin is unknown or belongs to gazebo_ros is not changed.
 """
 
 from typing import Mapping

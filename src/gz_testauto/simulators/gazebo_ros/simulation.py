@@ -29,8 +29,7 @@ class PausedTime:
     """The simulated time of one gazebo_ros, in whole nanoseconds, paused between steps.
 
     gazebo_ros has no service for a step. So a step resumes time and pauses it at the first clock
-    message at or after the due time; Gazebo pauses slightly later. ``stall_timeout_s`` is the
-    longest wall time in a step without progress of simulated time.
+    message at or after the due time; Gazebo pauses slightly later.
     """
 
     def __init__(
@@ -170,14 +169,10 @@ class GazeboRosSimulation(Simulation):
         check(change, lambda: self._described_world.now)
 
     def restore(self) -> None:
-        """Revert the property changes that would affect the next scene."""
         self._calls.restore()
 
     def _save_world(self, path: Path) -> None:
-        """Write the world file with the current models at their poses.
-
-        Raises ``SimulatorError`` if another process has spawned a model, since its SDF is unknown.
-        """
+        """Raise ``SimulatorError`` if another process has spawned a model, whose SDF is unknown."""
         poses = self._client.poses(self._client.world().names)
         unknown = sorted(set(poses) - set(self._texts))
         if unknown:

@@ -47,7 +47,7 @@ from gz_testauto.simulators.world_file import PhysicsSettings, check_shapes, phy
 LOGGER = logging.getLogger(__name__)
 
 SETTLING_S = 0.2
-"""Simulated time (s) in which a robot comes to rest before the scene starts."""
+"""Simulated time (s) in which a robot comes to rest."""
 
 
 class ModelDiff(NamedTuple):
@@ -82,9 +82,8 @@ def diff_models(
 
     A model that is neither in the scene, nor in the previous scene, nor in the world with which
     Gazebo was started belongs to another process and is not changed. ``known`` contains the known
-    SDF texts of models. For other models, the SDF text of the scene's model of the same name is
-    assumed, except for random obstacles. ``obstacles`` is a regular expression for their names, by
-    default the names that the spawner uses.
+    SDF texts of models. For other models, the text of the scene's model of the same name is
+    assumed, except for random obstacles, whose names match ``obstacles``.
     """
     texts = {name: model.sdf for name, model in wanted.items()}
     ours: Dict[str, Optional[str]] = {}
@@ -106,10 +105,9 @@ class GazeboRosSimulator(Simulator):
 
     ``world`` is the world file with which gazebo_ros was started, if it is known. Obstacles that
     this world and a scene both contain are then moved instead of replaced. ``obstacle_names`` is a
-    regular expression for the whole names of the random obstacles, by default the names that the
-    spawner uses. ``service_timeout_s`` is the timeout (wall time) of one service call,
-    ``effect_timeout_s`` the timeout of its effect, and ``stall_timeout_s`` the longest wall time in
-    a step without progress of simulated time. The other parameters are names of topics and
+    regular expression for the whole names of the random obstacles, by default those of the
+    spawner. Timeouts are wall times: of a service call, of its effect, and in ``stall_timeout_s``
+    of a step without progress of simulated time. The other parameters are names of topics and
     namespaces.
     """
 
@@ -136,7 +134,7 @@ class GazeboRosSimulator(Simulator):
         cmd_vel: str = TopicNames.cmd_vel,
         odom: str = TopicNames.odom,
     ) -> None:
-        """Connect to gazebo_ros. Raises ``SimulatorError`` if gazebo_ros is not running."""
+        """Raise ``SimulatorError`` if gazebo_ros is not running."""
         if service_timeout_s <= 0 or effect_timeout_s <= 0 or stall_timeout_s <= 0:
             raise ValueError(
                 "service_timeout_s, effect_timeout_s and stall_timeout_s must be positive"
@@ -161,10 +159,10 @@ class GazeboRosSimulator(Simulator):
         self._texts = {name: model.sdf for name, model in read_models(world)[0].items()}
 
     def _load(self, scene: Scene) -> GazeboRosSimulation:
-        """Replace the current models by the models of ``scene``, each at its pose and at rest.
+        """Replace the current models by those of ``scene``, at rest.
 
-        An existing model with the name of the scene's robot is used. Otherwise the robot is
-        spawned, with the plugins of gazebo_ros instead of those of Gazebo.
+        An existing model with the name of the robot is used. Otherwise the robot is spawned, with
+        the plugins of gazebo_ros instead of those of Gazebo.
         """
         wanted, physics = read_models(scene.world)
         if scene.robot is not None:

@@ -73,10 +73,7 @@ class RobotTopics:
         self._commands.unregister()
 
     def begin(self, origin_ns: int, mount: Pose) -> None:
-        """Start a scene at the simulated time ``origin_ns``, and drop all older messages.
-
-        ``mount`` is the pose of the lidar on the robot.
-        """
+        """Start a scene at ``origin_ns``; ``mount`` is the pose of the lidar on the robot."""
         with self._news:
             self._origin_ns, self._mount = origin_ns, mount
             self._scan, self._imu, self._contacts = None, [], []
@@ -106,9 +103,9 @@ class RobotTopics:
         self._commands.publish(ros_messages.command_message(command))
 
     def await_clock(self, due_ns: int, stall_timeout_s: float) -> bool:
-        """Wait for the first clock message at or after ``due_ns``, and return True.
+        """Wait for a clock message at or after ``due_ns``, and return whether it arrives.
 
-        Return False if the clock does not advance for ``stall_timeout_s`` of wall time.
+        The wait ends if the clock does not advance for ``stall_timeout_s`` of wall time.
         """
         with self._news:
             while self._clock_ns is None or self._clock_ns < due_ns:
@@ -131,7 +128,7 @@ class RobotTopics:
 
     @property
     def scan(self) -> Optional[LaserScan]:
-        """The newest scan since the start of the scene, or None if no scan has arrived."""
+        """The newest scan since the start of the scene, or None."""
         return self._scan
 
     def take(self) -> Tuple[Tuple[ImuSample, ...], Tuple[Contact, ...]]:

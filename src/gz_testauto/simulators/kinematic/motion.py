@@ -44,13 +44,12 @@ class PoseHistory:
     """
 
     def __init__(self, poses: np.ndarray, stance: GroundedStance, step_s: float) -> None:
-        """Store the poses. Raises ``SimulatorError`` if a pose has no ground below the robot."""
+        """Raise ``SimulatorError`` if a pose has no ground below the robot."""
         self._poses, self._stance, self._step_s = poses, stance, step_s
         self._attitudes = None if stance.is_level else stance.attitude(poses)
 
     @classmethod
     def at_rest(cls, pose: Pose2D, stance: GroundedStance, step_s: float) -> "PoseHistory":
-        """Return the history of a robot that has been at rest at ``pose``."""
         return cls(np.tile(pose, (EARLIER_POSES + 1, 1)), stance, step_s)
 
     def followed_by(self, poses: np.ndarray, stance: GroundedStance) -> "PoseHistory":

@@ -58,7 +58,7 @@ class Obstacles:
     """The shapes of a world that one robot can touch and detect."""
 
     def __init__(self, robot: RobotModel, body: str) -> None:
-        """Set the robot. ``body`` is the name of the robot's shape in contacts."""
+        """``body`` is the name of the robot's shape in contacts."""
         self._corners = np.asarray(robot.footprint_m, dtype=float)
         self._radius_m = float(np.hypot(*self._corners.T).max())
         self._body, self._middle_m = body, sum(robot.height_m) / 2
@@ -161,7 +161,7 @@ def _read_shape(
 
 
 def _planar_motion(start: Pose, end: Pose) -> Optional[Pose2D]:
-    """Return the planar motion from one pose to another, or None if it is not planar."""
+    """Return the motion between two poses, or None if it is not planar."""
     motion = end * start.inverse()
     x, y, _, _ = motion.quaternion
     if max(abs(x), abs(y), abs(motion.position[2])) > LEVEL:

@@ -118,7 +118,6 @@ def _turning_directions(edges, ends):  # type: ignore[no-untyped-def]
 
 @compiled
 def _cast(edges, ends, circles, turns, view, cosines, sines, ranges):  # type: ignore[no-untyped-def]
-    """Reduce each distance in ``ranges`` to the distance of the first edge on its ray."""
     x, y, first_rad, spacing, range_min, range_max = view
     count = len(ranges)
     for group in range(1, len(ends)):
@@ -157,7 +156,6 @@ def _cast(edges, ends, circles, turns, view, cosines, sines, ranges):  # type: i
 
 @compiled
 def _wrapped(angle):  # type: ignore[no-untyped-def]
-    """Return the equivalent angle in the interval from -pi to pi."""
     return (angle + math.pi) % (2 * math.pi) - math.pi
 
 
@@ -197,7 +195,7 @@ def _crosses(ax, ay, bx, by, x, y):  # type: ignore[no-untyped-def]
 
 @compiled
 def _between(first, second):  # type: ignore[no-untyped-def]
-    """Return the distance between two line segments, each given by x and y of its ends."""
+    """Return the distance between two line segments (x and y of their ends)."""
     ax, ay, bx, by = first
     cx, cy, dx, dy = second
     ux, uy, vx, vy = bx - ax, by - ay, dx - cx, dy - cy
