@@ -1,7 +1,7 @@
-"""Check whether an obstacle at a position violates a constraint, and draw positions near others.
+"""Check the constraints of an obstacle's position, and draw positions near other obstacles.
 
-The constraints are the region, the gaps to other obstacles and to walls, passages of doors,
-keep-outs, and the distances that an entry requires to obstacles of other entries.
+The constraints are the region, gaps, passages of doors, keep-outs, and the distances that an entry
+requires to obstacles of other entries.
 """
 
 import functools
@@ -56,7 +56,7 @@ class PositionedShape:
 
     @functools.cached_property
     def passages(self) -> Optional[BaseGeometry]:
-        """Return the area that no other obstacle may overlap, or None."""
+        """The area that no other obstacle may overlap."""
         area = self.shape.passages
         if area is None:
             return None
@@ -66,8 +66,6 @@ class PositionedShape:
         return other.passages is not None and self.is_nearer(other.passages, 0.0)
 
     def is_nearer(self, geometry: BaseGeometry, distance_m: float) -> bool:
-        """Return whether the shape overlaps the geometry, or is nearer to it than
-        ``distance_m``."""
         return _is_nearer(geometry, self.outline.core, self.outline.radius_m + distance_m)
 
 
@@ -89,7 +87,7 @@ class _Zone:
 
 
 class Constraints:
-    """The constraints that do not depend on other obstacles, prepared once for all worlds."""
+    """The constraints that do not depend on other obstacles."""
 
     def __init__(self, spec: ObstacleSpec, site: Site, sampler: ObstacleSampler) -> None:
         self.gap_m = spec.min_gap_m
@@ -130,7 +128,7 @@ class PlacedShapes:
         self.placed.append(positioned)
 
     def violated(self, positioned: PositionedShape) -> Optional[str]:
-        """Return the name of a constraint that the shape violates, or None."""
+        """Return the name of a violated constraint, or None."""
         constraints, group = self._constraints, positioned.shape.group
         region = constraints.regions.get(group)
         if region is not None and not shapely.intersects_xy(region, positioned.x_m, positioned.y_m):
@@ -171,8 +169,6 @@ class PlacedShapes:
         return _is_nearer(positioned.outline.core, other.outline.core, near_m)
 
     def _is_at_door(self, positioned: PositionedShape) -> bool:
-        """Return whether the shape is in the passage of another one, or another obstacle or a wall
-        is in its passages."""
         area = positioned.passages
         if area is not None and shapely.intersects(area, self._constraints.walls):
             return True
@@ -186,8 +182,7 @@ class PlacedShapes:
 
 
 class Relations:
-    """The distances that the group of a shape requires to the obstacles that are already placed and
-    to the walls (``distance_m``)."""
+    """The distances (``distance_m``) that a shape's group requires to obstacles and walls."""
 
     def __init__(self, shape: Shape, placed_shapes: PlacedShapes, constraints: Constraints) -> None:
         self._shape = shape
@@ -210,8 +205,7 @@ class Relations:
                 self._edges.append((edges, distance))
 
     def draw(self, generator: np.random.Generator) -> Optional[Tuple[float, float]]:
-        """Return a random position near the outlines with an upper limit of the distance, or None
-        if there are none."""
+        """Return a random position near the outlines with an upper limit, or None without these."""
         # Few positions in a whole region would be near enough.
         if not self._edges:
             return None
@@ -230,7 +224,7 @@ class Relations:
         return round(x, 6), round(y, 6)
 
     def violated(self, positioned: PositionedShape) -> Optional[str]:
-        """Return the name of a required distance that a position violates, or None."""
+        """Return the name of a violated distance, or None."""
         for name, distance, outlines in self._required:
             nearest_m = min(map(positioned.outline.distance_m, outlines), default=math.inf)
             too_far = distance.max is not None and nearest_m > distance.max
@@ -240,14 +234,14 @@ class Relations:
 
 
 def _is_nearer(first: BaseGeometry, second: BaseGeometry, distance_m: float) -> bool:
-    """Return whether two geometries overlap, or their distance is smaller than ``distance_m``."""
+    """Return whether two geometries overlap or are nearer than ``distance_m``."""
     between = shapely.distance(first, second)
     return bool(between < distance_m or between == 0.0)
 
 
 def _has_fixed_position(group: ObstacleGroup) -> bool:
-    """Return whether the position is constant and a size is random, so that the obstacle can fit in
-    another obstacle set."""
+    """Return whether an obstacle can fit in another set, since a size is random and its position
+    is constant."""
     if group.x_m is None or group.y_m is None:
         return False
     sizes = [size for _, size in group.sizes if size is not None]

@@ -21,7 +21,7 @@ GAP_HORIZON_M = 5.0
 """Largest distance (m) between two obstacles that counts as a gap."""
 
 STEP_M = 0.2
-"""Largest distance (m) between the points along a path at which the clearance is computed."""
+"""Largest distance (m) between points along a path for the clearance."""
 
 CELL_M = 0.15  # as in BARN
 """Side (m) of the cells for the measures of :mod:`gz_testauto.grid.path_measures`."""
@@ -30,7 +30,7 @@ SIGHT_M = 4.95  # the worlds of BARN end after 4.5 m
 """Largest length (m) of a line of sight, a multiple of ``CELL_M``."""
 
 MOST_GRID_CELLS = 16_000_000
-"""Largest number of cells around a path for which the measures are computed."""
+"""Largest number of cells around a path."""
 
 _NOWHERE = np.zeros((1, 2))
 
@@ -64,7 +64,7 @@ class Difficulty:
 
 
 class DifficultyEvaluator:
-    """An object that computes the difficulty of the worlds of one site.
+    """The computation of the difficulty of the worlds of one site.
 
     ``margin_m`` enlarges the robot's circle, and ``ground`` is the area that obstacles can cover
     (m, world frame). Raises ``PlacementError`` for a site without a mission, or without a path.
@@ -81,8 +81,7 @@ class DifficultyEvaluator:
         self._wall_gaps = shapely.STRtree(lines)
 
     def shortest_path(self, outlines: Sequence[Outline]) -> Optional[np.ndarray]:
-        """Return the corners of the shortest path between the obstacles that obstruct the robot,
-        shape (n, 2), or None if no path exists."""
+        """Return the corners of the shortest path, shape (n, 2), or None if no path exists."""
         widened = self._widened(outlines)
         blocked = shapely.union_all([*widened, self._blocked])
         return self._site.shortest_path(blocked, list(widened))
@@ -91,8 +90,7 @@ class DifficultyEvaluator:
         self, outlines: Sequence[Outline], covered_m2: float, path: Optional[np.ndarray]
     ) -> Difficulty:
         """Return the difficulty of a world. ``outlines`` are those of the obstacles that obstruct
-        the robot, and ``covered_m2`` is the area of all obstacles. Without a path, the numbers that
-        describe it are None.
+        the robot, and ``covered_m2`` is the area of all obstacles.
         """
         density = covered_m2 / self._free_area_m2 if covered_m2 else 0.0
         if path is None:
@@ -181,8 +179,7 @@ def _gaps(
 
 
 def _points_along(path: np.ndarray) -> np.ndarray:
-    """Return points along a polyline, including its ends, at equal distances of at most
-    ``STEP_M``."""
+    """Return points along a polyline, with its ends, at equal distances of at most ``STEP_M``."""
     steps = np.hypot(*np.diff(path, axis=0).T)
     traveled = np.concatenate([[0.0], np.cumsum(steps)])
     count = max(2, int(np.ceil(traveled[-1] / STEP_M)) + 1)
@@ -196,8 +193,7 @@ def _tortuosity(path: np.ndarray) -> Optional[float]:
 
 
 def _distances(points: np.ndarray, outlines: Sequence[Outline]) -> np.ndarray:
-    """Return the distances (m) of n points from m outlines, shape (n, m). The points must be
-    outside the cores of all outlines."""
+    """Return distances (m), shape (n, m), of points that are outside the cores of all outlines."""
     from gz_testauto.grid.line_of_sight import distances  # loads numba
 
     corners = [outline.corners if outline.corners is not None else _NOWHERE for outline in outlines]

@@ -33,8 +33,7 @@ _STEPS_PER_UNIT = 10.0**_DIGITS
 
 @dataclass(frozen=True)
 class Slot:
-    """A possible obstacle. ``group`` contains the distributions, and ``ground_z_m`` is the height
-    (m) of the ground."""
+    """A possible obstacle, on the ground at the height ``ground_z_m``."""
 
     name: str
     group: AnyObstacles
@@ -61,7 +60,7 @@ class Proposal:
 
 
 Quantile = Callable[[float], float]
-"""A function that returns the value of a distribution for a number in [0, 1)."""
+"""The quantile function of a distribution."""
 
 
 class _GroupDraws:
@@ -95,7 +94,7 @@ class ObstacleSampler:
     """A sampler of obstacles for the worlds of one specification.
 
     ``slots`` are all obstacles that can exist in a world. ``draws_counts`` is False if all of them
-    exist, as in a saved world. ``groups`` maps the ``id`` of each group of the slots to the group.
+    exist, as in a saved world. ``groups`` contains their groups by ``id``.
     """
 
     def __init__(self, spec: ObstacleSpec, slots: Sequence[Slot], draws_counts: bool) -> None:
@@ -107,8 +106,7 @@ class ObstacleSampler:
 
     @classmethod
     def of_spec(cls, spec: ObstacleSpec) -> "ObstacleSampler":
-        """Return the sampler of a specification. Raises ``SdfError`` for an invalid model file, and
-        ``PlacementError`` for a region without area."""
+        """Raise ``SdfError`` for an invalid model, ``PlacementError`` for a region without area."""
         slots: List[Slot] = []
         files: Dict[Tuple[str, Optional[Path]], ObstacleModel] = {}
         for group in spec.obstacles:
@@ -125,7 +123,7 @@ class ObstacleSampler:
 
     @property
     def dimensions(self) -> int:
-        """Return the number of random numbers for one world."""
+        """The number of random numbers for one world."""
         sizes = [
             distribution
             for slot in self.slots
@@ -177,8 +175,7 @@ class ObstacleSampler:
         self, name: str, x_m: float, y_m: float, yaw_rad: float, size: Mapping[str, float]
     ) -> Proposal:
         """Return the obstacle ``name`` of the specification with the given values, in the world
-        frame. ``size`` maps names of sizes to values (m), as in the manifest of worlds. Raises
-        ``PlacementError`` if the specification has no such obstacle or size.
+        frame. Raises ``PlacementError`` if the specification has no such obstacle or size.
         """
         slots = {slot.name: slot for slot in self.slots}
         if name not in slots:
@@ -195,7 +192,6 @@ class ObstacleSampler:
         return Proposal(slots[name], x_m, y_m, yaw_rad, tuple(sizes))
 
     def position(self, slot: Slot, first: float, second: float) -> Tuple[float, float]:
-        """Return the center (x, y) of an obstacle for two random numbers in [0, 1)."""
         return self._draws[id(slot.group)].position(first, second)
 
     def ground(self) -> BaseGeometry:
@@ -207,8 +203,7 @@ class ObstacleSampler:
 
     @functools.cached_property
     def reach_m(self) -> Dict[int, float]:
-        """Return the largest distance (m) between a point of an obstacle and its center, by the
-        ``id`` of the group."""
+        """Return the largest distance (m) of a point from the center, by ``id`` of the group."""
         reach_m: Dict[int, float] = {}
         for slot in self.slots:
             obstacle_m = slot.model.outline(slot.largest_size).reach_m
@@ -216,7 +211,6 @@ class ObstacleSampler:
         return reach_m
 
     def area_m2(self) -> float:
-        """Return the area (m²) of the largest region of a group, or 0."""
         areas = [draws.region.area_m2 for draws in self._draws.values() if draws.region is not None]
         return max(areas, default=0.0)
 

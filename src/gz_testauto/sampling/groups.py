@@ -1,8 +1,4 @@
-"""The obstacle kind ``group``: several parts that are placed together, such as a table with chairs.
-
-A group is one model. Its parts are entries of other obstacle kinds with constant sizes, at
-constant poses in the frame of the group.
-"""
+"""The obstacle kind ``group``: one model with parts of other kinds, such as a table with chairs."""
 
 from pathlib import Path
 from typing import Any, Iterator, List, Tuple, cast
@@ -79,7 +75,7 @@ class GroupObstacles(ScaledObstacles):
         return [path for part in self.parts for path in part.files]
 
     def create_model(self) -> ObstacleModel:
-        """Return the static model that contains each part as a nested model."""
+        """Return a static model with each part as a nested model."""
         nested = []
         for number, (part, pose) in enumerate(self._placed_parts()):
             kind = cast(ObstacleKind, part)

@@ -1,7 +1,6 @@
 """The obstacle kinds with one shape, with their keys in ``obstacles.yaml`` and their models.
 
-Kinds of several boxes, such as tables and walls, are in the extra ``obstacle_kinds``. CONTRIBUTING
-lists the steps to add an obstacle kind.
+Kinds of several boxes, such as tables and walls, are in the extra ``obstacle_kinds``.
 """
 
 import math
@@ -111,8 +110,7 @@ class ShapeObstacles(ObstacleKind):
 
     @classmethod
     def outline_of(cls, size: Size, x_m: float, y_m: float) -> Outline:
-        """Return the circle that an upright shape covers, with its center at ``x_m``, ``y_m`` in
-        the model frame."""
+        """Return the circle that an upright shape at ``x_m``, ``y_m`` in the model frame covers."""
         return Outline.disc(x_m, y_m, size[0])
 
     @classmethod
@@ -167,8 +165,7 @@ class ShapeObstacles(ObstacleKind):
 
     @classmethod
     def cut(cls, model: ObstacleModel, size: Size, heights: Heights) -> Optional[Outline]:
-        """Return None for upright boxes and cylinders, whose outline is the same at each
-        height."""
+        """Return None for boxes and cylinders, whose outline is the same at each height."""
         if cls.shape in (Box, Cylinder):
             return None
         shape, local_pose = cls.geometry(size), model.shapes[0].local_pose
@@ -190,7 +187,7 @@ class ShapeObstacles(ObstacleKind):
     def resize(
         cls, document: SdfDocument, element: Element, model_size: Size, size: Size, mass_kg: float
     ) -> None:
-        """Write a new size and mass into a model, and stretch the offsets of its links."""
+        """Write size and mass, and stretch the offsets of links."""
         _ensure_inertials(element)
         resize_model(document, element, cls.geometry(size), mass_kg)
         for link in element.findall("link"):
@@ -275,8 +272,7 @@ class SphereObstacles(ShapeObstacles):
 
     @classmethod
     def cut(cls, model: ObstacleModel, size: Size, heights: Heights) -> Optional[Outline]:
-        """Return the circle at the height nearest to the center of the sphere, or None if it is the
-        whole outline."""
+        """Return the circle at the height nearest to the center, or None for the whole outline."""
         radius_m = size[0]
         offset_m = max(heights.low_m - radius_m, radius_m - heights.high_m, 0.0)
         cut_m = math.sqrt(radius_m**2 - offset_m**2)
@@ -288,8 +284,7 @@ _GAP = re.compile(r"@gap_(\w+?)@")
 
 
 class _ModelText:
-    """The text of a model with one centered shape, with gaps for the values that depend on the
-    name, the pose and the size."""
+    """The text of a model with one centered shape, with gaps for name, pose and size."""
 
     # Filling the gaps is fifty times as fast as editing the XML tree.
 

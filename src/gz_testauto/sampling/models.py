@@ -33,8 +33,8 @@ Factors = Tuple[float, float, float]
 """The factors that stretch a model along x, y and z."""
 
 Writer = Callable[[str, Pose, Size, float, bool], str]
-"""A function that returns a model's SDF for a name, a pose, a size, a mass (kg), and whether the
-model is static."""
+"""A function that returns SDF for a name, a pose, a size, a mass (kg), and whether the model is
+static."""
 
 
 class ObstacleKind(ObstacleGroup):
@@ -51,8 +51,8 @@ class ObstacleKind(ObstacleGroup):
     """Shape type in ``visualization_msgs/Marker`` that represents the obstacle."""
 
     def create_model(self) -> "ObstacleModel":
-        """Return the model of this entry: the file ``model``, or the unit model of the kind. Raises
-        ``SdfError`` for an invalid file."""
+        """Return the model of the file ``model``, or the unit model. Raises ``SdfError`` for an
+        invalid file."""
         if self.model is None:
             return ObstacleModel.unit(self.type)
         return read_model(self.type, self.model)
@@ -102,8 +102,8 @@ class ObstacleKind(ObstacleGroup):
 
     @classmethod
     def cut(cls, model: "ObstacleModel", size: Size, heights: Heights) -> Optional[Outline]:
-        """Return the outline between two heights above the lowest point of the obstacle, or None
-        if this is the whole outline. At least one height must be inside the obstacle."""
+        """Return the outline between two heights above the lowest point, or None if this is the
+        whole outline. At least one height must be inside the obstacle."""
         scale = cls.factors(model.size, size)[2]
         low_m, high_m = heights.low_m / scale - model.lift_m, heights.high_m / scale - model.lift_m
         core = model.slice(Heights(low_m, high_m))
@@ -124,8 +124,8 @@ class ObstacleKind(ObstacleGroup):
 
     @classmethod
     def triangles(cls, size: Size) -> Optional[np.ndarray]:
-        """Return the corners (m, model frame) of the triangles of the marker ``TRIANGLE_LIST``,
-        shape (n, 3, 3). None means that a marker of another type has the size of the bounds."""
+        """Return the corners (m, model frame) of the triangles of a ``TRIANGLE_LIST``, shape
+        (n, 3, 3), or None for another marker with the size of the bounds."""
         return None
 
     @classmethod
@@ -163,8 +163,7 @@ class ObstacleModel:
 
     @classmethod
     def of(cls, type_: str, model: SceneModel, document: SdfDocument) -> "ObstacleModel":
-        """Return the model for obstacles of ``type_`` that a model of a world defines. Raises
-        ``SdfError`` for a model of another type, or without a collision shape."""
+        """Raise ``SdfError`` for a model of another type, or without a collision shape."""
         where = document.where(model.element)
         if not model.collisions:
             raise SdfError(f"{where}: model {model.name!r} has no collision shape")
@@ -195,16 +194,14 @@ class ObstacleModel:
         return self.kind.outline_of_size(self, size)
 
     def inner_m(self, size: Size) -> float:
-        """Return the radius (m) of the largest circle around the origin of the model frame that is
-        inside the outline."""
+        """Return the radius (m) of the largest circle around the origin inside the outline."""
         if not self.kind.is_stretched:
             return self.outline(size).inner_m
         fx, fy, _ = self._factors(size)
         return self._base_inner_m * min(fx, fy)
 
     def outer_m(self, size: Size) -> float:
-        """Return the radius (m) of a circle around the origin of the model frame that contains the
-        outline."""
+        """Return the radius (m) of a circle around the origin that contains the outline."""
         if not self.kind.is_stretched:
             return self.outline(size).reach_m
         fx, fy, _ = self._factors(size)
@@ -228,9 +225,8 @@ class ObstacleModel:
         return float(top_m + self.lift_m)
 
     def cut(self, size: Size, heights: Heights) -> Optional[Outline]:
-        """Return the outline, in the model frame, of an obstacle between two heights above its
-        lowest point, or None if this is the whole outline. The core is empty if no part of the
-        obstacle is between these heights."""
+        """Return the outline as :meth:`ObstacleKind.cut`, with an empty core if no part of the
+        obstacle is between the heights."""
         if not heights.overlap(0.0, self.height_m(size)):
             return Outline(EMPTY)
         return self.kind.cut(self, size, heights)
@@ -257,7 +253,7 @@ class ObstacleModel:
         return self.kind.mass_kg(self.size, self.mass_kg, size, density_kgpm3)
 
     def sdf(self, name: str, pose: Pose, size: Size, mass_kg: float, static: bool) -> str:
-        """Return an obstacle as the text of its SDF element, without an enclosing ``<sdf>``."""
+        """Return the SDF element, without an enclosing ``<sdf>``."""
         if self._writer is not None:
             return self._writer(name, pose, size, mass_kg, static)
         element = self.copy_element()
@@ -276,7 +272,7 @@ class ObstacleModel:
         return self.kind.writer(self)
 
     def copy_element(self) -> Element:
-        """Return a copy of ``element`` without the text that follows it in the document."""
+        """Return a copy of ``element`` without its tail text."""
         element = copy.deepcopy(self.element)
         element.tail = None
         return element
@@ -286,8 +282,7 @@ class ObstacleModel:
 
 
 def read_model(type_: str, path: Path) -> ObstacleModel:
-    """Return the first model of an SDF file as a model for obstacles of ``type_``. Raises
-    ``SdfError`` if the file cannot be read, or if the model is not of this type."""
+    """Return the first model of an SDF file. Raises ``SdfError`` for a model of another type."""
     document = SdfDocument.read(path)
     if document.model is None:
         raise SdfError(f"{path}: has no <model>")
@@ -299,8 +294,7 @@ def read_model(type_: str, path: Path) -> ObstacleModel:
 
 
 def type_of(model: SceneModel) -> str:
-    """Return the obstacle kind of a model of a world, or ``model`` if no other kind recognizes
-    it."""
+    """Return the obstacle kind, or ``model`` if no other kind recognizes the model."""
     for type_ in OBSTACLE_KINDS.names():
         if OBSTACLE_KINDS.get(type_).recognizes(model):
             return type_
@@ -319,8 +313,7 @@ def _set_name(element: Element, name: str) -> None:
 
 
 def set_static(element: Element, static: bool) -> None:
-    """Write ``<static>`` into a ``<model>`` or ``<include>``, but no false, which is the
-    default."""
+    """Write ``<static>`` only if true, since false is the default."""
     child = element.find("static")
     if child is None:
         if not static:

@@ -14,7 +14,7 @@ OBSTACLE_PATTERN: Pattern[str] = re.compile(
 
 @dataclass(frozen=True)
 class ObstacleName:
-    """The parts of an obstacle's name: the label of its group, and its index within the group."""
+    """The label of an obstacle's group, and the obstacle's index within the group."""
 
     label: str
     index: int

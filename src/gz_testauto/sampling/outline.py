@@ -27,9 +27,8 @@ class Outline:
 
     @functools.cached_property
     def corners(self) -> Optional[np.ndarray]:
-        """Return the corners of the core, shape (n, 2), with the first corner repeated at the end,
-        or (1, 2) for a point. Returns None for other cores than points and polygons without
-        holes."""
+        """Return the corners of the core, shape (n, 2), with the first one repeated, or (1, 2) for
+        a point. Returns None for other cores than points and polygons without holes."""
         kind = self.core.geom_type
         if kind == "Point" or (kind == "Polygon" and not self.core.interiors):
             return shapely.get_coordinates(self.core)
@@ -41,7 +40,7 @@ class Outline:
 
     @classmethod
     def box(cls, size_x_m: float, size_y_m: float) -> "Outline":
-        """Return a rectangle that is centered on the origin."""
+        """Return a rectangle around the origin."""
         return cls(shapely.box(-size_x_m / 2, -size_y_m / 2, size_x_m / 2, size_y_m / 2))
 
     @property
@@ -64,8 +63,7 @@ class Outline:
 
     @property
     def reach_m(self) -> float:
-        """Return the radius (m) of the smallest circle around the origin that contains the
-        outline."""
+        """The radius (m) of the smallest circle around the origin that contains the outline."""
         corners = shapely.get_coordinates(self.core) if self.corners is None else self.corners
         return float(np.hypot(corners[:, 0], corners[:, 1]).max()) + self.radius_m
 
@@ -88,13 +86,11 @@ class Outline:
         return float(x), float(y)
 
     def scaled(self, factor_x: float, factor_y: float) -> "Outline":
-        """Return the outline, stretched relative to the origin. The radius is multiplied by
-        ``factor_x``."""
+        """Stretch relative to the origin. The radius is multiplied by ``factor_x``."""
         radius_m = self.radius_m * factor_x
         return _Changed(self, radius_m, lambda points: points * (factor_x, factor_y))
 
     def moved(self, x_m: float, y_m: float, yaw_rad: float) -> "Outline":
-        """Return this outline of a model in the world frame, for a model at the given pose."""
 
         def move(points: np.ndarray) -> np.ndarray:
             cosine, sine = math.cos(yaw_rad), math.sin(yaw_rad)
@@ -104,7 +100,6 @@ class Outline:
         return _Changed(self, self.radius_m, move)
 
     def distance_m(self, other: "Outline") -> float:
-        """Return the distance (m) between two outlines, or 0 if they overlap."""
         between = shapely.distance(self.core, other.core) - self.radius_m - other.radius_m
         return max(0.0, float(between))
 

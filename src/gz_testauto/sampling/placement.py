@@ -70,7 +70,6 @@ class Obstacle:
         return self.outline if part is None else part.moved(*self.pose.planar)
 
     def sdf(self) -> str:
-        """Return the text of a complete SDF document."""
         return self.model.sdf_file(self.name, self.pose, self.size, self.mass_kg, self.static)
 
     def element_text(self) -> str:
@@ -115,8 +114,8 @@ class Placer:
         """Draw an obstacle set and place it.
 
         ``first`` contains the random numbers for the first proposals, shape
-        (``sampler.dimensions``,); by default, they are drawn from ``generator``. Raises
-        ``PlacementError`` if the obstacles do not fit, or if no drawn set has a required path.
+        (``sampler.dimensions``,), by default from ``generator``. Raises ``PlacementError`` if the
+        obstacles do not fit, or if no drawn set has a required path.
         """
         unplaceable: Optional[_UnplaceableError] = None
         for draw in range(MAX_DRAWS):
@@ -159,7 +158,7 @@ class Placer:
         return obstacle_set
 
     def _evaluated(self, obstacles: Tuple[Obstacle, ...], draw: int) -> Optional[ObstacleSet]:
-        """Return the obstacle set, or None if a path is required and does not exist."""
+        """Return None if a path is required and does not exist."""
         if self._evaluator is None:
             return ObstacleSet(obstacles)
         assert self.site.mission is not None, "the evaluator needs it"
@@ -176,7 +175,7 @@ class Placer:
     def _attempt(
         self, proposals: Sequence[Proposal], generator: np.random.Generator
     ) -> Tuple[Obstacle, ...]:
-        """Place one obstacle set. Sizes and headings are kept, and positions can change."""
+        """Place one obstacle set, whose positions can change."""
         violations: CounterType[str] = Counter()
         placed, tries, is_first = 0, 0, True
         shapes = [Shape(proposal) for proposal in proposals]
@@ -237,8 +236,7 @@ class Placer:
 
 
 class _UnplaceableError(Exception):
-    """An obstacle with a constant position violates a constraint in its drawn size. Another
-    obstacle set must be drawn."""
+    """An obstacle with a constant position violates a constraint in its drawn size."""
 
     def __init__(self, name: str, violated: str) -> None:
         super().__init__(

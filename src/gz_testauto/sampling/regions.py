@@ -66,7 +66,6 @@ class RegionSampler:
         return float(self._area[-1])
 
     def point(self, first: float, second: float) -> Tuple[float, float]:
-        """Return the point (x, y) of the region for two numbers in [0, 1)."""
         if self._box is not None:
             x_min, y_min, x_max, y_max = self._box
             return x_min + first * (x_max - x_min), y_min + second * (y_max - y_min)
@@ -90,8 +89,7 @@ class RegionSampler:
         return np.array([sum(high - low for low, high in self._spans(x)) for x in xs.tolist()])
 
     def _spans(self, x: float) -> List[Tuple[float, float]]:
-        """Return the lowest and highest y of each segment of the vertical line at ``x`` inside the
-        region."""
+        """Return the lowest and highest y of each segment of the vertical line at ``x``."""
         slab = bisect.bisect_right(self._abscissae, x) - 1
         if not 0 <= slab < len(self._crossing):
             return []
@@ -103,7 +101,7 @@ class RegionSampler:
 
 
 def _edges_by_slab(region: BaseGeometry, abscissae: List[float]) -> List[List[_Edge]]:
-    """Return the edges between each pair of neighboring x coordinates of a region's corners."""
+    """Return the edges between neighboring x coordinates of corners."""
     rings = shapely.get_rings(shapely.get_parts(region))
     outlines = [shapely.get_coordinates(ring).tolist() for ring in rings]
     edges = [

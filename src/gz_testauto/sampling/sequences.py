@@ -29,7 +29,7 @@ class Coverage(NamedTuple):
 
 
 class UnitSequence:
-    """A sequence of points in the unit cube, one for each world."""
+    """A point in the unit cube for each world."""
 
     def __init__(self, sampling: SamplingSpec, dimensions: int, seed: int) -> None:
         self._sampling = sampling
@@ -38,7 +38,7 @@ class UnitSequence:
         self._blocks: Dict[int, np.ndarray] = {}
 
     def point(self, index: int) -> np.ndarray:
-        """Return the random numbers of world ``index``, shape (dimensions,), each in [0, 1)."""
+        """Return the numbers of world ``index``, shape (dimensions,)."""
         if self._sampling.method == "uniform":
             return child_generator(self._seed, WORLD, index, FIRST).random(self._dimensions)
         size = self._sampling.block if self._sampling.method == "lhs" else SOBOL_BLOCK
@@ -48,8 +48,8 @@ class UnitSequence:
         return self._blocks[number][offset]
 
     def coverage(self, count: int) -> Coverage:
-        """Return the uniformity of the points of the first ``count`` worlds, as the mean over all
-        pairs of neighboring dimensions, such as x and y of one obstacle."""
+        """Return the mean uniformity over all pairs of neighboring dimensions, such as x and y of
+        one obstacle, in the first ``count`` worlds."""
         # With 16 obstacles, a sequence has about 80 dimensions, in which the discrepancy of a few
         # hundred points would have no meaning.
         from scipy.stats import qmc

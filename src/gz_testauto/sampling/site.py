@@ -1,8 +1,5 @@
 """The fixed part of a world for the placement of obstacles: walls, keep-outs, and the required
-mission.
-
-A site is prepared once, so that placing and checking the obstacles of one world takes milliseconds.
-"""
+mission."""
 
 import functools
 import math
@@ -50,7 +47,6 @@ class RequiredMission:
 
 
 def circumscribed_radius_m(footprint_m: Iterable[Point]) -> float:
-    """Return the radius (m) of the smallest circle around the origin that contains a footprint."""
     return max(math.hypot(x, y) for x, y in footprint_m)
 
 
@@ -70,7 +66,7 @@ class Site:
     def of(
         cls, scene: WorldScene, mission: Optional[RequiredMission], without: Iterable[str] = ()
     ) -> "Site":
-        """Return the site of a world, ignoring the models whose names are in ``without``."""
+        """Return the site of a world without the models in ``without``."""
         heights, excluded = ANY_ROBOT if mission is None else mission.heights, set(without)
         highest_m = max(ANY_ROBOT.high_m, heights.high_m)
         walls = walls_of(scene, Heights(ANY_ROBOT.low_m, highest_m), excluded)
@@ -94,7 +90,6 @@ class Site:
         return [shapely.box(*shapely.total_bounds(np.array(self.obstructing, dtype=object)))]
 
     def free_area_m2(self, ground: BaseGeometry) -> float:
-        """Return the area (m²) of the part of the ground that no wall covers."""
         return float(shapely.difference(ground, self.wall_union).area)
 
     def blocked(self, margin_m: float) -> BaseGeometry:
@@ -115,8 +110,7 @@ class Site:
     def shortest_path(
         self, blocked: BaseGeometry, obstacles: Sequence[BaseGeometry] = ()
     ) -> Optional[np.ndarray]:
-        """Return the corners of the shortest path of the mission in :meth:`free_region`, shape
-        (n, 2), or None if no path exists."""
+        """Return the corners of the shortest path in :meth:`free_region`, shape (n, 2), or None."""
         assert self.mission is not None
         free = self.free_region(blocked, obstacles)
         return None if free is None else shortest_path_through(free, *self.mission.points)
@@ -141,8 +135,7 @@ class Site:
         return cores_and_radii
 
     def area(self, obstacles: Sequence[BaseGeometry] = ()) -> shapely.Polygon:
-        """Return the rectangle in which paths are searched: the mission, all walls and
-        ``obstacles``, with a margin."""
+        """Return the rectangle around the mission, all walls and ``obstacles``, with a margin."""
         assert self.mission is not None
         points = map(shapely.Point, self.mission.points)
         geometries = np.array([*self._bounds_of_walls, *obstacles, *points], dtype=object)
@@ -154,8 +147,8 @@ class Site:
 def walls_of(
     scene: WorldScene, heights: Heights = ANY_ROBOT, without: Iterable[str] = ()
 ) -> Tuple[BaseGeometry, ...]:
-    """Return the outlines, at ``heights``, of all models in a world except the ground and the
-    models in ``without``, as one polygon per connected part."""
+    """Return the outlines, at ``heights``, of all models except the ground and ``without``, as one
+    polygon per connected part."""
     excluded = set(without)
     parts: List[BaseGeometry] = []
     for name, model in scene.models.items():
