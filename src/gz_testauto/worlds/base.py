@@ -62,19 +62,18 @@ class BaseWorld:
 
     @property
     def obstacles(self) -> Tuple[SceneModel, ...]:
-        """Return the random obstacles of the world, in file order."""
+        """The random obstacles, in file order."""
         return tuple(self.scene.models[name] for name in self._names)
 
     @property
     def summary(self) -> str:
-        """Return the number of random obstacles of each type, such as ``8 box, 8 cylinder``."""
+        """Return the number of obstacles by type, such as ``8 box, 8 cylinder``."""
         types = Counter(type_of(model) for model in self.obstacles)
         return ", ".join(f"{count} {type_}" for type_, count in sorted(types.items()))
 
     def sampler(self, spec: ObstacleSpec) -> ObstacleSampler:
-        """Return a sampler for the random obstacles of the world, or for those of the specification
-        if the world has none. Raises ``SpecError`` if the specification contains no entry for an
-        obstacle of the world."""
+        """Return a sampler for the random obstacles of the world or, if the world has none, of the
+        specification. Raises ``SpecError`` for an obstacle without an entry."""
         if not self._names:
             return ObstacleSampler.of_spec(spec)
         groups = [_group_of(model, spec, str(self.path)) for model in self.obstacles]
@@ -95,7 +94,6 @@ class BaseWorld:
         return ObstacleSampler(spec, slots, draws_counts=False)
 
     def template(self) -> "WorldTemplate":
-        """Return the content of the world file with gaps in place of the random obstacles."""
         document = self.scene.document.copy()
         self._library.make_paths_absolute(document)
         world = document.require_world()
@@ -137,7 +135,6 @@ class WorldTemplate:
         self._pieces.append(remaining)
 
     def fill(self, obstacles: Tuple[Obstacle, ...]) -> bytes:
-        """Return the world file with the given obstacles, in this order."""
         texts = [obstacle.element_text().encode(self._encoding) for obstacle in obstacles]
         if len(self._pieces) == 2:
             texts = [b"\n    ".join(texts)]

@@ -60,9 +60,8 @@ def read_worlds(directory: Path, files: Optional[Collection[str]] = None) -> Wor
     """Return the worlds in the manifest of a directory, or without a manifest all ``.world`` files,
     sorted by name.
 
-    ``files`` selects worlds by file name. Raises ``SpecError`` if the directory contains no worlds
-    or lacks one of ``files``, if the manifest is damaged or newer than this program, or if a file
-    is missing or differs from the manifest.
+    ``files`` selects worlds by file name. Raises ``SpecError`` if there are no worlds, for an
+    invalid manifest, and for a file that is missing or differs from the manifest.
     """
     directory = Path(directory).absolute()
     if not os.path.isdir(directory):
@@ -123,7 +122,7 @@ def _read_manifest(directory: Path) -> WorldSet:
 
 
 def read_manifest_data(path: Path) -> Dict[str, Any]:
-    """Return the JSON object in a manifest of worlds. Raises ``SpecError`` if it is invalid."""
+    """Return the JSON object in a manifest. Raises ``SpecError`` if it is invalid."""
     data = read_json_object(path, SpecError, MOST_BYTES)
     version = data.get("schema_version")
     if version != SCHEMA_VERSION:

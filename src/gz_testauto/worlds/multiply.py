@@ -51,8 +51,7 @@ def world_name(index: int) -> str:
 
 
 def required_mission(spec: Optional[SolvableMissionSpec]) -> Optional[RequiredMission]:
-    """Return the mission of a specification, or None if the mission is incomplete. Raises
-    ``SdfError`` if the model of the robot cannot be read."""
+    """Return the mission of a specification, or None if it is incomplete."""
     if spec is None or spec.start is None or spec.goal is None:
         return None
     robot = None if spec.robot is None else read_outline(spec.robot)
@@ -66,7 +65,7 @@ def required_mission(spec: Optional[SolvableMissionSpec]) -> Optional[RequiredMi
 
 
 def mission_record(mission: RequiredMission) -> Dict[str, Any]:
-    """Return a mission for the manifest of worlds, with all inputs of the shortest paths."""
+    """Return a mission for the manifest of worlds."""
     record: Dict[str, Any] = {
         "start": list(mission.start),
         "goal": list(mission.goal),
@@ -103,8 +102,7 @@ class WorldGenerator:
         self.sequence = UnitSequence(spec.sampling, sampler.dimensions, seed)
 
     def generate(self, index: int, directory: Path) -> WorldRecord:
-        """Write world ``index`` to a file. Raises ``PlacementError`` with the name of the world if
-        its obstacles cannot be placed."""
+        """Raise ``PlacementError`` if the obstacles of world ``index`` cannot be placed."""
         name = world_name(index)
         try:
             obstacle_set = self._placer.place(
@@ -201,7 +199,7 @@ def _inputs(
     pattern: Optional[Pattern[str]],
     repair: bool,
 ) -> Dict[str, Any]:
-    """Return all inputs that determine the worlds, except the number of worlds."""
+    """Return all inputs that determine the worlds, except their number."""
     # Paths in a specification do not identify their files; hashes do.
     spec_text = json.dumps(_without_paths(spec.model_dump(mode="json")), sort_keys=True)
     files = [hash_file(path) for path in spec.files if os.path.isfile(path)]
@@ -223,8 +221,7 @@ def _inputs(
 
 
 def _without_paths(value: Any) -> Any:
-    """Return a specification as plain data, without the file names, which differ between
-    machines."""
+    """Return a specification without file names, which differ between machines."""
     if isinstance(value, dict):
         return {
             key: _without_paths(inner)

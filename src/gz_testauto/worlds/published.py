@@ -1,7 +1,4 @@
-"""Published numbers of a benchmark's worlds, which are read from files of the benchmark.
-
-A missing number of a world is an error, since the results would be incomplete.
-"""
+"""Published numbers of a benchmark's worlds, which are read from files of the benchmark."""
 
 import csv
 import io
@@ -21,7 +18,7 @@ from gz_testauto.spec.worlds import PublishedSpec
 from gz_testauto.worlds.source import Missions
 
 Number = Union[float, str]
-"""A published number, or its original text if the text is not a finite number."""
+"""A published number, or its text if this is not a finite number."""
 
 
 class PublishedNumbers:
@@ -33,7 +30,7 @@ class PublishedNumbers:
         self._tables: Dict[Path, List[Mapping[str, str]]] = {}
 
     def of(self, world: str, path: Path) -> Dict[str, Number]:
-        """Return the published numbers of the world with the name ``world`` in results."""
+        """Return the numbers of the world that results name ``world``."""
         return {
             name: self._number(f"worlds.published.{name}", source, world, path)
             for name, source in self._spec.worlds.published.items()
@@ -80,7 +77,7 @@ class PublishedNumbers:
 def _path_length_m(
     file: Path, where: str, source: PublishedSpec, start: Pose2D, goal: Pose2D
 ) -> float:
-    """Return the length (m) of the path from the start through the points in a file to the goal."""
+    """Return the length (m) from the start through the points in a file to the goal."""
     cells = np.asarray(_read(file, where, _points), dtype=float)
     if cells.ndim != 2 or cells.shape[1] != 2 or not np.isfinite(cells).all():
         raise SpecError(

@@ -10,11 +10,9 @@ from gz_testauto.sampling.placement import Obstacle
 from gz_testauto.spec.worlds import PATH_M
 
 SHOWN = 5
-"""Largest number of names in one line of output."""
 
 Progress = Callable[[int, int], None]
-"""A function that is called after each generated world, with the numbers of finished worlds and of
-all worlds."""
+"""A function that receives the numbers of finished worlds and of all worlds."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +70,7 @@ class WorldRecord:
 
 
 def unmeasured_notice(worlds: Iterable[WorldRecord]) -> str:
-    """Return a line that lists the elements which are ignored in the clearance, or ""."""
+    """Return a line that lists the ignored elements, or ""."""
     unmeasured = unmeasured_in(worlds)
     if not unmeasured:
         return ""
@@ -82,8 +80,7 @@ def unmeasured_notice(worlds: Iterable[WorldRecord]) -> str:
 
 
 def unmeasured_in(worlds: Iterable[WorldRecord]) -> List[str]:
-    """Return the names of the elements that are ignored in the clearance, each with the number of
-    worlds that contain it, most frequent first."""
+    """Return the ignored elements, each with its number of worlds, most frequent first."""
     counts = Counter(name for world in worlds for name in sorted(set(world.unmeasured)))
     return [
         f"{name} (in {count} world{'' if count == 1 else 's'})"

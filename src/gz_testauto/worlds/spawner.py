@@ -49,12 +49,11 @@ POSE_TOLERANCE_RAD = 0.05
 it was spawned."""
 
 BATCH = 100  # simulators need about the same time for one obstacle as for this number
-"""Number of obstacles that are spawned or deleted between two reports of the progress."""
+"""Number of obstacles between two reports of the progress."""
 
 
 class World(Protocol):
-    """The methods of a running simulator that the spawner needs. All methods raise
-    ``SimulatorError`` if the simulator fails."""
+    """The methods of a running simulator that the spawner needs, which raise ``SimulatorError``."""
 
     def model_names(self) -> Set[str]:
         """Return the names of all models."""
@@ -63,14 +62,14 @@ class World(Protocol):
         """Return the poses of models by name, in the world frame."""
 
     def spawn(self, models: Mapping[str, str]) -> None:
-        """Add models, given by their SDF texts by name, and wait until they exist."""
+        """Add models (SDF texts by name), and wait until they exist."""
 
     def delete(self, names: Iterable[str]) -> None:
         """Remove models and wait until they no longer exist."""
 
 
 class _WrongPoseError(SimulatorError):
-    """The error for a spawned obstacle with a wrong pose."""
+    """A spawned obstacle has a wrong pose."""
 
     # If the initial world file contained a model of the same name, Gazebo 11 re-uses the pose of
     # this model, even if it was deleted.
@@ -133,13 +132,11 @@ class ObstacleSpawner:
 
     @property
     def last_known(self) -> Tuple[Obstacle, ...]:
-        """Return the obstacles that were not deleted, at their last known poses, without a query of
-        the simulator."""
+        """Return the obstacles at their last known poses, without a query of the simulator."""
         return tuple(self._placed.values())
 
     def obstacles(self) -> Tuple[Obstacle, ...]:
-        """Return the obstacles of this spawner that still exist in the simulator, at their current
-        poses."""
+        """Return the obstacles that still exist in the simulator, at their current poses."""
         existing = self._look()
         poses = self._world.poses([name for name in self._placed if name in existing])
         self._placed = {

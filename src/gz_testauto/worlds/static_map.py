@@ -1,6 +1,6 @@
 """Compute the static map of a base world, without the random obstacles.
 
-The map is computed from the collision shapes at the height of the lidar, so that no SLAM is needed.
+The map contains the collision shapes at the height of the lidar.
 """
 
 from types import MappingProxyType
@@ -126,9 +126,8 @@ def _size(bounds: Bounds, resolution_m: float, most_cells: float = MOST_CELLS) -
 
 
 def unknown_outside(grid: OccupancyGrid) -> Optional[np.ndarray]:
-    """Return a mask of the free cells outside of the walls, which are connected to the border of
-    the map by free cells. Returns None if the mask would contain most of the free cells, since the
-    walls then do not enclose an area."""
+    """Return a mask of the free cells that free cells connect to the border of the map. Returns
+    None for most of the free cells, since the walls then do not enclose an area."""
     from scipy import ndimage
 
     free = np.pad(~grid.occupied, 1, constant_values=True)
