@@ -1,8 +1,7 @@
 """Define the interface of workers, which run the trials of a campaign one at a time or in parallel.
 
-:mod:`gz_testauto.campaign.runner` selects the next trial and handles its result; :class:`Workers`
-runs one trial per worker at a time. The result of a trial does not depend on its worker or on the
-order of execution.
+:mod:`gz_testauto.campaign.runner` selects the next trial and handles its result, which does not
+depend on the worker or on the order of execution.
 
 Call order, all from one thread::
 
@@ -36,7 +35,7 @@ from gz_testauto.trial.testbed import TestBed
 from gz_testauto.trial.trial import Trial
 
 CLOSE_TIMEOUT_S = 15.0
-"""Largest wall time (s) in which workers must stop their trials, and then their simulators."""
+"""Wall time (s) in which workers must stop their trials, and then their simulators."""
 
 ExecutorFactory = Callable[[TestBed], TrialExecutor]
 
@@ -96,7 +95,7 @@ class Workers(abc.ABC):
         """
 
     def worker_of(self, trial: Trial) -> str:
-        """Return a description of the worker that runs ``trial``, or "" if no worker runs it."""
+        """Return a description of the worker that runs ``trial``, or ""."""
         return ""
 
     @abc.abstractmethod
@@ -167,7 +166,7 @@ class RenewableExecutor:
             self._needs_restart, self._opened = False, True
 
     def execute(self, trial: Trial, should_stop: StopRequest) -> TrialResult:
-        """Open or restart the executor if necessary, and run one trial."""
+        """Run one trial, and open or restart the executor if necessary."""
         self.renew()
         self.open()
         try:
@@ -226,8 +225,7 @@ class OneWorker(Workers):
 class WorkerPool(Workers):
     """A base class for pools of workers that can start and exit while trials wait.
 
-    A subclass starts the workers, and defines ``size`` (at least one), ``_identity`` and the
-    abstract methods.
+    A subclass starts the workers, and also defines ``size`` (at least one) and ``_identity``.
     """
 
     def __init__(self) -> None:
@@ -279,10 +277,7 @@ class WorkerPool(Workers):
 
     @abc.abstractmethod
     def _poll(self) -> Optional[Attempt]:
-        """Wait briefly for messages, and return the attempt of a trial that has ended.
-
-        Return None if no trial has ended, or a trial was stopped.
-        """
+        """Wait briefly for messages; return the attempt of a trial that has ended, or None."""
 
     @abc.abstractmethod
     def _request_stop(self) -> None:

@@ -50,7 +50,7 @@ class ProcessWorkers(WorkerPool):
     """A pool of worker processes. The executor factory and the campaign must be picklable."""
 
     def __init__(self, make_executor: ExecutorFactory, bed: TestBed, size: int) -> None:
-        """Prepare the workers; no process starts yet. Raises the errors of ``make_executor``."""
+        """Raise the errors of ``make_executor``; no process starts yet."""
         super().__init__()
         make_executor(bed)  # raises the error here instead of in every worker process
         self._limits = bed.spec.limits
@@ -162,7 +162,7 @@ class ProcessWorkers(WorkerPool):
             return None
 
     def _handle_exit(self, slot: "_WorkerSlot", worker: "_Worker") -> Optional[Attempt]:
-        """Schedule the replacement of a worker; return the attempt of its trial, if it ran one."""
+        """Schedule the replacement of a worker; return the attempt of its trial, if any."""
         worker.process.join(EXIT_TIMEOUT_S)  # sets the exit status
         worker.kill()
         slot.died(worker)
@@ -215,7 +215,7 @@ class _WorkerSlot:
 
 
 class _Worker:
-    """A handle of a worker process in the process of the campaign."""
+    """A handle of a worker process."""
 
     def __init__(self, context: Any, setting: Any, stop_flag: Any, events: _Events) -> None:
         counters = context.RawArray("Q", 2)
@@ -244,7 +244,7 @@ class _Worker:
         return not self.is_ready or self.trial is not None
 
     def begin(self, trial: Trial) -> bool:
-        """Send a trial to the worker; return False if the worker has exited."""
+        """Send a trial; return False if the worker has exited."""
         try:
             self._parent.send(trial)
         except OSError:
@@ -254,7 +254,6 @@ class _Worker:
         return True
 
     def ended(self) -> Tuple[Trial, float]:
-        """Return the finished trial of the worker and its wall time (s)."""
         trial, self.trial = self.trial, None
         assert trial is not None
         return trial, time.monotonic() - self._began_s
@@ -296,7 +295,7 @@ class _Worker:
         return f"the worker process died (exit status {status})"
 
     def _listen(self, events: _Events) -> None:
-        """Put the messages of the worker into ``events``, and finally None when it exits."""
+        """Put all messages into ``events``, and None when the worker exits."""
         while True:
             try:
                 # blocks if the worker is stopped while it sends, and therefore runs in a thread

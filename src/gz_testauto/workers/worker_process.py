@@ -30,7 +30,7 @@ _MAX_INTERVAL_S = 1.0
 
 
 def work(connection: Connection, setting: Any, stop: Any, counters: Any) -> None:
-    """Run a worker process until its parent process requests it to exit.
+    """Run a worker process until its parent requests it to exit.
 
     ``setting`` contains the pickled executor factory and campaign. ``stop`` (one number) and
     ``counters`` (two numbers) are shared with the parent process.
@@ -85,7 +85,7 @@ class ProcessWatchdog:
         self._life, self._progress = life, progress
 
     def _processor_time(self) -> Any:
-        """Return user and system time in kernel ticks; None if the process does not exist."""
+        """Return user and system time in kernel ticks, or None without a process."""
         with contextlib.suppress(OSError):
             fields = self._stat.read_text().rpartition(") ")[2].split()
             return fields[11:13]  # utime and stime of proc(5), counted from the state
