@@ -41,19 +41,18 @@ class Reply(NamedTuple):
 
 
 class RemoteTraceback(Exception):
-    """The traceback of a child process, the cause of the error in its reply."""
+    """The traceback of a child process."""
 
     def __str__(self) -> str:
         return f"\n{self.args[0]}"
 
 
 class NoReplyError(Exception):
-    """Raised if a child process exits, or sends no message in time (``is_silent``)."""
+    """A child process exited, or sent no message in time (``is_silent``)."""
 
     def __init__(self, doing: str, is_silent: bool) -> None:
         super().__init__(doing)
         self.doing = doing
-        """The last activity that the child process reported."""
         self.is_silent = is_silent
 
 
@@ -66,9 +65,8 @@ def send_request(
     """Send a request to a child process, wait for the reply, and return its value.
 
     ``before_each_wait`` is called at least every :data:`POLL_S`; it can raise an exception to stop
-    the wait. Raises the error of the reply, or ``NoReplyError`` if the child exits or is silent for
-    ``silence_timeout_s`` of wall time. After an exception that is not from the reply, the caller
-    must close the connection.
+    the wait. Raises the error of the reply, or ``NoReplyError``. After an exception that is not
+    from the reply, the caller must close the connection.
     """
     doing = "starting"
     try:
@@ -114,14 +112,12 @@ def receive_message(child: Connection) -> Union[Reply, ProgressReport]:
 
 
 def serve_requests(parent: Connection, handle: Callable[[Any], Any]) -> None:
-    """Reply to each request until None arrives or the pipe closes."""
     with contextlib.suppress(EOFError, OSError):
         for request in iter(parent.recv, None):
             send_reply(parent, functools.partial(handle, request))
 
 
 def send_reply(parent: Connection, act: Callable[[], Any]) -> None:
-    """Call ``act``, and send the result or the error to the parent process."""
     try:
         message = Reply(act())
     except BaseException as error:

@@ -41,9 +41,8 @@ class ChildProcess:
     """A running command and all its descendants."""
 
     def __init__(self, process: "subprocess.Popen[bytes]", lifeline: int, one_group: bool) -> None:
-        """Initialize from a running process.
+        """Closing the file descriptor ``lifeline`` kills the command and its descendants.
 
-        Closing the file descriptor ``lifeline`` kills the command and its descendants.
         ``one_group`` means that they all belong to the process group of ``process``.
         """
         self._process = process
@@ -56,7 +55,7 @@ class ChildProcess:
         return self._process.pid
 
     def poll(self) -> Optional[int]:
-        """Return the exit status, negative if a signal killed it, or None while it runs."""
+        """Return the exit status, negative for a signal, or None while it runs."""
         return self._process.poll()
 
     def request_exit(self, number: int, timeout_s: float) -> None:

@@ -21,7 +21,6 @@ PR_SET_PDEATHSIG = 1
 
 
 def descendants(root: int) -> Set[int]:
-    """Return the process IDs of all running descendants of ``root``, as /proc lists them."""
     children: Dict[int, List[int]] = {}
     zombies: Set[int] = set()
     for entry in os.listdir("/proc"):
