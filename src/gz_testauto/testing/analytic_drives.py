@@ -1,7 +1,7 @@
 """Synthetic recordings of robots on analytic paths, with the exact values of metrics.
 
 The curvature is linear along the path (a line, a circle, a clothoid), and the speed is constant or
-oscillates. Tests compare metrics with the exact values, at any speed and sampling rate.
+oscillates.
 """
 
 import math
@@ -14,7 +14,7 @@ from gz_testauto.metrics.efficiency import STANDING_MPS
 from gz_testauto.metrics.recording import Recording
 
 FINE = 20_001
-"""Number of points for the numerical integration of the exact values."""
+"""Number of points for numerical integration."""
 
 Speed = Callable[[np.ndarray], Tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]
 """A function of times (s), shape (n,), that returns four arrays (n,): the signed driven length (m),

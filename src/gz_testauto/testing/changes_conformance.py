@@ -7,8 +7,7 @@ Subclass the suite in a pytest file and create the simulator in ``make_simulator
         def make_simulator(self):
             return MySimulator()
 
-Tests of property changes that the simulator does not support are skipped. The effects of changes
-are compared with analytic values.
+Tests of unsupported property changes are skipped. Effects are compared with analytic values.
 """
 
 import math

@@ -10,8 +10,7 @@ Subclass the suite in a pytest file and create the executor in ``make_executor``
 
 One executor runs all trials of the suite in succession, as in a campaign. The planner drives
 straight to the goal, in a world with a free path and in a world with a box on the path
-(:mod:`~gz_testauto.testing.two_worlds`), so the outcomes of both trials are known. A third trial
-has several goals.
+(:mod:`~gz_testauto.testing.two_worlds`). A third trial has several goals.
 """
 
 import contextlib
@@ -51,7 +50,7 @@ from gz_testauto.trial.trial import Trial
 
 MARK = "GZ_TESTAUTO_CONFORMANCE"
 ATTEMPTS = 4
-"""Maximum number of attempts at a trial, after which the test fails."""
+"""Number of attempts at a trial after which the test fails."""
 
 
 class CountingStopRequest:

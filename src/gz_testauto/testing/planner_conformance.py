@@ -9,11 +9,10 @@ Subclass the suite in a pytest file and create the planner in ``make_planner``::
             return MyPlanner(alpha=2.0)
 
 The suite needs no simulator: the robot is a point that moves exactly as commanded, in a synthetic
-world (:mod:`~gz_testauto.testing.planner_drive`). It does not measure how well a planner drives,
-but whether the planner follows the rules on which a campaign relies. A planner that ignores the
-scan by design sets ``avoids_obstacles = False``. A planner that stops for obstacles and never
-passes them sets ``passes_obstacles = False``. A planner that draws random numbers sets
-``draws_random_numbers = True``.
+world (:mod:`~gz_testauto.testing.planner_drive`). The tests verify the rules on which a campaign
+relies, not how well a planner drives. Set ``avoids_obstacles = False`` for a planner that ignores
+the scan by design, ``passes_obstacles = False`` for a planner that stops for obstacles and never
+passes them, and ``draws_random_numbers = True`` for a planner that draws random numbers.
 """
 
 import math
@@ -44,7 +43,7 @@ START = Pose2D(0.0, 0.0, 0.0)
 GOAL = Pose2D(10.0, 0.0, 0.0)
 FAR_GOAL = Pose2D(13.0, 0.0, 0.0)
 LEAST_DRIVEN_M = 0.3
-"""Shortest distance (m) that a planner must drive for a meaningful test of repeatability."""
+"""Shortest distance (m) for a meaningful test of repeatability."""
 
 STRANGE_SCANS = {
     "no hit": lambda generator: np.full(RAYS, np.inf),

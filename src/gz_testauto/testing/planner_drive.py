@@ -1,7 +1,6 @@
 """A simulated robot that moves exactly as a planner commands, for the planners' suite.
 
-The outlines of the world do not move. Masses and slip are not simulated, so the simulation does
-not show how well a planner drives.
+The outlines of the world do not move. Masses and slip are not simulated.
 """
 
 import contextlib

@@ -26,7 +26,7 @@ from gz_testauto.simulators.interface import NamedModel, PlacedRobot, Scene, Sim
 from gz_testauto.testing.simulator_suite import BOX, PERIOD_S, SimulatorSuite
 
 WALL_M = 4.9
-"""The x coordinate (m) of the front of the wall."""
+"""The x coordinate (m) of the wall's front."""
 
 ERROR_M = 0.02
 """Largest error (m) of a range. A robot on wheels sinks into the ground by less."""

@@ -1,7 +1,7 @@
 """Conformance suite for scenes with several robots. A simulator must support them, or reject them
 with an error that names the robots.
 
-Use it in addition to :mod:`gz_testauto.testing.simulator_conformance`, in the same way::
+Use it in addition to :mod:`gz_testauto.testing.simulator_conformance`::
 
     class TestMySimulatorSeveralRobots(SeveralRobotsConformance):
         def make_simulator(self):

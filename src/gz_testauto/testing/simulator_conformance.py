@@ -9,8 +9,8 @@ Subclass the suite in a pytest file and create the simulator in ``make_simulator
             return MySimulator()
 
 One simulator loads all scenes of the suite in succession, as in a campaign. The world contains a
-floor, a wall 5 m ahead and a static box. The robot is the wheelchair that is included in this
-package. Results are compared with analytic values, and ``tolerance`` allows for slip.
+floor, a wall 5 m ahead and a static box, and the robot is a wheelchair. Results are compared with
+analytic values, and ``tolerance`` allows for slip.
 """
 
 import math

@@ -2,10 +2,9 @@
 several goals.
 
 The robot starts at x = -3 m and its goal is at x = 3 m, with a tolerance of 0.5 m. In the world
-``clear``, the straight line is free, so a planner that drives straight to the goal reaches it. In
-the world ``blocked``, a box of 0.4 m that the static map does not contain is located at the origin.
-The trial ``several`` takes place in the world ``clear``. Its goals :data:`PLACES` are also straight
-ahead.
+``clear``, the straight line is free. In the world ``blocked``, a box of 0.4 m that the static map
+does not contain is located at the origin. The trial ``several`` takes place in the world ``clear``,
+with the goals :data:`PLACES`.
 """
 
 from pathlib import Path

@@ -11,8 +11,7 @@ Subclass the suite in a pytest file and create the workers in ``make_workers``::
             return MyWorkers(make_executor, bed, size=3)
 
 The trials run in the simulator ``kinematic``, in a world with a free path and in a world with a
-blocked path. A test can trigger events in an executor, such as a failure of the simulator, an exit
-of the process, or a wait.
+blocked path. A test can trigger the :data:`EVENTS` in an executor.
 """
 
 import collections
@@ -48,7 +47,7 @@ from gz_testauto.trial.trial import Trial
 from gz_testauto.workers.interface import Attempt, ExecutorFactory, Workers, WorkersFactory
 
 WAIT_TIMEOUT_S = 120.0
-"""Timeout (s of wall time) of each wait. It is long enough for a busy machine."""
+"""Timeout (s of wall time) of each wait, long enough for a busy machine."""
 
 ERRORS = {
     "fail": SimulatorError("the simulator died"),
