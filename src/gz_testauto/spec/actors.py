@@ -1,7 +1,6 @@
 """The actors of a campaign, and the tracked objects that a planner can request.
 
-Defines the common keys of ``actors:``, the keys of ``tracking:``, and the registry of actor types.
-The specification of each type is in the module of its behavior (:mod:`gz_testauto.actors`).
+The specification of each actor type is in the module of its behavior (:mod:`gz_testauto.actors`).
 """
 
 from typing import Any, ClassVar, Mapping, Optional, Tuple, Type, cast
@@ -28,7 +27,6 @@ from gz_testauto.spec.road import RoadSpec
 from gz_testauto.spec.stack import NAME
 
 MOST_ACTORS = 200  # each actor needs computing time in every step
-"""Largest ``count`` of an entry."""
 
 BUILT_IN = {
     "patrol": "gz_testauto.actors.patrol:PatrolSpec",
@@ -41,8 +39,8 @@ BUILT_IN = {
 }
 
 BEHAVIORS = Registry("behavior", BUILT_IN)
-"""Registered actor types: subclasses of :class:`ActorSpec`, or of
-:class:`~gz_testauto.actors.actor.Actor` if the parameters of its constructor suffice."""
+"""Subclasses of :class:`ActorSpec`, or of :class:`~gz_testauto.actors.actor.Actor` if the
+parameters of its constructor suffice."""
 
 CLASS_SPEC = Registry("behavior", {"class": "gz_testauto.actors.creation:PluginActorSpec"})
 """The specification of an actor whose registered type is a subclass of ``Actor``."""

@@ -1,7 +1,6 @@
 """The specification of a campaign: worlds × planners × repetitions, and the limits of a trial.
 
-Defines the keys of ``campaign.yaml`` and the checks that need no other file; ``config/`` has
-examples.
+Checks that need other files are elsewhere; ``config/`` has examples.
 """
 
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Type, cast
@@ -203,7 +202,7 @@ class MetricsSpec(Spec):
 
 
 STACK_RESOLUTION_M = 0.05
-"""Default side length (m) of a grid cell of the static map of a stack."""
+"""Default side length (m) of a cell of a stack's static map."""
 
 
 def _ordered(

@@ -1,6 +1,6 @@
 """Distributions of a number in a specification.
 
-Defines four distributions and their YAML forms::
+There are four distributions, with these YAML forms::
 
     radius_m: 0.5                                          # fixed
     radius_m: [0.3, 1.1]                                   # uniform, short
@@ -9,7 +9,7 @@ Defines four distributions and their YAML forms::
     radius_m: {choice: [0.3, 0.6, 1.1], weights: [1, 2, 1]}
 
 Each distribution maps a number in [0, 1) to a value by its quantile function, so that stratified
-numbers result in stratified values. :mod:`gz_testauto.sampling` draws the numbers.
+numbers result in stratified values.
 """
 
 from functools import lru_cache
@@ -200,10 +200,8 @@ def _share(distribution: Any) -> Any:
 
 
 NotNegativeDistribution = Annotated[Distribution, AfterValidator(_not_negative)]
-"""A :data:`Distribution` without negative values."""
 
 ShareDistribution = Annotated[Distribution, AfterValidator(_share)]
 """A :data:`Distribution` of values between 0 and 1."""
 
 PositiveDistribution = Annotated[Distribution, AfterValidator(_positive)]
-"""A :data:`Distribution` of positive values."""

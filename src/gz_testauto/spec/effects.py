@@ -1,8 +1,7 @@
 """Effects of a campaign on models, lights and gravity, and hooks of other packages.
 
-Defines the keys of ``effects:`` and ``hooks:`` in a campaign. Each entry of ``effects:`` changes a
-property while a condition holds. :mod:`gz_testauto.actors.conditional_effects` implements the
-effects.
+Each effect changes a property while a condition holds.
+:mod:`gz_testauto.actors.conditional_effects` implements the effects.
 """
 
 from typing import Any, Dict, Optional, Tuple, Union
@@ -23,8 +22,8 @@ from gz_testauto.spec.regions import Regions
 from gz_testauto.spec.stack import NAME
 
 HOOKS = Registry("hook", {})
-"""Registered subclasses of :class:`~gz_testauto.actors.hook.Hook`. The first argument of their
-constructor is the name of the hook."""
+"""Subclasses of :class:`~gz_testauto.actors.hook.Hook`. The first argument of their constructor is
+the name of the hook."""
 
 Share = Annotated[float, Field(ge=0, le=1)]
 RedGreenBlue = Annotated[Tuple[Share, Share, Share], BeforeValidator(as_tuple)]

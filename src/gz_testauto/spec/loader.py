@@ -18,11 +18,9 @@ from gz_testauto.spec.yaml_source import YamlSource, read_yaml_text
 SpecType = TypeVar("SpecType", bound=Spec)
 
 SUBPATH = "subpath"
-"""Key in the context of a pydantic error, for the path from the location that pydantic reports to
-the location of the error."""
+"""Key in the context of a pydantic error, for the path from the reported location to the error."""
 
 MOST_ERRORS = 100  # more errors mean a file of another kind of specification
-"""Largest number of errors in a message."""
 
 
 def load(path: Path, spec_class: Type[SpecType]) -> SpecType:

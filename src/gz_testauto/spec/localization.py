@@ -1,6 +1,6 @@
 """The localization of a robot: the pose that its planner receives in place of the true pose.
 
-Defines the common keys of ``localization:`` in a campaign, and the registry of estimates::
+Examples of ``localization:`` in a campaign::
 
     localization: drift
     localization: {estimate: corrected, scale: 2.0, corrections: {rate_hz: 1, position_m: 0.05}}
@@ -18,7 +18,7 @@ from gz_testauto.base.registry import Registry
 from gz_testauto.spec.model import NotNegative, Spec, fault
 
 ESTIMATES = Registry("estimate", {"truth": "gz_testauto.spec.localization:LocalizationSpec"})
-"""Registered estimates of the pose: subclasses of :class:`LocalizationSpec`."""
+"""Estimates of the pose: subclasses of :class:`LocalizationSpec`."""
 
 
 class LocalizationSpec(Spec):

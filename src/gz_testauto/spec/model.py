@@ -32,8 +32,7 @@ from gz_testauto.base.errors import (
 from gz_testauto.base.pose import Pose2D
 
 CLASSES = "classes"
-"""Key in the context of a validation, for a dict that maps the ``id`` of each mapping to the class
-that validates it."""
+"""Key in the validation context, for a dict of the ``id`` of each mapping to its class."""
 
 _ENVIRONMENT = re.compile(r"\$\(env\s+([A-Za-z_]\w*)\s*\)")
 
@@ -176,11 +175,11 @@ def as_tuple(value: Any) -> Any:
 
 
 Expression = Annotated[str, AfterValidator(_expression)]
-"""A regular expression in the syntax of Python's ``re`` module."""
+"""A regular expression of Python."""
 
 SpecPath = Annotated[Path, BeforeValidator(resolve_path)]
-"""The path of a file or directory: absolute, relative to the file that names it, ``package://`` or
-``file://``, also with ``$(env NAME)``. It is absolute after loading."""
+"""A path: absolute, relative to the file that names it, ``package://`` or ``file://``, also with
+``$(env NAME)``. It is absolute after loading."""
 
 # The 32-bit numbers of simulators cannot resolve centimeters of larger coordinates, and areas and
 # volumes can overflow.

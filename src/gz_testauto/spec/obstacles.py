@@ -1,8 +1,7 @@
 """The random obstacles of a world: counts, kinds, regions and sizes.
 
-Defines the keys of ``obstacles.yaml``; ``config/obstacles.yaml`` is an example. If a size has no
-distribution, an obstacle keeps its size in the saved world or in ``model``. Without either, the
-size is the default of its key: 1 m for one shape, as in the unit shapes of Gazebo.
+An example is ``config/obstacles.yaml``. Without a distribution, an obstacle has its size in the
+saved world or in ``model``, otherwise the default of the key: 1 m for the unit shapes of Gazebo.
 """
 
 from pathlib import Path
@@ -35,7 +34,6 @@ from gz_testauto.spec.model import (
 from gz_testauto.spec.regions import KeepOut, Regions
 
 MOST_OBSTACLES = 10_000  # placing them takes seconds, and simulators cannot simulate more
-"""Largest number of obstacles in one world."""
 
 OBSTACLE_KINDS = Registry(
     "obstacle_kind",
@@ -47,8 +45,7 @@ OBSTACLE_KINDS = Registry(
         "group": "gz_testauto.sampling.groups:GroupObstacles",
     },
 )
-"""Registered obstacle kinds by their ``type``: subclasses of
-:class:`gz_testauto.sampling.models.ObstacleKind`."""
+"""Subclasses of :class:`gz_testauto.sampling.models.ObstacleKind` by their ``type``."""
 
 FULL_TURN = Uniform(min=-3.141592653589793, max=3.141592653589793)
 

@@ -1,8 +1,7 @@
 """Random properties of a campaign's worlds, sensors and drive controllers.
 
-Defines the keys of ``randomize:`` in a campaign, whose entries are terms. Each term has a separate
-generator, so a further term changes none of the others. Draws per world or trial are the same for
-all planners. :mod:`gz_testauto.randomization` implements the terms.
+Each term has a separate generator, so a further term changes none of the others. Draws per world
+or trial are the same for all planners. :mod:`gz_testauto.randomization` implements the terms.
 """
 
 from typing import Any, Dict, Optional, Tuple, Union
@@ -197,4 +196,3 @@ Term = Annotated[
         ),
     ),
 ]
-"""An entry of ``randomize:``, of any term."""

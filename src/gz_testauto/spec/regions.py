@@ -114,7 +114,7 @@ def _several(value: Any) -> Any:
 
 
 Regions = Annotated[List[Region], BeforeValidator(_several), Field(min_length=1)]
-"""Regions, which together represent their union. In YAML, a single region needs no list."""
+"""The union of regions. In YAML, a single region needs no list."""
 
 
 def union_of(regions: List[Region]) -> shapely.Geometry:

@@ -1,6 +1,6 @@
 """Lanes, and the route of the robot along these lanes.
 
-Defines the keys of ``road:`` in a campaign, in one world of ``worlds.files``, or in a file::
+The keys are in ``road:`` of a campaign, in one world of ``worlds.files``, or in a file::
 
     road:
       lanes:
@@ -33,11 +33,11 @@ from gz_testauto.spec.model import (
 )
 
 ROAD_READERS = Registry("road reader", {})
-"""Registered functions that read lanes from a file. The arguments are the path of the file and the
-types of lanes to read. The result is the fields of a ``LaneSpec`` for each lane."""
+"""Functions that read lanes: from a path and the types of lanes to read to the fields of a
+``LaneSpec`` for each lane."""
 
 JOIN_M = 0.5
-"""Largest distance (m) between the end of a lane and the start of its successor."""
+"""Largest distance (m) between a lane's end and its successor's start."""
 
 Width = Annotated[float, Field(gt=0, le=100)]
 

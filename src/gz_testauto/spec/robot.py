@@ -1,7 +1,7 @@
 """The robots of a campaign: their models, start poses and velocity limits.
 
-Defines the keys of ``robot:`` and ``robots:``. The latter lists further robots in the same worlds,
-each with a separate velocity command, scan and outcome.
+``robots:`` lists further robots in the same worlds, each with a separate velocity command, scan and
+outcome.
 """
 
 import re
@@ -16,10 +16,8 @@ from gz_testauto.spec.model import Interval, Point, PoseSpec, Spec, SpecPath
 from gz_testauto.spec.stack import NAME, with_files
 
 MOST_ROBOTS = 20  # each robot needs a planner cycle in every control period
-"""Largest number of further robots."""
 
 MAX_DELAY_S = 2.0
-"""Largest delay (s) of a sensor."""
 
 BODY_MISSING = "has no model; add footprint_m and height_m"
 

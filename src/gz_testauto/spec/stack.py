@@ -1,7 +1,6 @@
 """The user's robot and navigation stack: its launch files, and its names of topics and frames.
 
-Defines the keys of ``stack:`` and of a planner's ``launch:``, and the placeholders of launch
-arguments, whose values :mod:`gz_testauto.trial.launch_files` computes.
+:mod:`gz_testauto.trial.launch_files` computes the values of the placeholders in launch arguments.
 """
 
 import os
@@ -32,7 +31,7 @@ RESERVED_NAMES = (
 """Columns of exported tables, whose names a metric must not have."""
 
 RESERVED_PREFIX = "world_"
-"""Prefix of the columns of exported tables with the published numbers of worlds."""
+"""Prefix of the columns with the published numbers of worlds."""
 
 TOPIC = r"^/?[A-Za-z~][A-Za-z0-9_/]*$"
 FIELD = r"^[a-z][A-Za-z0-9_]*(\[\d+\])?(\.[a-z][A-Za-z0-9_]*(\[\d+\])?)*$"
@@ -63,11 +62,10 @@ PLACEHOLDERS = {
     "control_period": "control_period_s (s)",
     "logs": "a directory for the files of the trial's processes",
 }
-"""The supported placeholders with their descriptions."""
 
 PER_TRIAL = ("world", "world_name", "seed", "trial", "logs")
-"""The placeholders whose values differ between the trials of one launch. A warm run keeps the
-values of its first trial."""
+"""The placeholders that differ between the trials of one launch. A warm run keeps the values of its
+first trial."""
 
 _WORD = re.compile(r"\{\{|\}\}|\{([A-Za-z_][A-Za-z0-9_]*)\}")
 

@@ -1,7 +1,6 @@
 """The worlds of a campaign, and numbers that a benchmark publishes for each world.
 
-Defines the keys of ``worlds`` in ``campaign.yaml``. :mod:`gz_testauto.campaign.world_source` reads
-the files.
+:mod:`gz_testauto.campaign.world_source` reads the files.
 """
 
 import re
@@ -40,9 +39,8 @@ from gz_testauto.spec.road import RoadOrFile
 from gz_testauto.spec.stack import NAME
 
 SEEDS = 2**63
-"""Exclusive upper bound of the seed of a campaign."""
+"""Exclusive upper bound of a seed."""
 MOST_TRIALS = 1_000_000  # each trial has a file and a row in the results
-"""Largest number of trials in a campaign."""
 
 MOST_COPIES = 10_000
 """Largest number of worlds with the same file in one entry of ``files``."""
@@ -176,8 +174,7 @@ class WorldSourceSpec(Spec):
 
 
 WORLD_SOURCES = Registry("world source", {})
-"""Registered subclasses of :class:`~gz_testauto.worlds.source.WorldSource`, by the name of their
-section in ``worlds``."""
+"""Subclasses of :class:`~gz_testauto.worlds.source.WorldSource`, by their section in ``worlds``."""
 
 
 class WorldsSpec(Spec):

@@ -1,9 +1,8 @@
 """Parse YAML text, and find the line of each value.
 
 The parser accepts safe YAML only. As in YAML 1.2, ``1e-3`` is a number and ``2024-01-01`` is text.
-Values that have different meanings in YAML 1.1, which ROS uses, and in YAML 1.2 are rejected, such
-as ``yes``, ``012`` and ``1:30``. YAML that no specification needs, and that is expensive to parse,
-is rejected: deep nesting, multiplying aliases, and tags of other than plain values.
+Values with another meaning in YAML 1.1, which ROS uses, are rejected, such as ``yes``, ``012`` and
+``1:30``, and so are deep nesting, multiplying aliases, and tags of other than plain values.
 """
 
 import re
@@ -16,10 +15,10 @@ from gz_testauto.base.disk import read_text
 from gz_testauto.base.errors import SpecError
 
 MOST_BYTES = 1_000_000  # larger YAML would take minutes to read
-"""Largest size (bytes) of YAML, in a file or as text."""
+"""Largest size (bytes) of YAML."""
 MOST_LEVELS = 50
 MOST_VALUES = 100_000
-"""Largest number of values in a document after the expansion of all aliases."""
+"""Largest number of values after the expansion of aliases."""
 
 # YAML can express these characters by escapes, but file names and UTF-8 text cannot contain them.
 _UNWRITABLE = re.compile("[\0\ud800-\udfff]")
@@ -29,7 +28,7 @@ _CORE_FLOAT = re.compile(
 )
 _CORE_BOOL = re.compile("true|True|TRUE|false|False|FALSE")
 _ONLY_1_2_INT = re.compile(r"[-+]?0[0-9]+|0o[0-7]+")
-"""Numbers in YAML 1.2 that are text, or other numbers, in YAML 1.1."""
+"""Numbers of YAML 1.2 with another meaning in YAML 1.1."""
 _UNAMBIGUOUS = {"int": _CORE_INT, "float": _CORE_FLOAT, "bool": _CORE_BOOL}
 """Values with the same meaning in YAML 1.1 and 1.2, by their type."""
 
