@@ -1,5 +1,4 @@
-"""The base class of obstacle kinds that consist of several boxes, such as walls and furniture. The
-boxes are computed for each size, not stretched."""
+"""The base class of obstacle kinds of several boxes, which are computed for each size."""
 
 import functools
 from typing import Any, ClassVar, List, NamedTuple, Optional, Sequence, Tuple, Type
@@ -20,7 +19,6 @@ from gz_testauto.sdf.shapes import Box
 from gz_testauto.sdf.values import format_number
 
 NEGLIGIBLE_M = 1e-6
-"""Size (m) up to which a box is omitted."""
 _UNIT_NAME = "assembled"
 _CORNERS = np.array([[x, y, z] for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)])
 _TRIANGLES = np.array(
@@ -56,7 +54,7 @@ class BoxPart(NamedTuple):
 
 
 class AssembledKind(ObstacleKind):
-    """The base class of obstacle kinds that consist of boxes in one link."""
+    """The base class of obstacle kinds of boxes in one link."""
 
     is_stretched: ClassVar[bool] = False
     color: ClassVar[str]
@@ -68,8 +66,7 @@ class AssembledKind(ObstacleKind):
     density_default_kgpm3: ClassVar[float] = 600.0
     """Density of an entry without ``density_kgpm3``: that of wood."""
     fits: ClassVar[Tuple[Tuple[float, str, str], ...]] = ()
-    """Conditions on the sizes: a factor, a name, and the name of a size that must be greater than
-    the product of both."""
+    """Conditions: a factor, a size, and the size that must be greater than their product."""
     marker: ClassVar[str] = "TRIANGLE_LIST"
 
     @model_validator(mode="after")
@@ -110,7 +107,7 @@ class AssembledKind(ObstacleKind):
 
     @classmethod
     def measure(cls, model: SceneModel, where: str) -> Tuple[Size, Outline]:
-        """Raise ``SdfError`` for a model of a world, whose size cannot be determined."""
+        """Raise ``SdfError``: the size of a model in a world cannot be determined."""
         if model.name != _UNIT_NAME:
             raise SdfError(
                 f"{where}: the size of {model.name!r} cannot be changed after it was written; set "

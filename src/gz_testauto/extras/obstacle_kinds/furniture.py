@@ -1,5 +1,4 @@
-"""Obstacle kinds with parametric shapes of boxes: furniture, pallets, frames and concave shapes.
-A planar lidar detects only the boxes at its height, such as the legs of a table."""
+"""Obstacle kinds of boxes: furniture, pallets, frames and concave shapes."""
 
 import math
 from typing import ClassVar, List, Optional, Tuple

@@ -20,9 +20,7 @@ from gz_testauto.spec.model import fault
 from gz_testauto.spec.obstacles import size_key
 
 MOST_CELLS = 100
-"""Largest number of cells along x and along y."""
 MOST_PASSES = 20
-"""Largest number of smoothing passes of a cave."""
 LAYOUTS = 1_000_000
 _FILLING = 5
 """Occupied neighbors from which a cell of a cave becomes occupied."""
@@ -164,7 +162,7 @@ class CaveObstacles(LayoutKind):
 
 
 def cave(numbers: np.ndarray, fill: float, passes: int) -> np.ndarray:
-    """Return the occupied cells of a cave from random numbers in [0, 1), shape (rows, columns)."""
+    """Return the occupied cells for random ``numbers`` (rows, columns) in [0, 1)."""
     occupied = numbers < fill
     occupied[[0, -1]] = True
     for _ in range(passes):
@@ -219,15 +217,15 @@ def _counts(size: Size) -> Tuple[int, int]:
 
 
 def _runs(lines: np.ndarray) -> List[Tuple[int, int, int]]:
-    """Return the runs of True: the index of the row, the first element, and the end."""
+    """Return the runs of True: row, first element, and end."""
     change = np.diff(np.pad(lines.astype(int), ((0, 0), (1, 1))), axis=1)
     (row, first), (_, last) = np.nonzero(change == 1), np.nonzero(change == -1)
     return [(int(r), int(a), int(b)) for r, a, b in zip(row, first, last)]
 
 
 def _rectangles(occupied: np.ndarray) -> List[Tuple[int, int, int, int]]:
-    """Return disjoint rectangles that cover the occupied cells: ``low``, ``high`` (rows), ``left``
-    and ``right`` (columns). The ends are exclusive."""
+    """Return disjoint rectangles of occupied cells: rows ``low``, ``high``, columns ``left``,
+    ``right``. The ends are exclusive."""
     done: List[Tuple[int, int, int, int]] = []
     growing: List[Tuple[int, int, int]] = []
     runs = _runs(occupied)

@@ -34,7 +34,6 @@ class Wall(NamedTuple):
     is_along_y: bool = False
 
     def part(self, center_m: float, length_m: float, depth_m: float, height_m: float) -> BoxPart:
-        """Return a box in the wall, with its center at ``center_m`` along the wall."""
         if self.is_along_y:
             return BoxPart(self.offset_m, center_m, height_m / 2, depth_m, length_m, height_m)
         return BoxPart(center_m, self.offset_m, height_m / 2, length_m, depth_m, height_m)
@@ -52,8 +51,7 @@ class Wall(NamedTuple):
 
 
 class WallKind(AssembledKind):
-    """The base class of obstacle kinds that consist of walls. The last size is the position of the
-    doors."""
+    """The base class of obstacle kinds of walls. The last size is the position of the doors."""
 
     color: ClassVar[str] = "0.75 0.75 0.7 1"
     part_name: ClassVar[str] = "wall"
@@ -73,7 +71,6 @@ class WallKind(AssembledKind):
         return size[cls.size_names.index(name)]
 
     def passages(self, size: Size) -> Optional[Outline]:
-        """Return None if the walls have no doors, or if obstacles can be in the doors."""
         if self.door_clear_m == 0.0:
             return None
         depth_m = self.value(size, "thickness_m") + 2 * self.door_clear_m
