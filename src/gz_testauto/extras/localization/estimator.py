@@ -15,8 +15,8 @@ TIME_SLACK_S = 1e-6  # times are sums of physics steps
 
 
 class LostPeriods:
-    """Periods in which a localizer is lost. The time between two periods is exponentially
-    distributed. ``duration_s`` maps a number in [0, 1) to the duration of a period."""
+    """Periods in which a localizer is lost, with exponentially distributed times between them.
+    ``duration_s`` maps a number in [0, 1) to the duration of a period."""
 
     def __init__(
         self,
@@ -57,8 +57,7 @@ class CorrectionErrors:
 class CorrectedOdometry(OdometryModel):
     """An estimator that corrects the odometry by noisy measurements of the pose.
 
-    A correction replaces the transform from the map to the odometry frame, so that the odometry at
-    the time of the measurement is at the measured pose.
+    A correction replaces the transform from the map to the odometry frame.
     """
 
     def __init__(
@@ -98,7 +97,6 @@ class CorrectedOdometry(OdometryModel):
         return compose(self._map_to_odom, self.odometry)
 
     def _drawn(self) -> Tuple[float, float, float]:
-        """Draw the errors of a correction: x, y (m) and heading (rad)."""
         normal = self._correction_random.standard_normal(3).tolist()
         is_outlier = self._correction_random.random() < self._corrections.outlier_share
         position_m, yaw_rad = self._corrections.outlier if is_outlier else self._corrections.usual

@@ -56,8 +56,7 @@ class OdometryErrors:
 class SlipErrors:
     """Patches of ground on which one wheel slips, with exponentially distributed distances.
 
-    ``draw`` maps two numbers in [0, 1) to the length (m) of a patch and the share of the wheel's
-    turning that is lost.
+    ``draw`` maps two numbers in [0, 1) to the length (m) of a patch and the lost share of turning.
     """
 
     def __init__(
@@ -72,8 +71,7 @@ class SlipErrors:
         self._next()
 
     def factors(self, distance_m: float) -> Tuple[float, float]:
-        """Return the factors by which the left and the right wheels turn more in the next
-        ``distance_m`` of driving."""
+        """Return the factors by which the left and right wheels turn more in ``distance_m``."""
         remaining_m, turned = distance_m, [0.0, 0.0]
         while remaining_m > self._left_m:
             turned = [sum_ + self._left_m * f for sum_, f in zip(turned, self._patch)]
@@ -119,7 +117,7 @@ class OdometryModel(PoseEstimator):
         return self.odometry
 
     def advance(self, time_s: float, pose: Pose2D, twist: Twist2D) -> None:
-        """Add the true pose and twist at ``time_s``. The first pose is the start."""
+        """Add a true pose and twist. The first pose is the start."""
         before, self._before = self._before, (time_s, pose)
         if before is None:
             self.odometry, self.twist = pose, twist
@@ -152,16 +150,14 @@ class OdometryModel(PoseEstimator):
             self.twist_covariance = np.diag([translation, 0.0, 2.0 * rotation]) / elapsed_s**2
 
     def place(self, pose: Pose2D) -> None:
-        """Set the true pose from which the next motion starts. Before the first call of
-        :meth:`advance`, this has no effect."""
+        """Set the true pose from which the next motion starts, if :meth:`advance` was called."""
         if self._before is not None:
             self._before = (self._before[0], pose)
 
     def _measured(
         self, forward: float, turn: float, more: Tuple[float, float]
     ) -> Tuple[float, float]:
-        """Return the translation and rotation that wheel encoders measure, in the units of
-        ``forward`` and ``turn``."""
+        """Return the translation and rotation that wheel encoders measure."""
         errors = self._errors
         half_m = 0.5 * errors.wheel_separation_m
         left = (forward - half_m * turn) * (1.0 + errors.left_radius) * more[0]
