@@ -1,7 +1,7 @@
 """Description of a world: links, joints, collisions, visuals, lights and their properties.
 
-A description is read from the loaded SDF and updated with every property change, since
-simulators do not report all properties. Poses and twists of models are part of a snapshot.
+A description is read from the loaded SDF and updated with every property change, since simulators
+do not report all properties.
 """
 
 import copy

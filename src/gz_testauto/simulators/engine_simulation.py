@@ -143,7 +143,7 @@ class EngineSimulation(SeveralRobotsSimulation[Robot]):
     def _remove(self, names: Sequence[str]) -> None: ...
 
     def _update(self) -> None:
-        """Update the engine after states or properties were set. The default does nothing."""
+        """Update the engine after states or properties were set."""
 
     # methods of the interface
 
@@ -315,7 +315,6 @@ class EngineSimulator(Simulator, Generic[ReadRobot]):
     changes = ALL
 
     def __init__(self, step_s: float) -> None:
-        """Set the physics step. Raises ``ValueError`` if it is out of range."""
         if not 0.0 < step_s <= 0.02:
             raise ValueError("step_s must be above 0 and at most 0.02")
         self._step_s = step_s
@@ -324,14 +323,11 @@ class EngineSimulator(Simulator, Generic[ReadRobot]):
 
     @abc.abstractmethod
     def _read_robot(self, robot: RobotModel) -> ReadRobot:
-        """Return the robot as the physics engine needs it. Raises ``SdfError`` if unsupported."""
+        """Raise ``SdfError`` if the robot is not supported."""
 
     @abc.abstractmethod
     def _simulation(self, scene: Scene, robots: Sequence[ReadRobot]) -> Simulation:
-        """Return the simulation of a scene.
-
-        Raises ``SdfError`` for unsupported SDF, and ``SimulatorError`` if it cannot be loaded.
-        """
+        """Raise ``SdfError`` for unsupported SDF, and ``SimulatorError`` if it cannot be loaded."""
 
     def _load(self, scene: Scene) -> Simulation:
         try:

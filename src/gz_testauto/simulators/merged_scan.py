@@ -1,4 +1,4 @@
-"""One scan from the scans of several planar lidars of a robot, for planners that read one scan.
+"""One scan from the scans of several planar lidars of a robot.
 
 The rays of the merged scan start at the origin of the base frame, at the height of the first lidar,
 and have the directions in which at least one lidar measures at large distances. A ray has the
@@ -9,9 +9,9 @@ distance to the nearest surface that a lidar has detected:
   The distance is that of the intersection with this line.
 - Any other return is a point, and belongs to the nearest ray.
 
-A ray without a surface or a point is ``inf`` if a lidar has no return in its direction. Otherwise
-it is NaN: no lidar measures in this direction, or it is hidden by the edge of a surface. Returns of
-a tilted lidar are projected to the horizontal plane.
+Any other ray is ``inf`` if a lidar has no return in its direction, and otherwise NaN: no lidar
+measures there, or the edge of a surface hides it. Returns of a tilted lidar are projected to the
+horizontal plane.
 """
 
 import math

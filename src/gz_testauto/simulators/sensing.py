@@ -1,8 +1,7 @@
 """Measurements of the sensors that a scene selects: rate, noise, delay and merged contacts.
 
-A simulator only returns the ranges along the rays of a sensor, without noise. A sensor measures
-at the end of the first step that ends at or after each period of the sensor. Its noise depends
-on the seed of the scene, the number of the robot, and the name of the sensor.
+A sensor measures at the end of the first step that ends at or after each of its periods. Its noise
+depends on the seed of the scene, the number of the robot, and the name of the sensor.
 """
 
 import zlib

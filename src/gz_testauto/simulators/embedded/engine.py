@@ -119,7 +119,7 @@ class Engine:
         return self._id(mujoco.mjtObj.mjOBJ_BODY, name)
 
     def actuator(self, name: str) -> int:
-        """Return the id of an actuator, which is its index in ``data.ctrl``."""
+        """Return the index of an actuator in ``data.ctrl``."""
         return self._id(mujoco.mjtObj.mjOBJ_ACTUATOR, name)
 
     def body_pose(self, body: int) -> Pose:
@@ -214,7 +214,6 @@ class Engine:
         self.data.qacc_warmstart[slots.velocity] = 0.0
 
     def copy_state(self, other: "Engine") -> None:
-        """Copy the state of the joints that exist in both worlds."""
         for name, slots in self._joints.items():
             other_slots = other._joints.get(name)
             if other_slots is None:
@@ -255,11 +254,11 @@ class Engine:
         return frozenset(geom for geom, shape in enumerate(self._shapes) if shape in shapes)
 
     def touches(self, geoms: FrozenSet[int]) -> bool:
-        """Return whether any geom in ``geoms`` has a contact candidate; fast, for every step."""
+        """Return whether any geom has a contact candidate; fast, for every step."""
         return not geoms.isdisjoint(self.data.contact.geom.ravel().tolist())
 
     def contacts(self, geoms: FrozenSet[int], stamp_s: float) -> List[Contact]:
-        """Return the current contacts of ``geoms``, one for each pair of collisions."""
+        """Return the contacts of ``geoms``, one for each pair of collisions."""
         contact = self.data.contact
         pairs, distances = contact.geom.tolist(), contact.dist.tolist()
         hits_by_pair: Dict[Tuple[str, str], List[int]] = {}
@@ -364,7 +363,6 @@ class MujocoSettling:
 
 
 def _driven_trees(model: Any) -> Set[int]:
-    """Return the trees of bodies that an actuator drives, at a joint or at a site."""
     at_site = model.actuator_trntype == mujoco.mjtTrn.mjTRN_SITE
     targets = model.actuator_trnid[:, 0]
     bodies = [*model.site_bodyid[targets[at_site]], *model.jnt_bodyid[targets[~at_site]]]

@@ -1,8 +1,8 @@
 """Contacts of cylinders that roll on level or plane parts of height maps, corrected in each step.
 
-MuJoCo tests a cylinder against the prism below each triangle of a height map separately. At the
-edge between two triangles, contacts can have the normal of a side of a prism, inside the ground.
-The depth of other contacts is accurate to 1 µm. With stiff contacts, both errors shake a robot.
+MuJoCo tests a cylinder against the prism below each triangle of a height map separately. Contacts
+can have the normal of a side of a prism, inside the ground, and others have a depth error of 1 µm.
+With stiff contacts, both errors shake a robot.
 
 Where the height map is a plane up to a distance of one cell from a contact, this module removes
 each contact whose normal differs by more than :data:`SAME_NORMAL_RAD`. The other contacts get

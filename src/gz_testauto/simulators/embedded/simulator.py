@@ -201,7 +201,7 @@ class EmbeddedSimulator(EngineSimulator[DrivenRobot]):
     accurate as 1 ms. If ``fast_lidar`` is False, MuJoCo casts all rays, with identical ranges.
     ``skid`` selects the method to turn a robot with more than two driven wheels: ``servo`` turns
     the robot as commanded. ``wheels`` uses motors and friction, and the result depends on
-    ``step_s``. ``gui`` opens MuJoCo's viewer, which needs a display and does not change the trial.
+    ``step_s``. ``gui`` opens MuJoCo's viewer, which needs a display.
     """
 
     name = "embedded"

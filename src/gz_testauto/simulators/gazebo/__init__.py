@@ -1,9 +1,8 @@
 """Gazebo 11 as a simulator: a gzserver process, controlled through Gazebo's transport.
 
 The simulator needs neither gazebo_ros nor a plugin. ``messages`` and ``transport`` implement the
-transport, and ``installation`` and ``server`` manage processes. ``world`` is the client of one
-server. ``split_world``, ``engines``, ``instruments`` and ``readings`` convert models and messages.
-``robot``, ``simulation`` and ``simulator`` implement the interface of simulators.
+transport, and ``world`` is the client of one server. ``split_world``, ``engines``, ``instruments``
+and ``readings`` convert models and messages.
 """
 
 from gz_testauto.simulators.gazebo.installation import GazeboInstallation, find_gazebo

@@ -4,9 +4,9 @@ This gzserver cannot load plug-ins of gazebo_ros and of Gazebo Sim. Their drives
 joints of the key ``robot.drive``, are replaced by one DiffDrivePlugin for each axle. Other such
 plug-ins are removed, and the lidar becomes a ``ray`` sensor, which needs no display.
 
-If a robot has several axles, its wheels must slide to turn. Three changes then give it the motion
-of a robot with motors that keep the speeds of the wheels and with tires whose friction is equal
-in all directions, on which ``wheel_separation_multiplier`` of ros_control is based:
+The wheels of a robot with several axles must slide to turn. Three changes give it the motion on
+which ``wheel_separation_multiplier`` of ros_control is based, with motors that keep the speeds of
+the wheels, and with isotropic friction:
 
 - The moments of inertia of the wheels are increased (:data:`SPEED_LOSS_RADPS`).
 - ODE limits friction by a cone in the whole world.
@@ -64,8 +64,8 @@ _NOT_LOADABLE = re.compile(r"(lib)?(.*_ros[0-9]?_.*|(gz|ignition)-(sim|gazebo)[0
 class AdaptedRobot(NamedTuple):
     """The SDF of a robot for a Gazebo without ROS, and the file name of its drive plug-in.
 
-    Linear and angular velocities are multiplied by ``linear`` and ``angular``, so that the wheels
-    have the speeds that the sizes of the robot's own drive require. With ``needs_cone``, ODE must
+    Velocities are multiplied by ``linear`` and ``angular``, so that the wheels have the speeds that
+    the sizes of the robot's own drive require. With ``needs_cone``, ODE must
     limit friction by a cone.
     """
 

@@ -1,9 +1,8 @@
 """Property changes of a world on a gzserver, as messages of Gazebo's transport.
 
 Masses and friction take effect within 0.2 s of wall time. A force is sent as a wrench that acts
-on a link for one physics step, in the link frame. A twist is set by the force that causes the
-required change of velocity. The client does not wait for the effect of lights and visuals. The
-state of a joint cannot be set, since Gazebo's transport has no message for it.
+on a link for one physics step, in the link frame. A twist is set by a force. The client does not
+wait for the effect of lights and visuals. The state of a joint cannot be set.
 """
 
 from dataclasses import dataclass

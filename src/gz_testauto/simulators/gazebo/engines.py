@@ -4,9 +4,9 @@
   the mean). If the coefficients in a link differ, all of its collisions get that of the
   collisions that touch the ground.
 - Height maps: Bullet places the middle of the range of heights, instead of zero, at the height of
-  the collision, moves a height map with its model, and makes it smaller by one vertex. ODE ignores
-  its edges: a wheel sinks into a step by almost its height, so height maps can become meshes. In
-  DART, bodies fall through height maps, and rays do not detect them.
+  the collision, moves a height map with its model, and makes it smaller by one vertex. In ODE, a
+  wheel sinks into a step by almost its height, so height maps can become meshes. In DART, bodies
+  fall through height maps, and rays do not detect them.
 - Planes: ODE ignores the rotation of a plane's pose, and its x and y. Bullet rotates and moves a
   plane with its pose. DART places it at z = 0 of its link.
 
@@ -120,8 +120,8 @@ def adapt_model(
     """Adapt a model, whose includes are expanded, to the physics engine.
 
     ``place`` is the pose of the model in the world. For ODE, height maps become meshes in the
-    folder ``meshes``, unless it is None. Return copies of the changed collisions, as they were, by
-    scoped name. Raises ``SdfError`` for shapes that the engine does not support.
+    folder ``meshes``, unless it is None. Return copies of the original collisions that were
+    changed, by scoped name. Raises ``SdfError`` for shapes that the engine does not support.
     """
     if engine == "ode":
         return {} if meshes is None else _as_meshes(document, model, scene, place, meshes)

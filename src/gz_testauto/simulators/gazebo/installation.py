@@ -1,7 +1,7 @@
 """Search for Gazebo 11 on this machine, and the command and environment to start it.
 
 Gazebo can be an unpacked directory tree of another distribution, which is started with the
-dynamic loader of that tree and needs neither root nor a chroot.
+dynamic loader of that tree.
 """
 
 import os

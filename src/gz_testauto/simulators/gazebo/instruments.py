@@ -58,11 +58,10 @@ class InstrumentedModel:
     """A model with the added sensors.
 
     The name of ``model`` is the one on the server, and ``name`` that in the scene and in scoped
-    names of links. ``links`` contains the pose of every link in the model frame, by scoped
-    name, starting with the canonical link. ``probes`` maps the topic of each probe to its link,
-    and is empty for a static model. Topics are relative to the world's namespace. ``rates``
-    contains the original update rates of the model's sensors, and ``before`` the original
-    collisions that were adapted.
+    names of links. ``links`` contains the poses of the links in the model frame, by scoped name,
+    starting with the canonical link. ``probes`` maps the topic of each probe to its link. Topics
+    are relative to the world's namespace. ``rates`` contains the original update rates of the
+    sensors, and ``before`` the original collisions that were adapted.
     """
 
     name: str
@@ -75,11 +74,10 @@ class InstrumentedModel:
 
 @dataclass(frozen=True)
 class InstrumentedRobot:
-    """A robot with the added sensors, and the topics of its sensors.
+    """A robot with the added sensors.
 
-    ``contact_topics`` contains one topic for each link with a contact sensor, and
-    ``ray_topics`` the topic of each selected sensor with rays. ``ray_count`` is the number of
-    rays of the lidar and the selected sensors.
+    ``contact_topics`` contains one topic for each link with a contact sensor, and ``ray_topics``
+    the topic of each selected sensor with rays. ``ray_count`` includes the rays of the lidar.
     """
 
     robot: RobotModel
@@ -205,7 +203,7 @@ def _read(model: NamedModel, suffix: str) -> Tuple[SdfDocument, SceneModel]:
 
 
 def _remove_unused_rays(model: Element, lidar: Optional[LidarDescription]) -> None:
-    """Remove the sensors with rays except ``lidar`` and those that a plug-in reads."""
+    """Remove sensors with rays except ``lidar`` and those that a plug-in reads."""
     link = None if lidar is None else find_link(model, lidar.link)
     # Gazebo creates an object for each ray of a model, also for rays that are not used.
     for sensor in list(model.iter("sensor")):

@@ -134,7 +134,7 @@ class LockStep:
         self._rest(self.sensors | self.motion_sensors)
 
     def refresh(self) -> None:
-        """Take another rest, so that sensors measure after models were moved."""
+        """Take another rest, in which sensors measure moved models."""
         self._await_sensor_threads()
         self._rest(self.sensors)
 
@@ -180,7 +180,6 @@ class LockStep:
         )
 
     def _await_sensor_threads(self) -> None:
-        """Wait until the sensor threads have set their alarms and sleep."""
         if self._threads is None:
             return
         # An alarm that is set while time passes expires too late for the next rest.
@@ -243,7 +242,7 @@ class ThreadStates:
     def wait_until_asleep(self, cpu_s: float, timeout_s: float) -> bool:
         """Wait until each thread has been asleep once.
 
-        Return False if a thread uses ``cpu_s`` of CPU time before, or after ``timeout_s``.
+        Return False if a thread uses ``cpu_s`` of CPU time before that, or after ``timeout_s``.
         """
         awake = _awake(self._files)
         started_s = awake

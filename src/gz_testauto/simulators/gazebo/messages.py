@@ -1,8 +1,7 @@
 """The messages of Gazebo 11 that this package uses, created at run time.
 
-The table contains the used fields of the ``gazebo.msgs`` types, with their field numbers in
-Gazebo. Any protobuf runtime from 3.20 on can be used, without generated code. In the table, ``!``
-marks a required field and ``*`` a repeated field. Enumerations are encoded as ``int32``.
+Any protobuf runtime from 3.20 on can be used, without generated code. In the table, ``!`` marks a
+required field and ``*`` a repeated field. Enumerations are encoded as ``int32``.
 """
 
 import re

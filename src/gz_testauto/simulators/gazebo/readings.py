@@ -122,7 +122,7 @@ class ImuReader:
     """
 
     def __init__(self, gravity_mps2: Sequence[float], mount: Pose) -> None:
-        """Set gravity, and the pose ``mount`` of the sensor in the model frame."""
+        """``mount`` is the pose of the sensor in the model frame."""
         self._gravity = np.asarray(gravity_mps2, dtype=float)
         self._mount = mount
         self._message: Optional[Any] = None
@@ -133,7 +133,7 @@ class ImuReader:
         self._start_ns: Optional[int] = None
 
     def begin(self, gazebo_ns: int) -> None:
-        """Start at simulated time zero, which is ``gazebo_ns`` on the server's clock."""
+        """Start at simulated time zero, when the server's clock shows ``gazebo_ns``."""
         self._start_ns = gazebo_ns
 
     def receive(self, message: Any) -> None:

@@ -95,7 +95,7 @@ class DriveCommand:
         return math.inf if self._gain is None else math.pi / abs(self._gain)
 
     def message(self, twist: Twist2D) -> Any:
-        """Convert a velocity command.
+        """Return the message for a velocity command.
 
         Raises ``SimulatorError`` without a supported drive plugin, and ``ValueError`` beyond
         :attr:`limit_radps`.

@@ -335,8 +335,7 @@ def _newest_version(element: etree._Element, version: str) -> str:
     """Return 1.7 for a model of SDF 1.6 that has the same meaning in both versions.
 
     The versions differ in the frames of poses and in the axes of joints (``1_6.convert`` of
-    libsdformat 9). Gazebo 11 converts older versions, which takes a fifth of the time to spawn a
-    simple model.
+    libsdformat 9). Gazebo 11 converts older versions slowly.
     """
     differs = version != "1.6" or element.xpath(".//joint | .//pose[@frame]")
     return version if differs else "1.7"

@@ -43,11 +43,10 @@ _STATEFUL = ("plugin", "population", "road", "state")
 class SplitWorld:
     """A divided world.
 
-    ``base`` is the SDF text of the world with which a server starts. ``poses`` contains the
-    world-frame pose of every model of the base, and ``links`` the poses of their links in the model
-    frame. ``reusable`` is False if the base contains an element that a trial can change, such as a
-    plugin. ``stated_engine`` is the engine in the file. ``before`` contains the original collisions
-    of the base that were adapted to ``engine``.
+    ``base`` is SDF text. ``poses`` contains the world-frame poses of the models of the base, and
+    ``links`` the poses of their links in the model frame. ``reusable`` is False if the base has an
+    element that a trial can change, such as a plugin. ``stated_engine`` is the engine in the
+    file. ``before`` contains the original collisions of the base that were adapted to ``engine``.
     """
 
     name: str
@@ -152,8 +151,8 @@ def _divide(
 ) -> Tuple[Element, Tuple[NamedModel, ...], Mapping[str, Element]]:
     """Remove the models to spawn from ``document``, a copy of the document of the scene.
 
-    Return the world adapted to the engine, the removed models in file order, and the original
-    collisions of the base that were adapted.
+    Return the adapted world, the removed models in file order, and the original collisions of the
+    base that were adapted.
     """
     world = document.require_world()
     for actor in world.findall("actor"):  # actors of Gazebo, which have no collisions

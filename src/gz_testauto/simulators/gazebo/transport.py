@@ -2,9 +2,8 @@
 
 The node must be used by one thread only. Bytes are transferred and callbacks run only in
 :meth:`TransportNode.poll` and :meth:`TransportNode.wait_for`. A frame consists of the length of
-the payload, in eight hexadecimal digits, and the payload. Frames to and from the master, and the
-first frame on a connection between publisher and subscriber, are ``Packet`` messages. After that,
-a publisher sends its messages without an envelope.
+the payload, in eight hexadecimal digits, and the payload. Payloads are ``Packet`` messages, except
+for published messages, which have no envelope.
 """
 
 import selectors

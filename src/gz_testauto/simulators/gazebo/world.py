@@ -183,7 +183,6 @@ class WorldLink:
             raise simulator_stalled(self.stall_timeout_s, doing, details) from error
 
     def fail(self, what: str) -> None:
-        """Mark this server as broken and raise ``SimulatorError``."""
         self.broken = True
         raise SimulatorError(f"gzserver failed: {what}; {self.server.describe_end()}")
 
@@ -215,7 +214,6 @@ class WorldLink:
             self._control.send(MESSAGES["WorldControl"](**fields))
 
     def set_physics(self, **fields: Any) -> None:
-        """Change physics settings and wait until they are in effect."""
         with self.watched("changing the physics"):
             self._physics.send(MESSAGES["Physics"](**fields))
         scalar = {name: value for name, value in fields.items() if isinstance(value, (int, float))}
@@ -226,7 +224,7 @@ class WorldLink:
         raise SimulatorError(f"gzserver does not accept the physics settings {scalar}")
 
     def request(self, kind: str, data: str = "") -> Any:
-        """Send a request, which the world processes in its next update; return the response."""
+        """Return the response to a request, which the world processes in its next update."""
         request_id = self._send_request(kind, data)
         self.wait_for(lambda: request_id in self._responses, f"answering {kind}")
         return self._responses.pop(request_id)

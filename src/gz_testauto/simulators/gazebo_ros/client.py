@@ -179,7 +179,6 @@ class GazeboRosClient:
     # changing
 
     def set_physics(self, settings: PhysicsSettings) -> None:
-        """Set the physics step, the update rate and gravity. Other settings do not change."""
         now = self._physics()
         gravity = Vector3(*settings.gravity_mps2)
         request = srv.SetPhysicsPropertiesRequest(
@@ -203,8 +202,7 @@ class GazeboRosClient:
         """Set states of models, and wait until the poses are reached within the tolerances.
 
         A state without a twist leaves the model at rest. A rejected state does not affect other
-        models. With ``from_above``, only x, y and yaw are compared: while time runs, a model that
-        was placed above the ground falls before its pose is read.
+        models. With ``from_above``, only x, y and yaw are compared, since the model can fall.
         """
         self.send_states(states)
         remaining: Dict[str, Pose] = {name: state.pose for name, state in states.items()}
@@ -266,7 +264,7 @@ class GazeboRosClient:
             raise
 
     def delete(self, names: Iterable[str]) -> None:
-        """Remove models, all of the same name, and wait until they no longer exist.
+        """Remove all models with these names, and wait until they no longer exist.
 
         If a removal fails, the other models are removed before ``SimulatorError`` is raised.
         """
@@ -313,7 +311,6 @@ class GazeboRosClient:
             )
 
     def _request_spawning(self, parts: Sequence[Tuple[str, str, Pose]]) -> Dict[str, str]:
-        """Return the messages of the responses by model."""
         poses = [ros_messages.pose_message(pose) for _, _, pose in parts]
         names, texts = [name for name, _, _ in parts], [xml for _, xml, _ in parts]
         if self._handles_many("spawn_sdf_model", "spawn_models"):
@@ -376,7 +373,7 @@ class GazeboRosClient:
         return str(answer.status_message)
 
     def _states(self, names: Sequence[str]) -> Tuple[Dict[str, ModelState], float]:
-        """Return the states, and the stamp (s) of the first response, or 0 without a response."""
+        """Return the states, and the stamp (s) of the first response, or 0."""
         requests = [srv.GetModelStateRequest(name, WORLD) for name in names]
         answers = self._call("get_model_state", requests)
         states = {
@@ -450,7 +447,7 @@ def _readable(name: str, sdf: str) -> Element:
 
 
 def _without_pose(model: NamedModel) -> str:
-    """Return the SDF text of a model without its pose, with which gazebo_ros would compose."""
+    """Return SDF without a pose, with which gazebo_ros would compose."""
     root = _readable(model.name, model.sdf)
     element = root.find("model")
     for pose in element.findall("pose"):

@@ -1,7 +1,6 @@
 """A persistent TCPROS connection to one ROS service, without a node and global state.
 
-``rospy.ServiceProxy`` is not used, since its calls have no timeout. It opens a connection per
-call, or waits for every response before it sends the next request.
+``rospy.ServiceProxy`` has no timeout, and waits for every response before the next request.
 """
 
 import http.client
@@ -93,9 +92,9 @@ class ServiceConnection:
     def call(self, requests: Sequence[Any], timeout_s: float, repeatable: bool = True) -> List[Any]:
         """Return the responses to all requests, in order. The timeout applies to each response.
 
-        If the connection is closed, all ``repeatable`` requests are sent once more over a new
-        connection, since the server may have been restarted. Raises ``ServiceUnavailableError``,
-        ``ServiceTimeoutError``, or ``SimulatorError`` if the service failed to process a request.
+        If the connection is closed, ``repeatable`` requests are sent once more over a new one.
+        Raises ``ServiceUnavailableError``, ``ServiceTimeoutError``, or ``SimulatorError`` for a
+        failed request.
         """
         if not self._turn.acquire(timeout=timeout_s):
             raise ServiceTimeoutError(

@@ -1,7 +1,7 @@
 """The simulator ``gazebo_ros``, which loads scenes one after the other into a running gazebo_ros.
 
-It loads only the models of a world file. Lights, physics settings, gravity and plugins are those
-of the world with which Gazebo was started.
+It loads only models. Lights, physics settings, gravity and plugins are those of the world with
+which Gazebo was started.
 """
 
 import logging

@@ -1,8 +1,8 @@
 """The topics of a robot in gazebo_ros: clock, sensors and velocity commands.
 
-Stamps are converted to the time of the scene, which starts with :meth:`RobotTopics.begin`. Older
-messages are dropped. ``/gazebo/model_states`` and ``link_states`` are not used: at 1 kHz, they
-would occupy one processor, and they are not published while time is paused.
+Stamps are converted to the time of the scene, which starts with :meth:`RobotTopics.begin`.
+``/gazebo/model_states`` and ``link_states`` are not used: at 1 kHz, they would occupy one
+processor, and they are not published while time is paused.
 """
 
 import threading

@@ -1,7 +1,6 @@
 """Distances to outlines of shapes in the plane: along lidar rays, and from a polygon.
 
-The loops are compiled and process one array of all edges. Outlines that are too far away are
-skipped, and an outline is tested only against the rays that point at it.
+The loops are compiled. An outline is tested only against the rays that point at it.
 """
 
 import math

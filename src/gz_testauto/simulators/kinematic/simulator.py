@@ -34,11 +34,10 @@ _STILL = (0.0, 0.0, 0.0)
 
 
 class KinematicSimulator(Simulator):
-    """A simulator of an ideal robot, which moves as commanded, immediately and without slip, and
-    follows the ground.
+    """A simulator of an ideal robot, which moves as commanded and follows the ground.
 
-    ``step_s`` is the physics step, which replaces that of the world file. Bodies have no mass: an
-    obstacle stops the robot, and no other model moves.
+    ``step_s`` replaces the physics step of the world file. Bodies have no mass: an obstacle stops
+    the robot, and no other model moves.
     """
 
     name = "kinematic"
@@ -46,7 +45,6 @@ class KinematicSimulator(Simulator):
     sets_twist = False
 
     def __init__(self, step_s: float = 0.001) -> None:
-        """Set the physics step. Raises ``ValueError`` if it is out of range."""
         if not 0.0 < step_s <= 0.02:
             raise ValueError("step_s must be above 0 and at most 0.02")
         self._step_s = step_s

@@ -2,8 +2,7 @@
 
 Each wheel or ball of the robot is a vertical disc that rests on the highest point below it. Any
 other shape that touches the ground is a point. The pose of the base is the best fit of a plane
-to the heights of these supports. If four wheels are on a bump, the result is the mean of the two
-poses between which a stiff robot would rock.
+to the heights of these supports.
 """
 
 from typing import List, Tuple
@@ -22,9 +21,7 @@ from gz_testauto.simulators.kinematic.ground import GroundSurface
 SAMPLE_M = 0.01
 
 Support = Tuple[float, float, float, float]
-"""The x, y and z of a point where a robot touches level ground, in the base frame, and the radius
-of the wheel, which is 0 for a shape that is not a wheel.
-"""
+"""The x, y and z (base frame) of a point that touches level ground, and the wheel's radius or 0."""
 
 
 class Stance:
@@ -70,7 +67,7 @@ class GroundedStance:
         self._level = self._on(np.zeros((1, 3))) if self.is_level else None
 
     def attitude(self, poses: np.ndarray) -> np.ndarray:
-        """Return the height (m), roll and pitch (rad), shape (n, 3), at poses (n, 3) in the plane.
+        """Return the height (m), roll and pitch (rad), shape (n, 3), at poses (n, 3).
 
         Raises ``SimulatorError`` if a pose has no ground below the robot.
         """
