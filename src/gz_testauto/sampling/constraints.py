@@ -240,8 +240,7 @@ def _is_nearer(first: BaseGeometry, second: BaseGeometry, distance_m: float) -> 
 
 
 def _has_fixed_position(group: ObstacleGroup) -> bool:
-    """Return whether an obstacle can fit in another set, since a size is random and its position
-    is constant."""
+    """Return whether the position is constant, but a size is random."""
     if group.x_m is None or group.y_m is None:
         return False
     sizes = [size for _, size in group.sizes if size is not None]

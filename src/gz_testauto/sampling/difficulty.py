@@ -90,7 +90,8 @@ class DifficultyEvaluator:
         self, outlines: Sequence[Outline], covered_m2: float, path: Optional[np.ndarray]
     ) -> Difficulty:
         """Return the difficulty of a world. ``outlines`` are those of the obstacles that obstruct
-        the robot, and ``covered_m2`` is the area of all obstacles.
+        the robot, and ``covered_m2`` is the area of all obstacles. Without a path, its numbers are
+        None.
         """
         density = covered_m2 / self._free_area_m2 if covered_m2 else 0.0
         if path is None:

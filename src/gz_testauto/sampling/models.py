@@ -40,8 +40,8 @@ static."""
 class ObstacleKind(ObstacleGroup):
     """The base class of obstacle kinds. An instance is an entry of ``obstacles`` in YAML.
 
-    A size is a tuple with the values of ``size_names`` in this order, in meters or as a scale
-    factor. Lengths are in meters, in the model frame.
+    A size is a tuple with the values of ``size_names``, in meters or as a scale factor. Lengths are
+    in meters, in the model frame.
     """
 
     is_stretched: ClassVar[bool] = True
@@ -96,8 +96,7 @@ class ObstacleKind(ObstacleGroup):
     def mass_kg(
         cls, model_size: Size, model_kg: float, size: Size, density_kgpm3: Optional[float]
     ) -> float:
-        """Return the mass (kg) in the size ``size`` of a model that has the mass ``model_kg`` in
-        the size ``model_size``."""
+        """Return the mass (kg) in ``size`` of a model with ``model_kg`` in ``model_size``."""
         raise NotImplementedError
 
     @classmethod
@@ -313,7 +312,7 @@ def _set_name(element: Element, name: str) -> None:
 
 
 def set_static(element: Element, static: bool) -> None:
-    """Write ``<static>`` only if true, since false is the default."""
+    """Set ``<static>``. A missing one is not added if it would be false, the default."""
     child = element.find("static")
     if child is None:
         if not static:

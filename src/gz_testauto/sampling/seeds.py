@@ -1,8 +1,8 @@
 """Random generators for all parts of a campaign, which derive from one seed.
 
 Each part has a separate generator, which a path of a purpose and indices identifies. So a part
-does not depend on the number or the order of the parts. The elements of the path that follow each
-purpose are listed here.
+does not depend on the number or the order of the other parts. The elements of the path that follow
+each purpose are listed here.
 """
 
 import zlib

@@ -136,7 +136,7 @@ class ObstacleSpawner:
         return tuple(self._placed.values())
 
     def obstacles(self) -> Tuple[Obstacle, ...]:
-        """Return the obstacles that still exist in the simulator, at their current poses."""
+        """Return this spawner's obstacles that still exist, at their current poses."""
         existing = self._look()
         poses = self._world.poses([name for name in self._placed if name in existing])
         self._placed = {
