@@ -46,7 +46,7 @@ class Appearance:
 
 @dataclass(frozen=True)
 class Light:
-    """A light of the world. ``kind`` is ``point``, ``directional`` or ``spot``.
+    """A ``point``, ``directional`` or ``spot`` light of the world.
 
     ``direction`` is in the frame of ``pose``. At a distance d of up to ``range_m``, the intensity
     is multiplied by 1 / (constant + linear d + quadratic d²).
@@ -74,7 +74,6 @@ _ATTENUATION = {
 
 
 def read_appearance(document: SdfDocument, visual: Element) -> Appearance:
-    """Return the appearance of a ``<visual>``. Raises ``SdfError`` for an invalid number."""
     material = visual.find("material")
     colors = {tag: _color(document, material, tag) for tag in COLORS}
     specified = {tag: color for tag, color in colors.items() if color is not None}
@@ -105,8 +104,7 @@ def write_appearance(visual: Element, appearance: Appearance) -> None:
 def read_lights(
     document: SdfDocument, library: ModelLibrary
 ) -> Iterator[Tuple[str, Element, Light]]:
-    """Yield the name, element and values of each light of a world. The element is a ``<light>``, or
-    an ``<include>`` that adds a light."""
+    """Yield the name, the ``<light>`` or ``<include>``, and the values of each light of a world."""
     world = document.world
     for child in () if world is None else world:
         if child.tag == "light":
@@ -122,7 +120,6 @@ def read_lights(
 
 
 def read_light(document: SdfDocument, element: Element) -> Light:
-    """Return the values of a ``<light>``. Raises ``SdfError`` for an invalid number."""
     default = Light()
     attenuation_element = element.find("attenuation")
     attenuation = {

@@ -27,7 +27,6 @@ only in names of physics elements. As in Gazebo 11, a version after 1.7 is read 
 element whose meaning has changed since 1.7 is rejected."""
 
 MAX_DEPTH = 256  # files of Gazebo have about 20 levels
-"""Largest depth of nested elements, including the root."""
 
 _MISC = rb"(?:\s|<\?.*?\?>|<!--.*?-->)*"
 _PROLOG = re.compile(
@@ -39,8 +38,8 @@ _EPILOG = re.compile(_MISC, re.DOTALL)
 class SdfDocument:
     """A parsed SDF file.
 
-    ``root`` is the ``<sdf>`` element, which can be edited with lxml. ``path`` is None for a
-    document from text. ``source`` is the name of the document in error messages.
+    ``root`` is the ``<sdf>`` element, which can be edited with lxml. ``source`` is the name of the
+    document in error messages.
     """
 
     def __init__(
@@ -69,8 +68,7 @@ class SdfDocument:
     def parse(
         cls, text: Union[str, bytes], source: str = "<text>", repair: bool = False
     ) -> "SdfDocument":
-        """Parse SDF text. ``source`` is its name in error messages; see :meth:`read` for the other
-        parameters and the errors."""
+        """Parse SDF text as :meth:`read` does. ``source`` is its name in error messages."""
         content = text.encode() if isinstance(text, str) else text
         return cls._parse(content, source, None, repair)
 
@@ -138,7 +136,7 @@ class SdfDocument:
 
     @property
     def version(self) -> Tuple[int, ...]:
-        """Return the SDF version, such as ``(1, 6)``."""
+        """The SDF version, such as ``(1, 6)``."""
         return tuple(int(part) for part in self.root.get("version", "").split(".")[:2])
 
     @property
@@ -152,14 +150,11 @@ class SdfDocument:
         return self.root.find("model")
 
     def require_world(self) -> Element:
-        """Return the first ``<world>``. Raises ``SdfError`` if the document has no world."""
         if self.world is None:
             raise SdfError(f"{self.source}: has no <world>")
         return self.world
 
     def require_model(self) -> Element:
-        """Return the first ``<model>`` directly below the root. Raises ``SdfError`` if there is
-        none."""
         if self.model is None:
             raise SdfError(f"{self.source}: the SDF has no <model>")
         return self.model
@@ -170,7 +165,7 @@ class SdfDocument:
         return self.path.absolute().parent if self.path is not None else Path.cwd()
 
     def where(self, element: Element) -> str:
-        """Return the location of an element for messages, as ``file:line``."""
+        """Return the location of an element as ``file:line``."""
         return f"{self.source}:{element.sourceline}" if element.sourceline else self.source
 
     def copy(self) -> "SdfDocument":
@@ -179,7 +174,6 @@ class SdfDocument:
         )
 
     def to_bytes(self) -> bytes:
-        """Return the document as bytes, in the encoding in which it was read."""
         original = parse_xml(self._content)
         if etree.tostring(original) == etree.tostring(self.root):
             return self._content
@@ -191,7 +185,6 @@ class SdfDocument:
         return prolog + body + epilog
 
     def write(self, path: Union[str, Path]) -> None:
-        """Write the document to a file. Raises ``SdfError`` if the file cannot be written."""
         try:
             replace_file(Path(path), self.to_bytes())
         except OSError as error:

@@ -1,7 +1,7 @@
 """Read the drive controller of a robot from its plug-in elements, its links and joints.
 
-Drive plug-ins of Gazebo, of gazebo_ros and of Gazebo Sim are read. A robot without such a plug-in,
-for example one with ``gazebo_ros_control``, can be driven with :class:`WheelJoints`.
+Drive plug-ins of Gazebo, gazebo_ros and Gazebo Sim are supported. Other robots, for example with
+``gazebo_ros_control``, can be driven with :class:`WheelJoints`.
 """
 
 import math
@@ -25,12 +25,11 @@ MIN_SIDEWAYS = 0.7
 
 @dataclass(frozen=True)
 class DriveDescription:
-    """A differential or skid-steer drive controller, as its plug-in elements specify it.
+    """A differential or skid-steer drive controller.
 
     ``plugin`` is the file name of the library, or empty for :class:`WheelJoints`. The joints are
     one per axle, starting with the front axle. A drive with several axles has one plug-in for all
-    axles, or one DiffDrivePlugin for each axle. ``torque_nm`` is the torque limit (N m) of each
-    wheel, or None.
+    axles, or one DiffDrivePlugin for each axle. ``torque_nm`` is the torque limit of each wheel.
     """
 
     plugin: str
@@ -41,14 +40,12 @@ class DriveDescription:
     torque_nm: Optional[float] = None
 
     def plugins_in(self, model: Element) -> List[Element]:
-        """Return the plug-ins of the drive in the ``<model>`` of the robot, one for each axle or
-        one for all of them."""
         plugins = model.findall("plugin") if self.plugin else ()
         return [p for p in plugins if (p.get("filename") or "").strip() == self.plugin]
 
     @property
     def is_of_gazebo(self) -> bool:
-        """True if a Gazebo without ROS can load the plug-in."""
+        """Whether a Gazebo without ROS can load the plug-in."""
         return library_name(self.plugin) in (_ONE_AXLE, "SkidSteerDrivePlugin")
 
 
@@ -69,7 +66,7 @@ class WheelJoints:
 
 
 class PlacedLink(NamedTuple):
-    """A link of a robot, with its scoped name and its pose in the frame of the robot."""
+    """A link with its scoped name and its pose in the frame of the robot."""
 
     name: str
     model: ModelNode
@@ -90,14 +87,13 @@ class PlacedJoint(NamedTuple):
 
 @dataclass(frozen=True)
 class RobotParts:
-    """The links and joints of a robot by scoped name, including those of nested models."""
+    """The links and joints of a robot and its nested models by scoped name."""
 
     links: Dict[str, PlacedLink]
     joints: Dict[str, PlacedJoint]
 
     @classmethod
     def of(cls, robot: ModelNode) -> "RobotParts":
-        """Raise ``SdfError`` for a joint of an unknown link."""
         links = {
             name: PlacedLink(name, model, link, pose)
             for name, model, link, pose in robot.walk_links()
@@ -125,7 +121,6 @@ class RobotParts:
         return cls(links, joints)
 
     def named(self, document: SdfDocument, element: Element) -> Tuple[str, PlacedJoint]:
-        """Return the joint that the text of an element names."""
         name = (element.text or "").strip()
         if name not in self.joints:
             known = ", ".join(sorted(self.joints)) or "none"
@@ -201,7 +196,6 @@ _ROS_2 = _DriveKind(
     "max_wheel_torque",
     repeats=True,
 )
-"""The tags of gazebo_ros_diff_drive in ROS 2."""
 
 _ONE_AXLE = "DiffDrivePlugin"  # all instances subscribe to the same commands
 """Drive plug-in of which a robot can have several instances."""
@@ -218,9 +212,7 @@ class _Axle(NamedTuple):
 def find_drive(
     robot: ModelNode, parts: RobotParts, scene: SceneModel, wheels: Optional[WheelJoints] = None
 ) -> Optional[DriveDescription]:
-    """Return the drive controller of a robot: ``wheels``, or else that of its plug-ins, or None.
-    Raises ``SdfError`` with the file and line for a plug-in with missing or inconsistent values.
-    """
+    """Return the drive controller of a robot: ``wheels``, or else that of its plug-ins, or None."""
     document = robot.document
     if wheels is not None:
         axles = _axles_of_joints(robot, wheels, parts, scene)
@@ -251,8 +243,8 @@ def find_drive(
 
 
 def nested_drive(sdf: str) -> Optional[Tuple[str, str]]:
-    """Return the name of the first nested model with a supported drive plug-in in the SDF of a
-    robot, and the file name of the plug-in, or None."""
+    """Return the first nested model with a supported drive plug-in: its name, and the file name of
+    the plug-in."""
     for plugin in SdfDocument.parse(sdf).root.iterfind("model//model/plugin"):
         if is_drive_plugin(plugin.get("filename") or ""):
             return plugin.getparent().get("name", ""), plugin.get("filename").strip()
@@ -264,7 +256,7 @@ def is_drive_plugin(file_name: str) -> bool:
 
 
 def library_name(file_name: str) -> str:
-    """Return the name of a plug-in's library without folder, prefix and suffix."""
+    """Return the name of a library without folder, prefix and suffix."""
     library = file_name.strip().rsplit("/", 1)[-1]
     stem = library[3:] if library.startswith("lib") else library
     return stem[:-3] if stem.endswith(".so") else stem
@@ -376,8 +368,6 @@ def _axle(
 
 
 def _check_same(document: SdfDocument, axles: Sequence[_Axle]) -> None:
-    """Raise ``SdfError`` if the axles of a drive differ in size, or if two axles drive the same
-    joint."""
     # Each plug-in computes its wheel speeds from the sizes of its own axle.
     axle_of_joint: Dict[str, _Axle] = {}
     first = axles[0]
@@ -400,8 +390,8 @@ def _check_same(document: SdfDocument, axles: Sequence[_Axle]) -> None:
 
 
 def _check_wiring(document: SdfDocument, axle: _Axle) -> None:
-    """Raise ``SdfError`` if the robot would not move as commanded, since a left joint is on the
-    right, or a wheel turns backward or does not roll along x."""
+    """Raise ``SdfError`` if a left joint is on the right, or if a wheel turns backward or does not
+    roll along x."""
     # The plug-ins turn all joints about their axes in the positive direction to drive forward, and
     # turn the left joints slower than the right ones to turn left. They do not compute the sides
     # and directions of the wheels. A wheel rolls forward if its axis points to the left.

@@ -29,10 +29,8 @@ from gz_testauto.sdf.values import (
 Vector = Tuple[float, float, float]
 
 GRAVITY_MPS2: Vector = (0.0, 0.0, -9.8)
-"""Default gravity of a world in SDF."""
 
 MAX_MASS_KG = 1e9  # a physics engine becomes unstable if masses differ too much
-"""Largest mass of a link."""
 
 UNLIMITED = 1e15  # the default limits in SDF are ±1e16
 """Smallest absolute value of a joint limit that counts as unlimited."""
@@ -50,17 +48,12 @@ _AXES = {
 
 _MOMENTS = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
 _ONLY_IN_GAZEBO = ("gearbox", "screw")
-"""Joint types of Gazebo that this package does not support."""
 
 
 @dataclass(frozen=True)
 class Inertial:
-    """The mass (kg), the center of mass (m) in the link frame, and the inertia tensor (kg m²) of a
-    link.
-
-    The inertia tensor is about the center of mass, along the axes of the link frame, in the order
-    xx, yy, zz, xy, xz, yz.
-    """
+    """The mass properties of a link, along the axes of its frame. The inertia tensor is about the
+    center of mass, in the order xx, yy, zz, xy, xz, yz."""
 
     mass_kg: float
     center_m: Vector
@@ -68,7 +61,7 @@ class Inertial:
 
     @property
     def matrix(self) -> np.ndarray:
-        """Return the inertia tensor (kg m²) as a matrix, shape (3, 3)."""
+        """The inertia tensor as a matrix, shape (3, 3)."""
         xx, yy, zz, xy, xz, yz = self.tensor_kgm2
         return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
 
@@ -78,7 +71,7 @@ class Inertial:
 
     @property
     def is_possible(self) -> bool:
-        """Return whether no principal moment exceeds the sum of the other two."""
+        """Whether no principal moment exceeds the sum of the other two."""
         smallest, middle, largest = np.linalg.eigvalsh(self.matrix)
         return bool(smallest > 0 and largest <= (smallest + middle) * (1 + 1e-9))
 
@@ -141,7 +134,6 @@ def read_physics(document: SdfDocument, world: Element, tag: str) -> Optional[fl
 
 
 def read_gravity(document: SdfDocument, world: Element) -> Vector:
-    """Return the gravity (m/s²) of a world."""
     # It is a child of <world> from SDF 1.6 on, and a child of <physics> in older versions.
     for parent in (world, chosen_physics(world)):
         element = None if parent is None else parent.find("gravity")
@@ -152,7 +144,7 @@ def read_gravity(document: SdfDocument, world: Element) -> Vector:
 
 
 def read_mass_kg(document: SdfDocument, link: Element) -> float:
-    """Return the mass (kg) of a link, by default 1 kg. Raises ``SdfError`` for a negative mass."""
+    """Return the mass of a link, by default 1 kg. Raises ``SdfError`` for a negative mass."""
     element = _inertial(document, link)
     mass_kg = 1.0 if element is None else number(document, element, "mass", 1.0)
     if mass_kg < 0:
@@ -210,7 +202,7 @@ def write_inertial(link: Element, inertial: Inertial) -> None:
 
 
 def read_surface(document: SdfDocument, collision: Element) -> ContactParameters:
-    """Return ODE's friction coefficients and the bit mask from the ``<surface>`` of a collision."""
+    """Return ODE's friction coefficients and the bit mask of a collision."""
     ode = collision.find("surface/friction/ode")
     mu = mu2 = 1.0
     if ode is not None:
@@ -241,8 +233,8 @@ def _coefficient(document: SdfDocument, ode: Element, tag: str) -> float:
 
 
 def read_joints(robot: ModelNode) -> List[Joint]:
-    """Return all joints of a model, in file order. Raises ``SdfError`` for an unsupported type or
-    an unknown link."""
+    """Return all joints in file order. Raises ``SdfError`` for an unsupported type or an unknown
+    link."""
     return [_read_joint(*joint) for joint in _joint_elements(robot)]
 
 
@@ -253,8 +245,7 @@ def check_joint_links(robot: ModelNode) -> None:
 
 
 def _joint_elements(robot: ModelNode) -> Iterator[Tuple[ModelNode, Element, str, Set[str]]]:
-    """Yield each joint of a model, with its nested model, the scope of this model, and the links of
-    the whole model."""
+    """Yield the model, element and scope of each joint, and the links of the whole robot."""
     links = {name for name, *_ in robot.walk_links()}
     for scope, model, _ in robot.walk():
         for element in model.element.findall("joint"):
@@ -348,8 +339,7 @@ def _read_axis(
 
 
 def axis_direction(model: ModelNode, joint: Element) -> Optional[np.ndarray]:
-    """Return the unit vector (3,) along the axis of a joint, in the frame of its model, or None
-    without an axis."""
+    """Return the unit vector (3,) along the axis of a joint, in the frame of its model."""
     axis, document = joint.find("axis"), model.document
     if axis is None:
         return None

@@ -1,7 +1,6 @@
 """Move, add and remove the models of a world.
 
-The ``<state>`` of the world is applied and removed first, so that the poses in the file are the
-current poses of the models.
+The ``<state>`` of the world is applied and removed first.
 """
 
 import copy
@@ -22,8 +21,7 @@ def model_elements(
     document: SdfDocument, library: Optional[ModelLibrary] = None
 ) -> Dict[str, Element]:
     """Return the ``<model>`` and ``<include>`` elements directly below the world, by model name.
-    The first of several models with a name is returned. Includes of lights and actors are ignored.
-    """
+    Of several models with the same name, only the first one is returned."""
     elements: Dict[str, Element] = {}
     for child in document.require_world():
         name = None
@@ -53,13 +51,12 @@ def _find_model_element(document: SdfDocument, name: str) -> Element:
 
 
 def set_model_pose(document: SdfDocument, name: str, pose: Pose) -> None:
-    """Set the pose of a model in the world frame. Raises ``SdfError`` for an unknown model."""
+    """Set the pose of a model in the world frame."""
     apply_state(document)
     set_pose(_find_model_element(document, name), pose)
 
 
 def remove_model(document: SdfDocument, name: str) -> None:
-    """Remove a model from the world. Raises ``SdfError`` for an unknown model."""
     apply_state(document)
     remove_child(_find_model_element(document, name))
 
@@ -70,11 +67,8 @@ def add_model(
     pose: Optional[Pose] = None,
     name: Optional[str] = None,
 ) -> Element:
-    """Append a model from SDF text (``<sdf><model>…`` or ``<model>…``) to the world.
-
-    ``pose`` and ``name`` replace those in the text. Raises ``SdfError`` if the text contains no
-    model, or if the world already has a model with this name.
-    """
+    """Append a model from SDF text (``<sdf><model>…`` or ``<model>…``) to the world. ``pose`` and
+    ``name`` replace those in the text."""
     apply_state(document)
     model = parse_model(sdf)
     if name is not None:
@@ -91,8 +85,8 @@ def add_model(
 
 
 def parse_model(sdf: Union[str, bytes]) -> Element:
-    """Return the ``<model>`` in SDF text, with or without an enclosing ``<sdf>``, as a new element.
-    Raises ``SdfError`` if the text contains no model with a name."""
+    """Return the ``<model>`` in SDF text, with or without an enclosing ``<sdf>``, as a new
+    element."""
     content = sdf.encode() if isinstance(sdf, str) else sdf
     try:
         root = parse_xml(content.lstrip())
@@ -115,8 +109,7 @@ def contact_sensor(name: str, collisions: Sequence[str]) -> Element:
 
 
 def find_link(model: Element, scoped: str) -> Optional[Element]:
-    """Return the ``<link>`` of a model with a scoped name, or None, for example for a link of an
-    included model."""
+    """Return the ``<link>`` with a scoped name. Links of included models are not found."""
     for link in model.findall("link"):  # a link that Gazebo merges keeps "::" in its name
         if link.get("name") == scoped:
             return link

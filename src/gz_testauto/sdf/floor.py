@@ -1,5 +1,4 @@
-"""Rules that decide which shapes of a world are ground, and at which heights a model obstructs a
-robot.
+"""Rules for which shapes of a world are ground, and at which heights a model obstructs a robot.
 
 See :mod:`gz_testauto.trial.contacts` for robots that *touch* the ground in a running simulation.
 """
@@ -9,25 +8,25 @@ from typing import NamedTuple, Tuple
 import numpy as np
 
 GROUND_TOLERANCE_M = 0.02
-"""Height (m) below which a flat object on the ground, such as a marking, is not an obstacle. Below
-the same height above a robot's lowest point, a shape of the robot touches the ground."""
+"""Height below which a flat object on the ground, such as a marking, is not an obstacle, and a
+shape of a robot touches the ground."""
 
 SLAB_TOP_M = 0.1
-"""Largest z (m) of the top of a slab that counts as ground."""
+"""Largest z of the top of a slab that counts as ground."""
 SLAB_SIDE_M = 2.0
-"""Smallest length and width (m) of a slab that counts as ground."""
+"""Smallest length and width of a slab that counts as ground."""
 SLAB_FLATNESS = 0.1
 """Largest ratio of the thickness to the shorter side of a slab that counts as ground."""
 
 
 class Heights(NamedTuple):
-    """A closed range of heights (m)."""
+    """A closed range of heights."""
 
     low_m: float
     high_m: float
 
     def above(self, ground_m: float) -> "Heights":
-        """Return this range of heights, measured from a ground at ``ground_m``."""
+        """Return this range relative to a ground at ``ground_m``."""
         return Heights(self.low_m - ground_m, self.high_m - ground_m)
 
     def overlap(self, low_m: float, high_m: float) -> bool:
@@ -35,13 +34,12 @@ class Heights(NamedTuple):
 
 
 ANY_ROBOT = Heights(GROUND_TOLERANCE_M, 2.0)
-"""Heights (m) at which objects obstruct a robot of unknown size. Lower objects count as ground, and
-higher objects as ceiling."""
+"""Heights at which objects obstruct a robot of unknown size."""
 
 
 def obstructing_heights(body_m: Tuple[float, float]) -> Heights:
-    """Return the heights (m, world frame) at which an object obstructs a robot whose body extends
-    over ``body_m`` (lowest and highest z in the model frame)."""
+    """Return the heights (world frame) at which objects obstruct a robot. ``body_m`` is its lowest
+    and highest z in the model frame."""
     # If the lowest point is below the origin of the model, it is on the ground (z = 0). Otherwise,
     # the origin is on the ground.
     low_m, high_m = body_m
@@ -50,8 +48,8 @@ def obstructing_heights(body_m: Tuple[float, float]) -> Heights:
 
 
 def is_floor_slab(bounds: np.ndarray) -> bool:
-    """Return whether a shape with these bounds (m, world frame), shape (3, 2), counts as ground: it
-    is wide, flat and near z = 0."""
+    """Return whether a shape with these bounds (m, world frame), shape (3, 2), is wide, flat and
+    near z = 0."""
     length, width, thickness = bounds[:, 1] - bounds[:, 0]
     shorter = min(length, width)
     flat = shorter >= SLAB_SIDE_M and thickness <= SLAB_FLATNESS * shorter

@@ -14,7 +14,6 @@ from gz_testauto.sdf.document import Element, SdfDocument
 from gz_testauto.sdf.values import name_of, pose_value
 
 MAX_STEPS = 200
-"""Largest number of frames in a chain of relative poses."""
 
 
 class FrameGraph:
@@ -42,8 +41,8 @@ class FrameGraph:
         base: str = "",
         nested: "Optional[FrameGraph]" = None,
     ) -> None:
-        """Add a frame with a ``<pose>`` element, which is relative to the frame ``base`` unless it
-        names another frame. An existing frame with the same name is not replaced."""
+        """Add a frame, unless its name exists. Its ``<pose>`` is relative to ``base`` unless it
+        names another frame."""
         # Links must be added before joints: before SDF 1.7, a joint can have the name of a link.
         self._entries.setdefault(name, (pose, base))
         if nested is not None:
@@ -54,15 +53,13 @@ class FrameGraph:
         self._unnamed.add(name)
 
     def add_fixed(self, name: str, pose: Pose, nested: "FrameGraph") -> None:
-        """Add the frame of a model whose pose in the frame of this element is known."""
         if name not in self._entries:
             self._entries[name] = (None, "")
             self._nested[name] = nested
             self._resolved[name] = pose
 
     def pose(self, name: str, where: str = "") -> Pose:
-        """Return the pose of the frame ``name``. Raises ``SdfError`` for an unknown name, or for
-        poses that are relative to each other in a cycle."""
+        """Return the pose of a frame. Raises ``SdfError`` for an unknown name or a cycle."""
         if name in self._resolved:
             return self._resolved[name]
         if name not in self._entries:
@@ -89,8 +86,8 @@ class FrameGraph:
         return self._resolved[name]
 
     def of(self, element: Optional[Element], base: str = "") -> Pose:
-        """Return the resolved pose of a ``<pose>`` element, which is relative to the frame ``base``
-        unless it names another frame."""
+        """Return the resolved pose of a ``<pose>``, which is relative to ``base`` unless it names
+        another frame."""
         value = pose_value(self._document, element)
         where = self._document.source
         if element is not None:
@@ -103,7 +100,6 @@ class FrameGraph:
         return self.pose(base, where) * value
 
     def _require_known(self, name: str, where: str) -> None:
-        """Raise ``SdfError`` for a name in an attribute that Gazebo 11 does not resolve."""
         if name in self._unnamed:
             raise SdfError(
                 f"{where}: a pose is relative to {name!r}, an <include> in a model, whose name "
@@ -127,6 +123,6 @@ class FrameGraph:
 
 
 def relative_to(document: SdfDocument, pose: Element) -> str:
-    """Return the name of the frame in the attributes of a ``<pose>``; empty without a name."""
+    """Return the name of the frame in the attributes of a ``<pose>``, or ""."""
     renamed = pose.get("frame") if document.version < (1, 7) else None
     return pose.get("relative_to") or renamed or ""

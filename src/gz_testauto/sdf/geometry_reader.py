@@ -26,8 +26,7 @@ from gz_testauto.sdf.values import flag, non_negative, numbers, required, text_o
 def read_geometry(
     document: SdfDocument, geometry: Element, library: ModelLibrary
 ) -> Optional[Geometry]:
-    """Return the shape in a ``<geometry>`` element, or None for ``<empty/>``. Raises ``SdfError``
-    for an unsupported shape, a missing or invalid value, or a missing file."""
+    """Return the shape in a ``<geometry>`` element, or None for ``<empty/>``."""
     children = [child for child in geometry if isinstance(child.tag, str)]
     if not children:
         raise SdfError(f"{document.where(geometry)}: <geometry> is empty; add a shape or <empty/>")

@@ -1,7 +1,5 @@
-"""Find included models, apply the overrides in ``<include>``, and expand includes.
-
-Expanding an ``<include>`` means replacing it by the ``<model>`` from the included file.
-"""
+"""Find included models, and expand includes: replace an ``<include>`` by the ``<model>`` from its
+file, with the overrides applied."""
 
 import contextlib
 import copy
@@ -30,7 +28,7 @@ class IncludedModel(NamedTuple):
 
 
 Without = Callable[[SdfDocument, Element], bool]
-"""The type of a function that returns whether an ``<include>`` of a document must be removed."""
+"""A function that returns whether an ``<include>`` must be removed."""
 
 
 class ModelLibrary:
@@ -46,8 +44,7 @@ class ModelLibrary:
         self._entered: List[str] = []
 
     def resolve(self, document: SdfDocument, element: Element) -> Path:
-        """Return the file or directory to which a ``<uri>`` element refers. Raises ``SdfError``
-        with the URI, its file and line, and the searched directories if it does not exist."""
+        """Return the file or directory to which a ``<uri>`` element refers."""
         uri = (element.text or "").strip()
         if not uri:
             raise SdfError(f"{document.where(element)}: <{element.tag}> is empty")
@@ -69,14 +66,12 @@ class ModelLibrary:
         return path
 
     def included(self, document: SdfDocument, include: Element) -> Optional[IncludedModel]:
-        """Return the model to which an ``<include>`` refers, or None for a light or an actor.
-        Raises ``SdfError`` if the file cannot be found or read."""
+        """Return the model to which an ``<include>`` refers, or None for a light or an actor."""
         source = self._included_file(document, include)
         return None if source.model is None else IncludedModel(source, source.model)
 
     def included_light(self, document: SdfDocument, include: Element) -> Optional[IncludedModel]:
-        """Return the ``<light>`` to which an ``<include>`` refers, or None for a model or an
-        actor."""
+        """Return the ``<light>`` to which an ``<include>`` refers, if any."""
         source = self._included_file(document, include)
         light = None if source.model is not None else source.root.find("light")
         return None if light is None else IncludedModel(source, light)
@@ -111,12 +106,10 @@ class ModelLibrary:
     def expand(
         self, document: SdfDocument, include: Element, without: Optional[Without] = None
     ) -> Element:
-        """Replace an ``<include>`` of ``document`` by the included ``<model>``, and return the
-        model.
+        """Replace an ``<include>`` by the included ``<model>``, and return the model.
 
-        Overrides are applied, relative URIs become absolute, and nested includes are expanded, or
-        removed if ``without`` returns True for them. If the include is in a model, both models get
-        the same ``<static>`` (:meth:`static`).
+        Relative URIs become absolute, and nested includes are expanded, or removed if ``without``
+        returns True for them. If the include is in a model, both models get the same ``<static>``.
         """
         owner, static = include.getparent(), None
         if owner.tag == "model":
@@ -132,8 +125,7 @@ class ModelLibrary:
         return model
 
     def static(self, document: SdfDocument, model: Element) -> Optional[bool]:
-        """Return the value of the first ``<static>`` of a ``<model>`` or its included models, or
-        None."""
+        """Return the first ``<static>`` of a ``<model>`` or its included models, or None."""
         # Gazebo 11 merges a model with the models that it includes, so the value is theirs, too.
         for child in model:
             if child.tag == "static":
@@ -145,8 +137,7 @@ class ModelLibrary:
         return None
 
     def static_of_include(self, document: SdfDocument, include: Element) -> Optional[bool]:
-        """Return the value of the ``<static>`` that an ``<include>`` or its model specifies, or
-        None."""
+        """Return the ``<static>`` of an ``<include>`` or its model, or None."""
         if include.find("static") is not None:
             return flag(document, include, "static")
         try:
@@ -164,8 +155,8 @@ class ModelLibrary:
                 self.expand(document, include)
 
     def standalone(self, document: SdfDocument, element: Element, name: str) -> Element:
-        """Return a new ``<sdf>`` element with a copy of a ``<model>`` or ``<include>``, with the
-        name ``name``, expanded includes and absolute URIs."""
+        """Return a new ``<sdf>`` element with a copy of a ``<model>`` or ``<include>``, with
+        expanded includes and absolute URIs."""
         root = etree.Element("sdf", version=document.root.get("version"))
         root.append(copy.deepcopy(element))
         root[0].tail = None
@@ -176,8 +167,8 @@ class ModelLibrary:
         return root
 
     def expand_repaired(self, document: SdfDocument) -> bool:
-        """Expand in place each ``<include>`` whose file, or the file of a nested include, has
-        malformed XML that was repaired. Returns whether any include was expanded."""
+        """Expand each ``<include>`` for which malformed XML was repaired. Returns whether there
+        was any."""
         # Programs that read the document later might not repair it.
         repaired = [
             include
@@ -234,8 +225,8 @@ class ModelLibrary:
 
     @contextlib.contextmanager
     def entered(self, document: SdfDocument, include: Element) -> Iterator[None]:
-        """Return a context for the time in which an ``<include>`` is read. Raises ``SdfError`` for
-        an include that includes itself, or if too many includes are nested."""
+        """Return a context for reading an ``<include>``, which rejects cycles and too deep
+        nesting."""
         where = document.where(include)
         if where in self._entered:
             raise SdfError(f"{where}: this <include> includes itself; remove it")
@@ -250,8 +241,7 @@ class ModelLibrary:
             self._entered.pop()
 
     def absolutize(self, document: SdfDocument, element: Element) -> None:
-        """Replace resolvable URIs below ``element`` by absolute ``file://`` URIs, which are valid
-        in any file and simulator."""
+        """Replace resolvable URIs below ``element`` by absolute ``file://`` URIs."""
         for uri in element.iter("uri"):
             text = (uri.text or "").strip()
             if not text or uri.getparent().tag not in _URI_PARENTS:
@@ -262,8 +252,8 @@ class ModelLibrary:
                     uri.text = f"file://{path}"
 
     def make_paths_absolute(self, document: SdfDocument) -> None:
-        """Make each relative path absolute if its file exists relative to the directory of the
-        document, so that the document can be written to another directory."""
+        """Make relative paths of existing files absolute, so that the document can be written to
+        another directory."""
         for uri in document.root.iter("uri"):
             text = (uri.text or "").strip()
             scheme, separator, scheme_path = text.partition("://")
@@ -297,7 +287,6 @@ def override(model: Element, include: Element) -> None:
 
 
 def _set_static(model: Element, fixed: Optional[bool]) -> None:
-    """Set the ``<static>`` of a model, unless ``fixed`` is None or already its value."""
     text = (text_of(model, "static") or "").lower()
     if fixed is None or text in (("1", "true") if fixed else ("0", "false")):
         return
@@ -330,8 +319,7 @@ def _missing_message(uri: str, path: Path) -> str:
 
 
 def _convert(model: Element, version: Tuple[int, ...], to: Tuple[int, ...]) -> None:
-    """Write the frames of poses and of joint axes so that a model keeps its meaning in another SDF
-    version."""
+    """Write the frames of poses and joint axes for another SDF version."""
     # The frame of a pose has an effect up to SDF 1.6. By default, an axis is in the model frame up
     # to SDF 1.4, and in the joint frame from SDF 1.5 on.
     if (version < (1, 7)) != (to < (1, 7)):

@@ -1,8 +1,8 @@
 """Merge the models that a robot includes into the robot, as Gazebo 11 does.
 
 Gazebo 11 moves the links, joints and plug-ins of an included model to the outer model, and puts the
-name of the included model before their names. A drive plug-in of an included base therefore drives
-the robot. Source: ``addNestedModel()`` in ``parser.cc`` of SDFormat 9.
+name of the included model before their names. Source: ``addNestedModel()`` in ``parser.cc`` of
+SDFormat 9.
 """
 
 from typing import AbstractSet, Dict, Optional
@@ -22,8 +22,7 @@ _FRAME_ATTRIBUTES = ("relative_to", "frame")
 
 
 def is_driven_by_include(robot: ModelNode, wheels: Optional[WheelJoints]) -> bool:
-    """Return whether the drive plug-in of a robot, or the joints in ``wheels``, belong to an
-    included model."""
+    """Return whether the drive plug-in or the joints in ``wheels`` belong to an included model."""
     if wheels is not None:
         inner = {model.name for model in robot.models if model.is_included}
         return any(name.partition("::")[0] in inner for name in (*wheels.left, *wheels.right))
@@ -41,9 +40,9 @@ def _has_drive(model: ModelNode) -> bool:
 def merge_includes(robot: ModelNode, included: AbstractSet[str]) -> None:
     """Move the links, joints and plug-ins of nested models to the model that contains them.
 
-    ``robot`` is a tree that was read from a document without includes, and ``included`` contains
-    the names of the nested models that replace an include. The elements of the tree are edited, so
-    the caller must read them again. Other elements of the nested models are removed.
+    ``robot`` was read from a document without includes, and ``included`` contains the names of the
+    nested models that replace an include. Other elements of these models are removed. The caller
+    must read the edited elements again.
     """
     for model in robot.models:
         if model.name in included:
@@ -53,7 +52,6 @@ def merge_includes(robot: ModelNode, included: AbstractSet[str]) -> None:
 
 
 def _merge(outer: Element, model: ModelNode, pose: Pose, scope: str) -> None:
-    """Move the parts of a model at ``pose`` to ``outer``."""
     poses = {link.name: link.pose for link in model.links}
     for joint in model.element.findall("joint"):
         _resolve_joint(model, joint, pose, poses)

@@ -1,8 +1,7 @@
-"""Remove missing files from a world if the user allows these files to be missing.
+"""Remove references to missing files from a world if the user allows these files to be missing.
 
 Missing files are included models, meshes and height maps that do not exist, Git LFS pointers, and
-meshes without triangles. Plug-ins are not checked, since only a simulator can determine where they
-are installed.
+meshes without triangles. Plug-ins are not checked: only a simulator can locate them.
 """
 
 import contextlib
@@ -21,13 +20,12 @@ _FILES = ("mesh", "heightmap")
 
 
 def is_allowed(name: str, allowed: Iterable[str]) -> bool:
-    """Return whether a name matches a pattern with the wildcards ``*`` and ``?``."""
     return any(fnmatchcase(name, pattern) for pattern in allowed)
 
 
 @contextlib.contextmanager
 def without_missing_hint(remedy: str = "") -> Iterator[None]:
-    """Return a context that replaces the remedy in an error about a missing file by ``remedy``."""
+    """Replace the remedy in errors about a missing file."""
     # The original remedy is an option that not every command supports.
     try:
         yield
@@ -105,7 +103,7 @@ def _is_missing(document: SdfDocument, owner: Element, library: ModelLibrary) ->
 
 
 def _is_empty(mesh: Path) -> bool:
-    """Return whether a mesh contains no triangles. A damaged mesh is not empty."""
+    """Return whether a mesh has no triangles. A damaged mesh is not empty."""
     with contextlib.suppress(SdfError):
         return not any(len(triangles) for _, triangles in mesh_parts(mesh, mesh.stat().st_mtime_ns))
     return False

@@ -1,6 +1,4 @@
-"""Read and select the sensors of a robot that planners do not use by default, with the topics and
-frames of their plug-ins: further planar lidars, 3-D lidars, depth cameras, sonars, infrared sensors
-and bumpers.
+"""Read and select the sensors of a robot that planners do not use by default.
 
 :mod:`gz_testauto.sdf.robot_sensors` reads the planners' lidar and the IMU.
 """
@@ -36,11 +34,10 @@ MOST_COLUMNS, MOST_ROWS = 80, 60
 simulated with every n-th pixel."""
 
 MOST_RAYS = 200_000
-"""Largest number of rays of a sensor."""
 
 
 class PluginNames(NamedTuple):
-    """The library, topic and frame of a sensor's plug-in of gazebo_ros."""
+    """Values of a sensor's plug-in of gazebo_ros."""
 
     library: str = ""
     topic: str = ""
@@ -83,9 +80,8 @@ def select_sensors(
 ) -> Tuple[Sensor, ...]:
     """Return the sensors with the specified names, in the order of the names.
 
-    Raises ``SdfError`` with all sensors of the robot in the file ``source`` for an unknown name, or
-    for a bumper without a collision shape. ``owner`` names the key or the planner that specifies
-    the names.
+    Raises ``SdfError`` for an unknown name, or for a bumper without a collision shape. ``owner`` is
+    the key or the planner that specifies the names.
     """
     selected = []
     for name in dict.fromkeys(names):
@@ -125,7 +121,6 @@ def _library(plugin: Element) -> str:
 
 
 def _plugin(document: SdfDocument, sensor: Element) -> PluginNames:
-    """Return the values of the first plug-in of gazebo_ros that publishes the sensor."""
     for plugin in sensor.findall("plugin"):
         library = _library(plugin)
         key = _TOPIC_KEYS.get(library)
@@ -237,8 +232,7 @@ def _depth_camera(placed_link: PlacedLink, sensor: Element) -> Sensor:
 
 
 def _pixels(count: int, step: int, focal_px: float) -> Angles:
-    """Return the angles of every n-th pixel of a row or a column. They have equal distances between
-    the directions of the first and the last pixel."""
+    """Return equally spaced angles, as many as every ``step``-th pixel of a row or a column."""
     half_rad = math.atan((count - 1) / 2 / focal_px)
     samples = max(1, count // step)
     return Angles(samples, -half_rad, half_rad) if samples > 1 else AHEAD
@@ -283,7 +277,7 @@ def _common(
 
 
 def sensor_mount(placed_link: PlacedLink, sensor: Element) -> Pose:
-    """Return the pose of a sensor of a link in the frame of the robot."""
+    """Return the pose of a sensor in the frame of the robot."""
     return placed_link.pose * pose_value(placed_link.model.document, sensor.find("pose"))
 
 
@@ -301,16 +295,16 @@ def _angles(document: SdfDocument, element: Element) -> Angles:
 
 
 def _noise(document: SdfDocument, ray: Element, plugin: PluginNames) -> Tuple[float, float]:
-    """Return the mean and the standard deviation (m) of the noise of the sensor and its plug-in,
-    which are independent."""
+    """Return the mean and the standard deviation (m) of the independent noises of the sensor and
+    its plug-in."""
     noise = ray.find("noise")
     mean, stddev = (0.0, 0.0) if noise is None else gaussian_noise(document, noise)[1]
     return mean, math.hypot(stddev, plugin.noise_m)
 
 
 def gaussian_noise(document: SdfDocument, noise: Element) -> Tuple[str, Tuple[float, float]]:
-    """Return the type of a ``<noise>``, and its mean and its standard deviation, which are 0 if the
-    noise is not Gaussian."""
+    """Return the type, the mean and the standard deviation of a ``<noise>``. Both are 0 if it is
+    not Gaussian."""
     kind = (noise.get("type") or noise.findtext("type") or "gaussian").strip()
     if not kind.startswith("gaussian"):
         return kind, (0.0, 0.0)

@@ -30,8 +30,7 @@ def _named(document: SdfDocument, element: Element, library: ModelLibrary) -> It
 
 
 def without_plugins(document: SdfDocument, library: ModelLibrary) -> SdfDocument:
-    """Return a copy of a world without plug-ins. Includes of models with plug-ins are expanded.
-    Raises ``SdfError`` if an include cannot be resolved."""
+    """Return a copy of a world without plug-ins. Includes of models with plug-ins are expanded."""
     document = document.copy()
     for include in list(document.root.iter("include")):
         model = library.included(document, include)

@@ -38,7 +38,7 @@ class Repair(NamedTuple):
 
 
 def repair_xml(content: bytes) -> Tuple[bytes, Tuple[Repair, ...]]:
-    """Return the corrected content and the corrections. Valid XML is returned unchanged."""
+    """Return the corrected content and the corrections."""
     repairs: List[Repair] = []
     content = _without_double_hyphens(content, repairs)
     content = _with_quoted_attributes(content, repairs)
@@ -54,8 +54,7 @@ def _line(content: bytes, offset: int) -> int:
 
 
 def _blanked(content: bytes) -> bytes:
-    """Return the content with blanks in place of comments, CDATA sections and processing
-    instructions."""
+    """Replace comments, CDATA sections and processing instructions by blanks."""
     return _SKIPPED.sub(lambda match: re.sub(rb"[^\n]", b" ", match.group()), content)
 
 
@@ -140,8 +139,7 @@ def _without_stray_text(content: bytes, repairs: List[Repair]) -> bytes:
 
 
 def _markup_only(content: bytes, start: int, end: int, repairs: List[Repair]) -> bytes:
-    """Return a section outside the root with only its comments, processing instructions and white
-    space."""
+    """Remove all text of a section outside the root."""
     kept: List[bytes] = []
     position = start
     if start == 0 and content.startswith(b"\xef\xbb\xbf"):

@@ -1,7 +1,4 @@
-"""Read the drive plug-ins, the sensors and the outline of a robot from its SDF.
-
-The simulator interprets all other elements of the SDF text.
-"""
+"""Read the drive plug-ins, the sensors and the outline of a robot from its SDF."""
 
 import math
 from dataclasses import dataclass
@@ -42,10 +39,10 @@ to which the root link is a base frame on the ground."""
 
 @dataclass(frozen=True)
 class RobotBody:
-    """The extent of a robot in its base frame (m).
+    """The extent of a robot in its base frame.
 
-    ``footprint_m`` contains the corners of the horizontal outline, counter-clockwise and without a
-    repeated first corner. ``height_m`` contains the lowest and the highest z.
+    ``footprint_m`` contains the corners of the outline, counter-clockwise and without a repeated
+    first corner. ``height_m`` contains the lowest and the highest z.
     """
 
     name: str
@@ -53,8 +50,8 @@ class RobotBody:
     height_m: Tuple[float, float]
 
     def span_m(self, pose: Pose) -> Tuple[float, float]:
-        """Return the lowest and highest z (m, world frame) of the robot with its base at ``pose``,
-        as a prism with its footprint and height."""
+        """Return the lowest and highest z (world frame) of the prism of the robot with its base at
+        ``pose``."""
         x, y, z, w = pose.quaternion
         # The last row of the rotation matrix: the z components of the axes of the base.
         forward, left, up = 2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)
@@ -66,11 +63,8 @@ class RobotBody:
 
 @dataclass(frozen=True)
 class RobotModel(RobotBody):
-    """A robot that can be spawned with the model name ``name``.
-
-    ``sdf`` is the complete SDF text of the model with absolute URIs. ``lidars`` are all planar ray
-    sensors, and ``sensors`` are all other sensors that a scene can select.
-    """
+    """A robot that can be spawned. ``sdf`` is its complete SDF text with absolute URIs. ``lidars``
+    are all planar ray sensors, and ``sensors`` all other sensors that a scene can select."""
 
     path: Path
     sdf: str
@@ -82,7 +76,7 @@ class RobotModel(RobotBody):
 
     @property
     def single_lidar(self) -> Optional[LidarDescription]:
-        """The lidar, or None if the robot has no lidar or a merged one."""
+        """The lidar, or None without a lidar or with a merged one."""
         return None if self.lidar is None or self.lidar.parts else self.lidar
 
 
@@ -97,13 +91,11 @@ def read_robot(
 ) -> RobotModel:
     """Read a robot from a model directory, or from an SDF, URDF or xacro file.
 
-    Includes are expanded. The ``<pose>`` of the model is ignored, since the caller specifies the
-    pose when it spawns the model. With ``on_ground``, the root link of a URDF is moved vertically
-    so that the wheels touch the ground. Supported drives are the plug-ins in
-    :mod:`gz_testauto.sdf.drives`, or the joints in ``wheels``. The lidar is the ``ray`` or
-    ``gpu_ray`` sensor with a single row that is named ``lidar``, or the only one. Several names,
-    separated by commas, select a merged lidar. Drive, lidar and IMU are None if the model contains
-    no supported one.
+    The ``<pose>`` of the model is ignored. With ``on_ground``, the root link of a URDF is moved
+    vertically so that the wheels touch the ground. The drive is that of ``wheels``, or of a plug-in
+    in :mod:`gz_testauto.sdf.drives`. The lidar is the ``ray`` or ``gpu_ray`` sensor with a single
+    row that is named ``lidar``, or the only one. Several names, separated by commas, select a
+    merged lidar. Drive, lidar and IMU are None if the model contains no supported one.
 
     Raises ``SdfError`` with the file and line if a value is missing or inconsistent, if the robot
     would not move as commanded, or if ``lidar`` is None and the robot has several planar lidars.
@@ -142,8 +134,7 @@ def read_robot(
 
 
 def read_outline(path: Union[str, Path], name: str = "robot") -> RobotBody:
-    """Return the extent of a robot from a model directory or file. Raises ``SdfError`` if the file
-    cannot be read or the robot has no collision shape."""
+    """Return the extent of a robot. Raises ``SdfError`` if it has no collision shape."""
     file = _model_file(path)
     with without_missing_hint():
         document, scene = _read_scene(file, name, ModelLibrary(), None, True)
@@ -151,8 +142,7 @@ def read_outline(path: Union[str, Path], name: str = "robot") -> RobotBody:
 
 
 def read_sensors(path: Union[str, Path]) -> Tuple[Sensor, ...]:
-    """Return all sensors of a robot from a model directory or file, also its planar lidars. Raises
-    ``SdfError`` if the file cannot be read."""
+    """Return all sensors of a robot, also its planar lidars."""
     file = _model_file(path)
     with without_missing_hint():
         _, scene = _read_scene(file, "robot", ModelLibrary(), None, True)
@@ -183,7 +173,7 @@ def _read_scene(
 def _merged(
     document: SdfDocument, sdf: Element, robot: ModelNode, library: ModelLibrary
 ) -> Tuple[SdfDocument, SceneModel]:
-    """Merge the models that a robot includes with the robot in ``sdf``, and read it again."""
+    """Merge the models that a robot includes with the robot, and read it again."""
     for model in robot.models:  # an error of their drives then has the place in their own files
         find_drive(model, RobotParts.of(model), scene_model(model, library))
     alone = SdfDocument(sdf, b"", document.source, document.path)
@@ -194,8 +184,8 @@ def _merged(
 
 
 def _move_to_ground(model: Element, scene: SceneModel) -> bool:
-    """Move the root link of a converted URDF vertically, so that the lowest collision shape is on
-    the ground of the model frame. Return whether it was moved."""
+    """Move the root link of a converted URDF vertically, so that the lowest collision shape is at
+    z = 0. Return whether it was moved."""
     root = model.find("link")
     if not scene.collisions or root.find("pose") is not None:
         return False

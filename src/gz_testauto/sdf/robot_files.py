@@ -23,8 +23,6 @@ _GAZEBO_SIM_LIDARS = ("gpu_lidar", "lidar")
 
 @dataclass(frozen=True)
 class XacroInput:
-    """Values of ``<xacro:arg>`` elements, and environment variables."""
-
     arguments: Mapping[str, str] = field(default_factory=dict)
     environment: Mapping[str, str] = field(default_factory=dict)
 
@@ -34,7 +32,7 @@ def is_urdf(path: Path) -> bool:
 
 
 def runs_xacro(path: Path) -> bool:
-    """Return whether xacro evaluates the expressions of a model file or of a directory's model."""
+    """Return whether a model file or directory contains expressions of xacro."""
     try:
         path = resources.model_file(path)
         return path.suffix == ".xacro" or (is_urdf(path) and _XACRO in read_input(path, SdfError))

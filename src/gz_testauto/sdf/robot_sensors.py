@@ -49,8 +49,7 @@ class LidarDescription:
 
     @property
     def scoped_name(self) -> str:
-        """The names of the link and the sensor, such as ``base::lidar``, or those of the parts,
-        separated by commas."""
+        """A name such as ``base::lidar``, or the names of the parts, separated by commas."""
         if self.parts:
             return ",".join(part.scoped_name for part in self.parts)
         return f"{self.link}::{self.sensor}"
@@ -66,7 +65,7 @@ class LidarDescription:
 
     @property
     def directions(self) -> np.ndarray:
-        """The unit vectors along the rays in the frame of the lidar, shape (samples, 3)."""
+        """The unit vectors along the rays in the lidar frame, shape (samples, 3)."""
         angles = self.angles_rad
         return np.stack([np.cos(angles), np.sin(angles), np.zeros(len(angles))], axis=1)
 
@@ -75,7 +74,7 @@ class LidarDescription:
         return self.range_min_m, self.range_max_m
 
     def scan(self, stamp_s: float, ranges_m: np.ndarray) -> LaserScan:
-        """Return a scan with these ranges, shape (samples,), which become read-only."""
+        """Return a scan with these ranges (samples,), which become read-only."""
         ranges_m.setflags(write=False)
         limits = (self.angle_min_rad, self.angle_max_rad, *self.range_m)
         return LaserScan(stamp_s, *limits, ranges_m, self.mount)
@@ -101,8 +100,7 @@ class ImuDescription:
 
 
 def find_lidars(parts: RobotParts) -> Tuple[LidarDescription, ...]:
-    """Return all ``ray`` and ``gpu_ray`` sensors with a single row, in file order. Raises
-    ``SdfError`` if a value is missing or inconsistent."""
+    """Return all ``ray`` and ``gpu_ray`` sensors with a single row, in file order."""
     return tuple(_lidar(*sensor) for sensor in _sensors(parts, _is_planar_lidar))
 
 
@@ -113,8 +111,8 @@ def select_lidar(
     or None without lidars.
 
     ``name`` is the name of the sensor, or its link and its name, such as ``base::lidar``. Raises
-    ``SdfError`` with all lidars in the file ``source`` if not exactly one lidar has this name, or
-    if the robot has several lidars and the name is None.
+    ``SdfError`` if the name matches no or several lidars, or if several lidars exist and it is
+    None.
     """
     matches = [lidar for lidar in lidars if name in (None, lidar.sensor, lidar.scoped_name)]
     if name is None and len(matches) > 1:
@@ -198,8 +196,7 @@ def _is_planar_lidar(sensor: Element) -> bool:
 
 
 def select_merged(source: str, sensors: Sequence[Sensor], names: Sequence[str]) -> LidarDescription:
-    """Return the merged lidar of the planar lidars with the specified names. Raises ``SdfError`` if
-    a name is not that of a planar lidar, or if only one lidar is named."""
+    """Return the merged lidar of at least two named planar lidars."""
     parts = select_sensors(source, sensors, names, "the key robot.lidar")
     for part in parts:
         if part.rows.samples != 1 or part.kind == "contact" or part.is_camera:
@@ -215,8 +212,8 @@ def select_merged(source: str, sensors: Sequence[Sensor], names: Sequence[str]) 
 
 
 def _bearings_of(part: Sensor) -> Tuple[float, float]:
-    """Return the lowest and the highest direction (rad) of the rays of a lidar in the base frame.
-    The second value can be above pi."""
+    """Return the lowest and the highest direction (rad) of the rays in the base frame. The second
+    value can be above pi."""
     directions = matrix_product(part.directions, part.mount.rotation.T)
     bearings = np.unwrap(np.arctan2(directions[:, 1], directions[:, 0]))
     low = float(bearings.min())

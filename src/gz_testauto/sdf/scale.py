@@ -27,7 +27,7 @@ _SIMPLE = {
     shape.__name__.lower(): tuple(field.name for field in dataclasses.fields(shape))
     for shape in (Box, Cylinder, Sphere, Capsule, Ellipsoid)
 }
-"""SDF elements of each simple shape, with the names of the fields of the class."""
+"""The SDF elements of each simple shape have the names of its fields."""
 _LENGTHS = {**_SIMPLE, "mesh": ("scale",), "polyline": ("point", "height"), "empty": ()}
 """SDF elements of each shape that are lengths or scale factors of lengths."""
 _DIGITS = 9  # nanometers: further digits of a product with a random number are rounding errors
@@ -53,9 +53,9 @@ def resize_model(
     """Set the size of all collisions and visuals of a model with one simple shape.
 
     Unless ``mass_kg`` is specified, the mass changes in proportion to the volume. The inertia
-    becomes that of the homogeneous solid. Offsets from the origin of the link are scaled, too, so
-    that a box on the ground remains on the ground. Raises ``SdfError`` for another type of shape,
-    if a visual and its collision differ in shape, or if the inertia overflows.
+    becomes that of the homogeneous solid. Offsets from the origin of the link are scaled, so that a
+    box on the ground remains there. Raises ``SdfError`` for another type of shape, if a visual and
+    its collision differ in shape, or if the inertia overflows.
     """
     current = simple_shape(document, model)
     if type(current) is not type(geometry):
@@ -115,7 +115,7 @@ def _write_geometry(element: Element, geometry: Geometry) -> None:
 
 
 def shape_numbers(geometry: Geometry) -> Dict[str, Tuple[float, ...]]:
-    """Return the values of a simple shape by the SDF element of each value."""
+    """Return the values of a simple shape by SDF element."""
     return {
         tag: value if isinstance(value, tuple) else (value,)
         for tag, value in vars(geometry).items()
@@ -171,8 +171,8 @@ def _child(parent: Element, tag: str) -> Element:
 def _simple_shapes(
     document: SdfDocument, model: Element, tag: str, strict: bool = False
 ) -> List[Tuple[Element, Geometry]]:
-    """Return the collisions or visuals that have simple shapes. Raises ``SdfError`` for a collision
-    with any other shape, and with ``strict`` also for a visual."""
+    """Return the collisions or visuals with simple shapes. Raises ``SdfError`` for a collision of
+    another shape, and with ``strict`` also for a visual."""
     shapes = []
     for element in model.iter(tag):
         geometry = required(document, element, "geometry")
@@ -195,8 +195,7 @@ def _extent(geometry: Geometry) -> Tuple[float, float, float]:
 
 
 def _scale_offset(document: SdfDocument, element: Element, ratio: np.ndarray) -> None:
-    """Multiply the offset between an element and its link by ``ratio``, along the axes of the
-    element."""
+    """Multiply the offset between an element and its link along the axes of the element."""
     pose = pose_value(document, element.find("pose"))
     if pose.position == (0.0, 0.0, 0.0):
         return

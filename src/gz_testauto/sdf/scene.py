@@ -43,17 +43,17 @@ class CollisionShape:
 
     @property
     def bounds(self) -> np.ndarray:
-        """Return the axis-aligned bounds (m) in the world frame, shape (3, 2)."""
+        """The axis-aligned bounds (m) in the world frame, shape (3, 2)."""
         return self.geometry.bounds(self.pose)
 
     def footprint(self, z_min: float, z_max: float) -> BaseGeometry:
-        """Return the outline between two heights (m), in the world frame."""
+        """Return the outline between two heights, in the world frame."""
         return self.geometry.footprint(self.pose, z_min, z_max)
 
     @functools.cached_property
     def is_ground(self) -> bool:
-        """Return whether robots drive on the collision, regardless of its name: planes that face
-        up, terrain, and wide flat slabs with a top near z = 0."""
+        """Whether robots drive on the collision: a plane that faces up, terrain, or a wide flat
+        slab with its top near z = 0."""
         if isinstance(self.geometry, Plane):
             return bool(self.geometry.world_normal[2] > 0.7)
         if isinstance(self.geometry, Heightmap):
@@ -85,19 +85,18 @@ class SceneModel:
 
     @property
     def bounds(self) -> Optional[np.ndarray]:
-        """Return the bounds (m) of all collisions in the world frame, shape (3, 2), or None without
-        collisions."""
+        """The bounds (m) of all collisions in the world frame, shape (3, 2)."""
         if not self.collisions:
             return None
         all_bounds = np.stack([shape.bounds for shape in self.collisions])
         return np.column_stack([all_bounds[..., 0].min(axis=0), all_bounds[..., 1].max(axis=0)])
 
     def footprint(self, z_min: float, z_max: float) -> BaseGeometry:
-        """Return the outline between two heights (m), in the world frame."""
+        """Return the outline between two heights, in the world frame."""
         return union(shape.footprint(z_min, z_max) for shape in self.collisions)
 
     def footprint_at(self, pose: Pose, z_min: float, z_max: float) -> BaseGeometry:
-        """Return the outline of the model at ``pose``, between two heights (m, world frame)."""
+        """Return the outline of the model at ``pose``, between two heights (world frame)."""
         return union(
             shape.geometry.footprint(pose * shape.local_pose, z_min, z_max)
             for shape in self.collisions
@@ -105,7 +104,7 @@ class SceneModel:
 
     @property
     def body_shapes(self) -> Tuple[CollisionShape, ...]:
-        """Return the collisions of a robot that do not touch the ground."""
+        """The collisions of a robot that do not touch the ground."""
         lowest_m = [shape.geometry.bounds(shape.local_pose)[2, 0] for shape in self.collisions]
         ground_m = min(lowest_m, default=0.0)
         return tuple(
@@ -115,7 +114,7 @@ class SceneModel:
         )
 
     def obstacle_footprint(self, z_min: float, z_max: float) -> BaseGeometry:
-        """Return the outline, between two heights, of all collisions that are not ground."""
+        """Return the outline of all collisions that are not ground."""
         return union(
             shape.footprint(z_min, z_max) for shape in self.collisions if not shape.is_ground
         )
@@ -144,10 +143,9 @@ def read_scene(
 ) -> WorldScene:
     """Read a world file, or a model file as a world that contains only this model.
 
-    ``model_path`` lists the directories that are searched for ``model://`` URIs, by default those
-    of :func:`gz_testauto.base.resources.model_path`. ``allow_missing`` contains patterns of files
+    ``model_path`` is that of :class:`ModelLibrary`. ``allow_missing`` contains patterns of files
     that are ignored if they do not exist (:mod:`gz_testauto.sdf.missing`). ``source`` is not
-    modified. Raises ``SdfError`` if an element with a collision is missing or not supported.
+    modified.
     """
     document = source if isinstance(source, SdfDocument) else SdfDocument.read(source, repair)
     library = ModelLibrary(model_path, repair)
@@ -189,7 +187,7 @@ def read_scene(
 
 
 def _plane_heights(nodes: Sequence[ModelNode], library: ModelLibrary) -> Dict[str, List[float]]:
-    """Return z (m, world frame) of all planes of each model that has planes."""
+    """Return z (world frame) of all planes of each model that has planes."""
     plane_heights: Dict[str, List[float]] = {}
     for node in nodes:
         for _, model, _ in node.walk():
@@ -201,7 +199,7 @@ def _plane_heights(nodes: Sequence[ModelNode], library: ModelLibrary) -> Dict[st
 
 
 def scene_model(node: ModelNode, library: ModelLibrary) -> SceneModel:
-    """Return a model and its collisions from a model tree whose pose is in the world frame."""
+    """Return the model of a tree whose pose is in the world frame."""
     shapes: List[CollisionShape] = []
     links: Dict[str, Pose] = {}
     for scope, model, model_pose in node.walk():
@@ -239,7 +237,7 @@ def scene_model(node: ModelNode, library: ModelLibrary) -> SceneModel:
 
 def placed_model(sdf: str, name: str, pose: Pose) -> SceneModel:
     """Return a model from SDF text, with or without an enclosing ``<sdf>``. ``name`` and ``pose``
-    (world frame) replace those in the text. Raises ``SdfError`` for invalid SDF."""
+    (world frame) replace those in the text."""
     text = sdf.strip()
     if not text.startswith("<?xml") and "<sdf" not in text:
         text = f'<sdf version="1.6">{text}</sdf>'

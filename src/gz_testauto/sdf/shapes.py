@@ -22,7 +22,7 @@ from gz_testauto.sdf.meshes import slices
 from gz_testauto.sdf.meshes.slices import EMPTY, TOLERANCE_M
 
 UNBOUNDED_M = 1e4
-"""Half the side length (m) of the square that represents the footprint of an infinite plane."""
+"""Half the side length of the square that represents the footprint of an infinite plane."""
 
 _CORNERS = np.array([[x, y, z] for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)])
 _BOX_EDGES = np.array(
@@ -47,11 +47,11 @@ class Geometry(ABC):
         ``pose``. The outline is empty if no part is between these heights."""
 
     def volume_m3(self) -> float:
-        """Return the volume (m³). Raises ``ValueError`` for a shape without a volume formula."""
+        """Return the volume. Raises ``ValueError`` for a shape without a formula."""
         raise ValueError(f"the volume of a {type(self).__name__.lower()} is unknown")
 
     def inertia_kgm2(self, mass_kg: float) -> Moments:
-        """Return the moments of inertia (kg m²) of the homogeneous solid about x, y and z. Raises
+        """Return the moments of inertia of the homogeneous solid about x, y and z. Raises
         ``ValueError`` for a shape without a formula."""
         raise ValueError(f"the inertia of a {type(self).__name__.lower()} is unknown")
 
@@ -71,7 +71,7 @@ def ranges_overlap(low: float, high: float, z_min: float, z_max: float) -> bool:
 
 @dataclass(frozen=True)
 class Box(Geometry):
-    """A cuboid around its origin, with ``size`` (m) along x, y and z."""
+    """A cuboid around its origin."""
 
     size: Tuple[float, float, float]
 
@@ -115,7 +115,7 @@ def _prism_edges(segments: int) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Cylinder(Geometry):
-    """A cylinder along z around its origin, with radius and length in meters."""
+    """A cylinder along z around its origin."""
 
     radius: float
     length: float
@@ -151,7 +151,7 @@ class Cylinder(Geometry):
 
 @dataclass(frozen=True)
 class Sphere(Geometry):
-    """A sphere around its origin, with the radius in meters."""
+    """A sphere around its origin."""
 
     radius: float
 
@@ -314,8 +314,8 @@ class Plane(Geometry):
         return normal / np.sqrt(np.square(normal).sum())
 
     def surface_point(self, pose: Pose) -> np.ndarray:
-        """Return the point (3,) of the surface (m, world frame) that is nearest to the position of
-        ``pose`` (world frame)."""
+        """Return the point (3,) of the surface that is nearest to the position of ``pose``, both
+        (m) in the world frame."""
         position, normal = np.asarray(pose.position), np.asarray(self.normal)
         if self.normal == (0.0, 0.0, 1.0):
             return position  # exact, without rounding of a sum
@@ -360,7 +360,6 @@ class Polyline(Geometry):
 
     @functools.cached_property
     def outline(self) -> BaseGeometry:
-        """Return the extruded region in x and y of the shape's frame."""
         outline: BaseGeometry = EMPTY
         for path in self.paths:
             region = shapely.make_valid(shapely.Polygon(path))

@@ -1,8 +1,8 @@
-"""Apply the ``<state>`` of a saved world to its models, and remove it.
+"""Apply the ``<state>`` of a saved world, which overrides the poses in its models.
 
-A ``<state>`` overrides the poses in the models. Gazebo loads only the first ``<state>`` and ignores
-its ``world_name``. All poses in a ``<state>``, including those of links and nested models, are in
-the world frame, and a pose of the canonical link moves the model.
+Gazebo loads only the first ``<state>`` and ignores its ``world_name``. All poses in a ``<state>``,
+including those of links and nested models, are in the world frame, and a pose of the canonical link
+moves the model.
 """
 
 import copy
@@ -35,7 +35,7 @@ whose saved pose differs by less keeps the pose in its model."""
 
 @dataclass
 class SavedModelState:
-    """The state of a model in a ``<state>`` element: poses in the world frame, and a scale."""
+    """The state of a model in a ``<state>``, with poses in the world frame."""
 
     pose: Optional[Pose] = None
     scale: Optional[Tuple[float, float, float]] = None
@@ -44,12 +44,9 @@ class SavedModelState:
 
 
 def apply_state(document: SdfDocument, library: Optional[ModelLibrary] = None) -> None:
-    """Write the poses in ``<state>`` into the models and lights of a document, and remove
-    ``<state>``, so that no pose is specified twice.
-
-    Insertions and deletions in the state are applied. An include is expanded if poses of its links
-    differ from those in the included file. Raises ``SdfError`` if a model cannot be found.
-    """
+    """Apply the poses, insertions and deletions in ``<state>`` to the models and lights of a
+    document, and remove ``<state>``. An include is expanded if poses of its links differ from those
+    in the included file."""
     world = document.world
     if world is None:
         return
@@ -168,8 +165,7 @@ def _apply_poses(
     node: ModelNode, state: SavedModelState, present: Pose, parent: Optional[Pose] = None
 ) -> _Placement:
     """Return the new poses of a model and its links by Gazebo's rules. ``present`` is the current
-    pose of the model in the world frame. ``parent`` is the pose of the model that contains it, or
-    None."""
+    pose of the model, and ``parent`` that of the model that contains it, in the world frame."""
     # The pose of the model is applied before the poses of links and nested models.
     base = present if state.pose is None else state.pose
     final_pose = base
@@ -237,7 +233,6 @@ def _write(placement: _Placement) -> None:
 
 
 def same_pose(first: Pose, second: Pose) -> bool:
-    """Return whether two poses are equal within :data:`ROUNDING`."""
     return bool(
         np.abs(np.subtract(first.position, second.position)).max() <= ROUNDING
         and np.abs(first.rotation - second.rotation).max() <= ROUNDING

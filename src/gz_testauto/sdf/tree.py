@@ -1,8 +1,4 @@
-"""Read models as trees of links and nested models, with resolved includes and poses.
-
-Each node refers to its element and document, so that other modules can read further data or edit
-it.
-"""
+"""Read models as trees of links and nested models, with resolved includes and poses."""
 
 from dataclasses import dataclass, field
 from typing import Iterator, List, Optional, Tuple
@@ -26,7 +22,7 @@ class LinkNode:
 
 @dataclass
 class ModelNode:
-    """A node in a tree of models.
+    """A model and its nested models.
 
     ``pose`` is in the frame of the model or world that contains the model. ``placed_by`` is the
     element that places the model: ``element`` itself, or an ``<include>`` in another document.
@@ -48,30 +44,26 @@ class ModelNode:
         return self.placed_by is not self.element
 
     def walk(self, pose: Pose = Pose(), scope: str = "") -> Iterator[Tuple[str, "ModelNode", Pose]]:
-        """Yield the scope, the node and the pose of this model and of all nested models.
-
-        A scope is the prefix of names within this model: empty, or with ``::`` at its end. ``pose``
-        is the pose of this model in the frame of the yielded poses.
-        """
+        """Yield the scope, the node and the pose of this model and of all nested models. A scope is
+        the prefix of scoped names, such as ``inner::``. The poses are in the frame of ``pose``."""
         yield scope, self, pose
         for model in self.models:
             yield from model.walk(pose * model.pose, f"{scope}{model.name}::")
 
     def walk_links(self) -> Iterator[Tuple[str, "ModelNode", LinkNode, Pose]]:
-        """Yield the scoped name, the model, the node and the pose in this model of each link."""
+        """Yield the scoped name, model, node and pose (in this model) of each link."""
         for scope, model, pose in self.walk():
             for link in model.links:
                 yield scope + link.name, model, link, pose * link.pose
 
     def static_links(self) -> Iterator[str]:
-        """Return the scoped names of the links that cannot move. As in Gazebo, a static model fixes
-        neither its parent model nor its nested models, except models that it includes."""
+        """Return the scoped names of the links that cannot move. A static model fixes only its
+        links and the models that it includes."""
         return (name for name, model, _, _ in self.walk_links() if model.static)
 
 
 def read_models(document: SdfDocument, library: ModelLibrary) -> List[ModelNode]:
-    """Return the models of a world, or the model of a model file, in file order. Raises
-    ``SdfError`` if a file cannot be found or read, or if a pose cannot be resolved."""
+    """Return the models of a world, or the model of a model file, in file order."""
     world = document.world
     if world is None:
         if document.model is None:
@@ -89,8 +81,8 @@ def read_model(
     library: ModelLibrary,
     static: Optional[bool] = None,
 ) -> ModelNode:
-    """Return the tree of a ``<model>`` element without applying its ``<pose>``. ``static`` replaces
-    its ``<static>``."""
+    """Return the tree of a ``<model>`` without its ``<pose>``. ``static`` replaces its
+    ``<static>``."""
     if element.get("placement_frame"):
         raise SdfError(
             f"{document.where(element)}: placement_frame is SDF 1.8, which Gazebo 11 does not "
@@ -127,7 +119,7 @@ def _children(
     library: ModelLibrary,
     static: Optional[bool] = None,
 ) -> List[ModelNode]:
-    """Return the models directly in a world or model, whose ``<static>`` is ``static``."""
+    """Return the models directly in a world or model."""
     nodes: List[ModelNode] = []
     for child in parent:
         if child.tag == "model":
@@ -156,8 +148,7 @@ def _children(
 
 
 def _require_mergeable(document: SdfDocument, node: ModelNode) -> None:
-    """Raise ``SdfError`` for an ``<include>`` in a model that Gazebo 11 places elsewhere, since it
-    merges the links of the included model with those of the model that contains it."""
+    """Raise ``SdfError`` for an ``<include>`` in a model that Gazebo 11 would place elsewhere."""
     for _, model, _ in node.walk():
         for inner in model.models:
             where = document.where(node.placed_by)
@@ -175,8 +166,8 @@ def _require_mergeable(document: SdfDocument, node: ModelNode) -> None:
 
 
 def _require_own_frame(document: SdfDocument, node: ModelNode) -> None:
-    """Raise ``SdfError`` if the pose of a model in a model is relative to another frame than that
-    of its parent. Gazebo 11 ignores its name, except in an ``<include>``."""
+    """Raise ``SdfError`` if a nested model has a pose relative to a frame that Gazebo 11 ignores:
+    any but that of its parent, except in an ``<include>``."""
     pose = node.placed_by.find("pose")
     name = "" if pose is None else relative_to(document, pose)
     if name not in ("", "__model__") and node.pose != pose_value(document, pose):

@@ -1,6 +1,7 @@
 """Read and write numbers, vectors, poses and flags of SDF elements.
 
-Errors state the file, line and element. Poses are resolved in :mod:`gz_testauto.sdf.frames`.
+Missing and invalid values raise ``SdfError`` with the file, line and element.
+:mod:`gz_testauto.sdf.frames` resolves poses.
 """
 
 import functools
@@ -28,7 +29,6 @@ def text_of(parent: Element, tag: str) -> Optional[str]:
 
 
 def required(document: SdfDocument, parent: Element, tag: str) -> Element:
-    """Return the first child with a tag. Raises ``SdfError`` if there is none."""
     child = parent.find(tag)
     if child is None:
         raise SdfError(f"{document.where(parent)}: <{parent.tag}> has no <{tag}>")
@@ -36,7 +36,6 @@ def required(document: SdfDocument, parent: Element, tag: str) -> Element:
 
 
 def name_of(document: SdfDocument, element: Element) -> str:
-    """Return the name of an element. Raises ``SdfError`` if it is missing or empty."""
     name = (element.get("name") or "").strip()
     if not name:
         raise SdfError(f"{document.where(element)}: <{element.tag}> has no name")
@@ -49,7 +48,7 @@ def numbers(
     """Return ``count`` finite numbers from the text of an element, or ``least`` to ``count``.
 
     As in Gazebo, numbers need no space between them: ``41.6-0.2`` contains two numbers. Text after
-    the last requested number is ignored with a warning. Raises ``SdfError`` for too few numbers.
+    the last requested number is ignored with a warning.
     """
     text = "".join(element.itertext(element.tag, with_tail=False))
     values, remaining_text = leading_numbers(text)
@@ -78,8 +77,6 @@ def numbers(
 def vector(
     document: SdfDocument, parent: Element, tag: str, default: Tuple[float, float, float]
 ) -> Tuple[float, float, float]:
-    """Return the three numbers of a child, or ``default`` without the child. Raises ``SdfError`` if
-    it does not contain three finite numbers."""
     child = parent.find(tag)
     if child is None:
         return default
@@ -105,8 +102,6 @@ def _warn(message: str) -> None:  # only once, since files are read again for ea
 
 
 def non_negative(document: SdfDocument, element: Element, count: int) -> Tuple[float, ...]:
-    """Return ``count`` nonnegative numbers from the text of an element. Raises ``SdfError`` if a
-    number is missing or negative."""
     values = numbers(document, element, count)
     if min(values) < 0:
         raise SdfError(
@@ -119,8 +114,6 @@ def non_negative(document: SdfDocument, element: Element, count: int) -> Tuple[f
 def number(
     document: SdfDocument, parent: Element, tag: str, default: Optional[float] = None
 ) -> float:
-    """Return the number in a child, or the default without the child. Raises ``SdfError`` if
-    neither exists, or if the text is not a number."""
     child = parent.find(tag)
     if child is None and default is not None:
         return default
@@ -128,8 +121,7 @@ def number(
 
 
 def flag(document: SdfDocument, parent: Element, tag: str, default: bool = False) -> bool:
-    """Return the Boolean in a child, or the default if the child is missing or empty. Raises
-    ``SdfError`` if the text is not a Boolean."""
+    """Return the Boolean in a child, or the default if the child is missing or empty."""
     text = (text_of(parent, tag) or "").lower()
     if text not in _TRUE + _FALSE:
         child = required(document, parent, tag)
@@ -138,11 +130,11 @@ def flag(document: SdfDocument, parent: Element, tag: str, default: bool = False
 
 
 def pose_value(document: SdfDocument, element: Optional[Element]) -> Pose:
-    """Return the pose in a ``<pose>`` element, in the frame to which the element is relative.
+    """Return the pose in a ``<pose>``, in the frame to which it is relative.
 
-    As in Gazebo, a missing or empty element is the identity, and missing angles are 0. Raises
-    ``SdfError`` for the newer attributes ``degrees`` and ``rotation_format`` if they change the
-    result, since Gazebo 11 reads all angles as radians.
+    As in Gazebo, a missing or empty element is the identity, and missing angles are 0. The newer
+    attributes ``degrees`` and ``rotation_format`` are rejected if they change the result, since
+    Gazebo 11 reads all angles as radians.
     """
     if element is None or (not (element.text or "").strip() and len(element) == 0):
         return Pose()
@@ -180,8 +172,7 @@ def set_numbers(element: Element, *values: float) -> None:
 
 
 def format_number(value: float) -> str:
-    """Return the shortest text from which a double can be restored exactly, without ``.0`` and
-    ``-0``."""
+    """Return the shortest text that restores the number exactly, without ``.0`` and ``-0``."""
     text = repr(float(value) + 0.0)
     return text[:-2] if text.endswith(".0") else text
 
@@ -197,7 +188,6 @@ def insert_child(parent: Element, child: Element, position: int) -> None:
 
 
 def ensure_child(parent: Element, tag: str) -> Element:
-    """Return the first child with a tag, or append a new one."""
     child = parent.find(tag)
     if child is None:
         child = etree.Element(tag)

@@ -1,8 +1,4 @@
-"""Compute the changes that turn one running world into another.
-
-Each model is kept, moved, deleted or spawned. Other differences are reported, since no simulator
-can apply them to a running world.
-"""
+"""Compute the changes that turn one running world into another."""
 
 import copy
 from dataclasses import dataclass
@@ -20,8 +16,8 @@ from gz_testauto.sdf.state import same_pose
 
 @dataclass(frozen=True)
 class ModelChanges:
-    """The names of the models to delete, to spawn afterwards, and to keep. A kept model can have a
-    new pose. A replaced model is both in ``to_delete`` and in ``to_spawn``."""
+    """The names of the models to delete, to spawn afterwards, and to keep, perhaps with a new pose.
+    A replaced model is both in ``to_delete`` and in ``to_spawn``."""
 
     to_delete: Tuple[str, ...]
     to_spawn: Tuple[str, ...]
@@ -29,11 +25,8 @@ class ModelChanges:
 
 
 def model_changes(present: Mapping[str, Optional[str]], wanted: Mapping[str, str]) -> ModelChanges:
-    """Return the changes that turn the ``present`` models into the ``wanted`` models.
-
-    Both arguments map names to SDF texts. A model is kept if its two texts are equivalent
-    (:func:`same_model`). A present model with an unknown text (None) is deleted.
-    """
+    """Return the changes from ``present`` to ``wanted`` models, both SDF texts by name. A present
+    model with an unknown text (None) is deleted."""
     kept = tuple(
         name
         for name, text in present.items()
@@ -48,7 +41,7 @@ def model_changes(present: Mapping[str, Optional[str]], wanted: Mapping[str, str
 
 def same_model(first: str, second: str) -> bool:
     """Return whether two SDF texts are equal except for the name, the pose, comments and white
-    space. Raises ``SdfError`` if a text is not a model."""
+    space."""
     return first == second or _nameless(first) == _nameless(second)
 
 
@@ -56,8 +49,8 @@ def same_model(first: str, second: str) -> bool:
 class WorldChanges:
     """The changes from one world to another.
 
-    ``to_spawn`` maps names to SDF texts without poses, and ``moved`` maps names to new poses in the
-    world frame. ``other`` describes all other differences, or is empty.
+    ``to_spawn`` contains SDF texts without poses, and ``moved`` new poses in the world frame, by
+    name. ``other`` describes differences that no simulator can apply to a running world.
     """
 
     to_delete: Tuple[str, ...]
@@ -70,7 +63,7 @@ class WorldModels:
     """The models of a world by name, in file order.
 
     ``poses`` are in the world frame. ``texts`` are separate SDF documents with expanded includes
-    and absolute URIs, and without poses. Raises ``SdfError`` if an included model is missing.
+    and absolute URIs, and without poses.
     """
 
     def __init__(self, scene: WorldScene) -> None:

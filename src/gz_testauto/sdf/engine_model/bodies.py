@@ -1,7 +1,5 @@
-"""Read models as trees of bodies, shapes and joints, for physics engines with kinematic trees.
-
-Names are scoped as in the contacts of Gazebo: ``model::link::collision``.
-"""
+"""Read models as trees of bodies for physics engines. Names are scoped as in the contacts of
+Gazebo: ``model::link::collision``."""
 
 from dataclasses import dataclass, replace
 from typing import Dict, FrozenSet, List, Mapping, Optional, Tuple, Union
@@ -24,7 +22,7 @@ from gz_testauto.sdf.shapes import Geometry, Plane
 from gz_testauto.sdf.values import flag
 
 MIN_INERTIA_KGM2 = 1e-12  # MuJoCo treats a thousandth of it as zero
-"""Smallest moment of inertia (kg m²) of a moving body."""
+"""Smallest moment of inertia of a moving body."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +66,7 @@ class EngineModel:
 
     @property
     def bodies(self) -> List[Body]:
-        """All bodies. Each parent precedes its children."""
+        """All bodies, each parent before its children."""
         return [body for root in self.roots for body in walk(root)]
 
 
@@ -78,8 +76,8 @@ def read_engine_model(
     """Convert a model for a physics engine. ``understood`` contains elements that the simulator
     implements itself.
 
-    Logs a warning for each ignored element. Raises ``SdfError`` for an unsupported element that
-    must not be ignored, or if the joints do not form a tree.
+    Logs a warning for each ignored element. Raises ``SdfError`` for an element that must not be
+    ignored, or if the joints do not form a tree.
     """
     node = scene.node
     coverage.check_model(node, understood)
@@ -214,8 +212,8 @@ def walk(body: Body) -> "List[Body]":
 
 
 def ground_pose(ground: Union[Heightmap, Plane], pose: Pose) -> Pose:
-    """Return the pose at which Gazebo computes collisions with a plane or a height map that
-    its SDF places at ``pose`` (world frame)."""
+    """Return the pose at which Gazebo computes collisions with the ground, for a ``pose`` in the
+    SDF (world frame)."""
     # Gazebo centers a height map at the origin of the world and rotates it by the yaw only. It does
     # not rotate a plane, and moves it along its normal only.
     if isinstance(ground, Plane):

@@ -1,7 +1,6 @@
 """Report SDF elements that a simulator with a separate physics engine does not support.
 
-Tables list the elements that are supported, that have no effect, and that are rejected. All other
-elements are ignored with a warning.
+All elements that no table lists are ignored with a warning.
 """
 
 import logging
@@ -74,22 +73,22 @@ _REFUSED = {
 
 
 class SdfCoverage:
-    """A check of worlds and models for elements that ``simulator`` does not support. Each instance
-    logs one warning for each type of unsupported element."""
+    """A check for elements that ``simulator`` does not support. Each instance logs one warning for
+    each type of unsupported element."""
 
     def __init__(self, simulator: str) -> None:
         self.simulator = simulator
         self._warned: Set[str] = set()
 
     def check_world(self, document: SdfDocument) -> None:
-        """Check the elements of a world, except its models. Logs a warning for each unsupported
-        element. Raises ``SdfError`` for one that must not be ignored."""
+        """Check the elements of a world, except its models. Raises ``SdfError`` for an element that
+        must not be ignored."""
         if document.world is not None:
             self._check_children(document, document.world)
 
     def check_model(self, model: ModelNode, understood: FrozenSet[Element] = frozenset()) -> None:
-        """Check a model and its nested models as :meth:`check_world` does. ``understood`` contains
-        the elements that the simulator implements itself, such as the sensors of the robot."""
+        """Check a model and its nested models. ``understood`` contains the elements that the
+        simulator implements itself, such as the sensors of the robot."""
         for _, nested, _ in model.walk():
             self._check(nested.document, nested.element, understood)
 

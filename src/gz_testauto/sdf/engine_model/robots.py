@@ -1,7 +1,4 @@
-"""Read a robot for a physics engine: bodies, wheels, poses of sensors, and collisions.
-
-These values do not depend on the world, so they are read once per robot.
-"""
+"""Read the values of a robot for a physics engine that do not depend on the world."""
 
 from dataclasses import dataclass, replace
 from typing import FrozenSet, Optional, Tuple
@@ -21,7 +18,7 @@ from gz_testauto.sdf.values import pose_value
 
 @dataclass(frozen=True)
 class Mount:
-    """The scoped name of a sensor's link, and the pose of the sensor in the link frame."""
+    """The link of a sensor, and the pose of the sensor in the link frame."""
 
     link: str
     pose: Pose
@@ -32,8 +29,7 @@ class DrivenWheel:
     """A wheel with a motor.
 
     For a linear velocity v (m/s) and an angular velocity w (rad/s) of the robot, the wheel rotates
-    at ``per_speed`` · v + ``per_turn`` · w (rad/s). ``torque_nm`` is the torque limit (N m) of the
-    motor, or None.
+    at ``per_speed`` · v + ``per_turn`` · w (rad/s). ``torque_nm`` is the torque limit.
     """
 
     link: str
@@ -64,13 +60,12 @@ class EngineRobot:
         return replace(self.model, pose=self.model.pose.moved_to(start))
 
     def mount_of(self, link: str, pose: Pose) -> Mount:
-        """Return the mount of a sensor on a link. ``pose`` is its pose in the model frame."""
+        """Return the mount of a sensor. ``pose`` is in the model frame."""
         scoped = f"{self.model.name}::{link}"
         return Mount(scoped, self.model.links[scoped].inverse() * pose)
 
 
 def read_engine_robot(robot: RobotModel, coverage: SdfCoverage) -> EngineRobot:
-    """Return a robot for a physics engine. Raises ``SdfError`` for unsupported elements."""
     library = ModelLibrary()
     document = SdfDocument.parse(robot.sdf, str(robot.path))
     element = document.require_model()
@@ -128,8 +123,8 @@ def _noise(
 
 
 def _driven_wheels(robot: RobotModel, model: EngineModel) -> Tuple[DrivenWheel, ...]:
-    """Return the driven wheels, the left wheels first, or () without a supported drive. Raises
-    ``SdfError`` for a joint that does not rotate."""
+    """Return the driven wheels, the left wheels first. Raises ``SdfError`` for a joint that does
+    not rotate."""
     drive = robot.drive
     if drive is None:
         return ()

@@ -1,7 +1,6 @@
 """Read mesh files (STL, OBJ and COLLADA) as triangles, as Gazebo does.
 
-Damaged files, and triangles with infinite or undefined coordinates, are rejected, since programs
-interpret them differently.
+Damaged files and undefined coordinates are rejected: programs interpret them differently.
 """
 
 import functools
@@ -22,7 +21,6 @@ MESH_SUFFIXES = (".stl", ".stlb", ".stla", ".obj", ".dae")
 """Suffixes of the mesh files that Gazebo 11 loads."""
 
 MOST_BYTES = 300_000_000
-"""Largest size (bytes) of a mesh file."""
 
 _LFS_POINTER = b"version https://git-lfs.github.com/spec/"
 
@@ -30,7 +28,7 @@ _COLORS = tuple(f"{{*}}library_{kind}" for kind in ("images", "effects", "materi
 """Elements of a COLLADA file that affect only the appearance."""
 
 _OBJ_COMMENT = re.compile(rb"^([ \t]*(?:v|vn|vt|f|l|p)[ \t][^#\n]*)#[^\n]*", re.MULTILINE)
-"""Pattern of a comment at the end of a line of a Wavefront OBJ file."""
+"""A comment at the end of a line."""
 
 _STL_HEADER, _STL_TRIANGLE = 84, 50
 """Sizes (bytes) of the header and of one triangle in a binary STL file. The last four bytes of the
@@ -40,8 +38,7 @@ header contain the number of triangles."""
 @functools.lru_cache(maxsize=128)
 def mesh_parts(path: Path, modified_ns: int) -> List[Tuple[str, np.ndarray]]:
     """Return the named parts of a mesh file, each as triangles (n, 3, 3) in meters. Raises
-    ``SdfError`` if the file cannot be read, and ``MissingDependencyError`` if the library for the
-    format is not installed."""
+    ``MissingDependencyError`` if the library for the format is not installed."""
     suffix = path.suffix.lower()
     if suffix not in MESH_SUFFIXES:
         raise SdfError(
@@ -75,7 +72,6 @@ def mesh_parts(path: Path, modified_ns: int) -> List[Tuple[str, np.ndarray]]:
 
 
 def is_lfs_pointer(path: Path) -> bool:
-    """Return whether a file is a Git LFS pointer whose content was not fetched."""
     return read_start(path, len(_LFS_POINTER)) == _LFS_POINTER
 
 

@@ -20,22 +20,21 @@ if TYPE_CHECKING:
     from scipy.spatial import ConvexHull
 
 THICKNESS_M = 0.002
-"""Thickness (m) of the plates that represent a surface."""
+"""Thickness of the plates that represent a surface."""
 
 TOLERANCE_M = 0.002
-"""Largest distance (m) between convex parts and the surface, unless the number of parts is
-limited."""
+"""Largest distance between convex parts and the surface, unless the number of parts is limited."""
 
 MAX_TRIANGLES = 50_000  # a decomposition then takes seconds
-"""Largest number of triangles in one decomposition. A surface with more triangles is simplified."""
+"""Surfaces with more triangles are simplified."""
 
 SLIVER_M = 1e-4
-"""Smallest width (m) of a convex part. Narrower parts are ignored."""
+"""Convex parts that are narrower are ignored."""
 
 
 class OrientedBox(NamedTuple):
-    """A box with any orientation. ``half`` contains half the lengths of its sides (m), and the
-    columns of ``axes`` (3, 3) are the directions of its sides."""
+    """A box with half side lengths ``half`` (m). The columns of ``axes`` (3, 3) are the directions
+    of its sides."""
 
     half: np.ndarray
     center: np.ndarray
@@ -75,7 +74,6 @@ def convex_parts(surface: TriangleMesh, limit: int) -> ConvexParts:
 
 
 def convex_parts_of(mesh: Mesh, limit: int) -> ConvexParts:
-    """Return the convex parts of a mesh file."""
     # The result is cached, since many worlds contain the same mesh.
     return _cached_parts(mesh, limit, mesh.path.stat().st_mtime_ns)
 
@@ -103,8 +101,7 @@ def _solid(triangles: np.ndarray, closed: np.ndarray) -> Optional["ConvexHull"]:
 def _hollow(
     solids: Sequence[Optional["ConvexHull"]], parts: Sequence[np.ndarray], triangles: np.ndarray
 ) -> List[bool]:
-    """Return for each solid whether it encloses another part completely, as a closed room encloses
-    its furniture."""
+    """Return for each solid whether it encloses another part, such as a room with furniture."""
     lows = np.array([triangles[part].min(axis=(0, 1)) for part in parts])
     highs = np.array([triangles[part].max(axis=(0, 1)) for part in parts])
     hollow = []
@@ -121,8 +118,7 @@ def _hollow(
 
 
 def _depths(hull: "ConvexHull", points: np.ndarray) -> np.ndarray:
-    """Return the depth (m) of points (n, 3) below the surface of a convex hull, which is negative
-    outside."""
+    """Return the depth (m) of points (n, 3) below the surface of a hull, negative outside."""
     planes = np.unique(np.round(hull.equations, 9), axis=0)
     deepest = np.full(len(points), np.inf)
     for plane in planes:
@@ -131,8 +127,7 @@ def _depths(hull: "ConvexHull", points: np.ndarray) -> np.ndarray:
 
 
 def _plates(triangles: np.ndarray, limit: int) -> Tuple[List["ConvexHull"], float]:
-    """Return thin plates that cover a surface, and the largest distance (m) between the plates and
-    the surface."""
+    """Return thin plates that cover a surface, and their largest distance (m) from it."""
     from gz_testauto.sdf.meshes.patches import convex_patches
 
     triangles, coarse = _coarser(triangles)

@@ -28,11 +28,10 @@ def convex_patches(
     triangles: np.ndarray, tolerance_m: float, limit: int
 ) -> Tuple[np.ndarray, np.ndarray]:
     """Return the index (n,) of the patch of each triangle (n, 3, 3), and the error (p,) of each
-    patch.
+    patch: its largest distance (m) from its convex hull.
 
-    The error (m) of a patch is its largest distance from its convex hull. Patches are merged up to
-    an error of ``tolerance_m``. If more than ``limit`` patches remain, merging continues in the
-    order of ``LEVELS_M``.
+    Patches are merged up to an error of ``tolerance_m``, and further, in the order of ``LEVELS_M``,
+    while more than ``limit`` patches remain.
     """
     faces = numbered_corners(triangles)
     corners = np.empty((int(faces.max()) + 1, 3))
@@ -200,8 +199,6 @@ def _merged(a, b, corners, pool, start, size, turn, area, slack):  # type: ignor
 
 @compiled
 def _merge(corners, faces, neighbors, levels, free, limit):  # type: ignore[no-untyped-def]
-    """Return the patch of each triangle, shape (n,), and the error (m) of each patch, shape
-    (n,)."""
     n = len(faces)
     pool = np.empty(max(16 * n, 1024), np.int64)
     pool[: 3 * n] = faces.ravel()

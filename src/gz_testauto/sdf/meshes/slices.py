@@ -1,8 +1,6 @@
 """Compute horizontal outlines of the part of a shape between two heights.
 
-The functions cut polyhedra and triangulated surfaces at both heights, fill the cross-sections of
-closed surfaces, and approximate circles by polygons with a known error. All coordinates are in
-meters in the world frame, with z up.
+All coordinates are in meters in the world frame.
 """
 
 import math
@@ -13,13 +11,13 @@ import shapely
 from shapely.geometry.base import BaseGeometry
 
 TOLERANCE_M = 2e-4
-"""Largest distance (m) between a curve and the polygon that represents it."""
+"""Largest distance between a curve and the polygon that represents it."""
 
 EMPTY = shapely.Polygon()
 
 
 GRID_M = 1e-9  # without a grid, GEOS loses polygons whose edges nearly coincide
-"""Grid size (m) of unions of polygons."""
+"""Grid size of unions of polygons."""
 
 
 def union(geometries: Iterable[BaseGeometry]) -> BaseGeometry:
@@ -46,7 +44,6 @@ def unit_circle(segments: int) -> np.ndarray:
 
 
 def disc(x_m: float, y_m: float, radius_m: float) -> BaseGeometry:
-    """Return a disc as a polygon whose boundary is within ``TOLERANCE_M`` of the circle."""
     return shapely.Polygon(radius_m * unit_circle(circle_segments(radius_m)) + (x_m, y_m))
 
 
@@ -98,7 +95,7 @@ def surface_slab(triangles: np.ndarray, closed: bool, z_min: float, z_max: float
 
 
 def _covered(triangles: np.ndarray) -> BaseGeometry:
-    """Return the region that is covered by flat triangles (n, 3, 2) with the same orientation."""
+    """Return the union of flat triangles (n, 3, 2) with the same orientation."""
     # It is bounded by the edges that no neighbor shares in the opposite direction. Since there are
     # far fewer of these edges than triangles, this is much faster than a union of all triangles.
     if not len(triangles):
@@ -120,7 +117,7 @@ def _covered(triangles: np.ndarray) -> BaseGeometry:
 
 
 def _enclosed(segments: np.ndarray) -> BaseGeometry:
-    """Return the region that is enclosed by closed chains of directed segments (n, 2, 2)."""
+    """Return the region inside closed chains of directed segments (n, 2, 2)."""
     if not len(segments):
         return EMPTY
     network = shapely.union_all(shapely.linestrings(segments), grid_size=GRID_M)
@@ -169,8 +166,7 @@ def _winding(point: shapely.Point, segments: np.ndarray) -> int:
 
 
 def _cut_to_slab(triangle: np.ndarray, z_min: float, z_max: float) -> np.ndarray:
-    """Return the part of a triangle (3, 3) between two heights, divided into triangles (n, 3,
-    3)."""
+    """Return the part of a triangle (3, 3) between two heights as triangles (n, 3, 3)."""
     piece = _clip_to_level(_clip_to_level(triangle, z_min, +1.0), z_max, -1.0)
     if len(piece) == 2:  # only an edge of the triangle touches the slab
         piece = np.vstack([piece, piece[1:]])

@@ -1,8 +1,7 @@
 """Separate the triangles of a mesh that enclose a solid from open surfaces.
 
-Mesh files mix closed bodies with open panels, and many programs write each face twice, once with
-each orientation. If both copies were used, they would cancel each other, and the mesh would have no
-interior.
+Many programs write each face twice, once with each orientation. If both copies were used, they
+would cancel each other, and the mesh would have no interior.
 """
 
 from typing import Optional, Tuple
@@ -10,8 +9,7 @@ from typing import Optional, Tuple
 import numpy as np
 
 _DIGITS = 7
-"""Number of decimal digits, relative to the size of the mesh, to which the coordinates of one
-corner agree."""
+"""Decimal digits, relative to the size of the mesh, to which coordinates of one corner agree."""
 
 
 def find_solids(triangles: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:
@@ -54,8 +52,7 @@ def find_solids(triangles: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:
 
 
 def numbered_corners(triangles: np.ndarray) -> np.ndarray:
-    """Return the corners of triangles (n, 3, 3) as indices (n, 3), where corners at the same
-    position have the same index."""
+    """Return the corners of triangles (n, 3, 3) as indices (n, 3), equal for equal positions."""
     corners = triangles.reshape(-1, 3)
     span = float(np.ptp(corners, axis=0).max()) or 1.0
     _, index = np.unique(np.round(corners / span, _DIGITS), axis=0, return_inverse=True)
@@ -70,8 +67,7 @@ def _turn_of(faces: np.ndarray) -> np.ndarray:
 
 
 def _directed_edges(faces: np.ndarray) -> np.ndarray:
-    """Return the edges (3 n, 2) of faces (n, 3), in the order and direction in which the faces
-    contain them."""
+    """Return the edges (3 n, 2) of faces (n, 3), in their order and direction."""
     return np.stack([faces, np.roll(faces, -1, axis=1)], axis=2).reshape(-1, 2)
 
 

@@ -1,7 +1,4 @@
-"""Shapes whose surface is stored in a separate file: meshes and height maps.
-
-A process reads each file once, and again only if the file has changed.
-"""
+"""Shapes with the surface in a separate file: meshes and height maps."""
 
 import functools
 import io
@@ -29,9 +26,9 @@ from gz_testauto.sdf.meshes.solids import find_solids
 from gz_testauto.sdf.shapes import Geometry
 
 MAX_PIXELS = 8193
-"""Largest number of pixels per side of a height map's image."""
+"""Largest number of pixels per side of a height map."""
 FARTHEST_M = 1e6  # follows from the grid size of outlines
-"""Largest distance (m) between a surface and its origin."""
+"""Largest distance between a surface and its origin."""
 
 
 @dataclass(frozen=True)
@@ -46,9 +43,8 @@ class TriangleMesh:
 class Mesh(Geometry):
     """A triangle mesh from a file.
 
-    ``path`` is absolute, and ``scale`` multiplies the x, y and z coordinates. ``submesh`` selects
-    one named part of the file. If ``center`` is True, the center of the bounding box of this part
-    is moved to the origin.
+    ``submesh`` selects one named part of the file. If ``center`` is True, the center of the
+    bounding box of this part is moved to the origin.
     """
 
     path: Path
@@ -58,16 +54,14 @@ class Mesh(Geometry):
 
     @property
     def surface(self) -> TriangleMesh:
-        """Return the triangles in the frame of the shape, with the scale applied. Raises
-        ``SdfError`` if the file cannot be read or does not contain the submesh."""
+        """Return the triangles in the frame of the shape, with the scale applied."""
         return _scaled_surface(self, _modified_ns(self.path))
 
     def bounds(self, pose: Pose) -> np.ndarray:
         return _cached_bounds(self, _modified_ns(self.path), pose).copy()
 
     def footprint(self, pose: Pose, z_min: float, z_max: float) -> BaseGeometry:
-        """Return the outline of the part between two heights, including the interior of closed
-        parts."""
+        """Return the outline between two heights, including the interior of closed parts."""
         x, y, z = pose.position
         yaw = pose.yaw_rad
         # in the rotated frame the outline does not depend on position and yaw

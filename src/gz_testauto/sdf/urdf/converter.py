@@ -32,7 +32,7 @@ from gz_testauto.sdf.values import format_number
 LOGGER = logging.getLogger(__name__)
 
 _NO_MASS_KG = 1e-6
-"""Largest mass that Gazebo regards as zero."""
+"""Gazebo regards smaller masses as zero."""
 
 _JOINT_TYPES = {
     "revolute": "revolute",
@@ -46,8 +46,7 @@ _JOINT_TYPES = {
 def convert_urdf(content: bytes, source: str) -> Element:
     """Return the ``<sdf>`` element of a URDF robot, with the line numbers of the URDF.
 
-    ``source`` is the name of the URDF in error messages. Raises ``SdfError`` with file and line if
-    the text is not URDF, or if Gazebo would reject it.
+    Raises ``SdfError`` if Gazebo would reject the URDF.
     """
     try:
         root = parse_xml(content, remove_comments=True)
@@ -151,8 +150,6 @@ class _Conversion:
             self._add(child)
 
     def _lost_below(self, link: UrdfLink) -> List[str]:
-        """Return the names of a link without mass and of the links that it carries, except merged
-        links, of which nothing is lost."""
         merged = link.joint is not None and self._is_merged(link.joint)
         names = [] if merged else [repr(link.name)]
         for child in link.children:

@@ -18,8 +18,7 @@ from gz_testauto.sdf.urdf.robot_tree import UrdfLink, UrdfReader
 from gz_testauto.sdf.values import format_number, leading_numbers
 
 LUMP = "_fixed_joint_lump__"
-"""Text in the name of a shape between the name of its link in SDF and its own name, if its link in
-the URDF was merged into another one."""
+"""Separates the names of the link in SDF and of a shape whose link in the URDF was merged."""
 
 _SURFACE = {
     "mu1": ("friction", "mu"),
@@ -73,7 +72,6 @@ class Extension:
     pose: Pose = Pose()
 
     def is_set(self, tag: str) -> Optional[bool]:
-        """Return the value of a flag, or None if the element does not contain it."""
         return None if tag not in self.values else _is_true(self.values[tag])
 
 
@@ -183,8 +181,8 @@ class Extensions:
                 _replace(script, "uri", "file://media/materials/scripts/gazebo.material")
 
     def _of_shape(self, element: Element, link: str, kind: str) -> Iterator[Extension]:
-        """Yield the extensions of a link that apply to a shape: those of the original link of the
-        shape, which Gazebo recognizes by the name of the shape."""
+        """Yield the extensions of the original link of a shape, which Gazebo recognizes by the name
+        of the shape."""
         name = element.get("name", "")
         for extension in self.of(link):
             is_own = extension.link == link
@@ -215,7 +213,7 @@ class Extensions:
 
 
 def _rename_link(element: Element, link: UrdfLink, parent: str, pose: Pose) -> None:
-    """Replace the name of a merged link in a copied SDF element by the name of its parent."""
+    """Replace the name of a merged link in a copied element by that of its parent."""
     if element.tag == "sensor":
         collision = element.find("contact/collision")
         if collision is not None and _value(collision) == f"{link.name}_collision":
@@ -252,7 +250,6 @@ def _three(text: str) -> Tuple[float, float, float]:
 
 
 def _value(element: Element) -> str:
-    """Return the attribute ``value`` of an element, or its text."""
     return str(element.get("value") or element.text or "").strip()
 
 

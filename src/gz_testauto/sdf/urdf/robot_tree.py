@@ -1,7 +1,7 @@
 """Read the links and joints of a URDF as a tree, with the checks of Gazebo's URDF parser.
 
-Elements without an effect in Gazebo, such as ``<transmission>`` and the ``<material>`` of a visual,
-are ignored. :mod:`gz_testauto.sdf.urdf.extensions` reads elements ``<gazebo>``.
+Elements without an effect in Gazebo are ignored. :mod:`gz_testauto.sdf.urdf.extensions` reads
+``<gazebo>`` elements.
 """
 
 import math
@@ -37,7 +37,7 @@ class UrdfShape:
 
 @dataclass
 class UrdfInertial:
-    """The mass (kg) of a link, and its moments of inertia (kg m², shape (3, 3)) about the center of
+    """The mass of a link, and its moments of inertia (kg m², shape (3, 3)) about the center of
     mass, in the frame ``pose``."""
 
     pose: Pose = Pose()
@@ -81,8 +81,7 @@ class UrdfReader:
         return f"{self._source}:{element.sourceline}" if element.sourceline else self._source
 
     def read(self) -> UrdfLink:
-        """Return the root link. Raises ``SdfError`` with file and line for a URDF that Gazebo
-        rejects."""
+        """Return the root link. Raises ``SdfError`` for a URDF that Gazebo rejects."""
         links: Dict[str, UrdfLink] = {}
         for element in self._root.findall("link"):
             name = self._attribute(element, "name")

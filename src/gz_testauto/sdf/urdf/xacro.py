@@ -15,7 +15,6 @@ from gz_testauto.base import resources
 from gz_testauto.base.errors import MissingDependencyError, ResourceError, SdfError
 
 TIMEOUT_S = 120.0
-"""Timeout (s of wall time) for the expansion of a file."""
 
 _PROGRAM = """
 import sys
@@ -28,10 +27,8 @@ run_in_child()
 def expand_xacro(
     path: Path, arguments: Mapping[str, str] = {}, environment: Mapping[str, str] = {}
 ) -> bytes:
-    """Return the URDF that xacro generates from a file. ``arguments`` are the values of
-    ``<xacro:arg>`` elements. Raises ``MissingDependencyError`` if xacro is not installed, and
-    ``SdfError`` with xacro's message if it fails.
-    """
+    """Return the URDF that xacro generates. ``arguments`` are the values of ``<xacro:arg>``
+    elements. Raises ``MissingDependencyError`` if xacro is not installed."""
     source = str(Path(resources.__file__).parents[2])
     command = [sys.executable, "-c", _PROGRAM, source, str(path)]
     command += [f"{name}:={value}" for name, value in arguments.items()]
@@ -61,7 +58,6 @@ def expand_xacro(
 
 
 def _cause(messages: "list[str]") -> str:
-    """Return the lines of xacro's message that state the error and its file."""
     known = [line.strip() for line in messages if line.strip()]
     errors = [i for i, line in enumerate(known) if line.startswith("error:")]
     first = errors[0] if errors else max(0, len(known) - 1)
