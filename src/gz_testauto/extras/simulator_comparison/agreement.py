@@ -56,7 +56,6 @@ class SimulatorAgreement:
 
 
 def agreement(first: CampaignResults, second: CampaignResults) -> SimulatorAgreement:
-    """Raise ``ResultsError`` if the campaigns have different worlds."""
     pairs = _pairs(first, second)
     trials: Dict[str, int] = dict.fromkeys(first.planners, 0)
     same = dict(trials)
@@ -100,11 +99,8 @@ class Confirmation:
 def confirmation(
     first: CampaignResults, second: CampaignResults, reasons: Mapping[int, str], control: str
 ) -> Confirmation:
-    """Compare a screened campaign with its confirmation.
-
-    ``reasons`` has the reason of each selected trial by its index; ``control`` is the reason of the
-    random sample. Raises ``ResultsError`` if the campaigns have different worlds.
-    """
+    """Compare a screened campaign with its confirmation. ``reasons`` has the reason of each
+    selected trial by its index; ``control`` is the reason of the random sample."""
     trials: Dict[str, int] = {}
     same: Dict[str, int] = {}
     drawn: Dict[str, List[bool]] = {}
@@ -132,8 +128,7 @@ def _rate(by_world: Mapping[str, Sequence[bool]]) -> Estimate:
 
 
 def _stratified(agreed: int, chosen: int, rate: Estimate, remaining: int) -> Estimate:
-    """Return the share of all trials if ``agreed`` of ``chosen`` are known, and ``rate`` is that of
-    the ``remaining`` ones."""
+    """Return the share of all trials: ``agreed`` of ``chosen``, and ``rate`` of ``remaining``."""
     if chosen + remaining == 0:
         return Estimate.unknown()
     if remaining == 0:

@@ -57,11 +57,7 @@ def correlation(
     seed: int = 0,
     draws: int = DRAWS,
 ) -> PlannerCorrelation:
-    """Compare two campaigns by ``metric``, in completed trials only if the metric is restricted to
-    them.
-
-    Raises ``ResultsError`` if their worlds differ.
-    """
+    """Compare two campaigns by a metric. Raises ``ResultsError`` if their worlds differ."""
     require_same_worlds(simulated, reference)
     planners = tuple(name for name in simulated.planners if name in reference.planners)
     worlds = [world.name for world in simulated.worlds]
@@ -85,7 +81,6 @@ def correlation(
 
 
 def require_same_worlds(first: CampaignResults, second: CampaignResults) -> None:
-    """Raise ``ResultsError`` for a world of the first that is missing or differs in the second."""
     hashes = {world.name: world.sha256 for world in second.worlds}
     for world in first.worlds:
         if hashes.get(world.name) != world.sha256:
@@ -128,8 +123,7 @@ def _resampled(
     cells: np.ndarray,
     weights: np.ndarray,
 ) -> Resampled:
-    """Return a statistic with its bootstrap; ``weights`` (n, worlds) count the worlds in each
-    draw."""
+    """Return a statistic with its bootstrap. ``weights`` (n, worlds) are the counts by draw."""
     value = float(statistic(cells, np.ones((1, cells.shape[1])))[0])
     draws = statistic(cells, weights)
     defined = draws[np.isfinite(draws)]
@@ -155,7 +149,7 @@ def _spearman(cells: np.ndarray, weights: np.ndarray) -> np.ndarray:
 
 
 def _flat(cells: np.ndarray, weights: np.ndarray) -> Tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the values (1, cells) of both campaigns, and the counts of each cell (n, cells)."""
+    """Return the values (1, cells) of both campaigns, and the counts (n, cells)."""
     is_known = ~np.isnan(cells[0])
     world = np.broadcast_to(np.arange(len(is_known))[:, None], is_known.shape)[is_known]
     return cells[0][is_known][None], cells[1][is_known][None], weights[:, world]

@@ -31,7 +31,6 @@ BOOTSTRAP, PERMUTATION = "bootstrap", "permutation"
 REFERENCE = "reference of all entries"
 PUBLISHED = "published"
 NOTHING = "no value is published"
-"""Reason for a missing value of an entry that was neither simulated nor recorded."""
 NO_CAMPAIGN = "the entry has no campaign"
 NO_OTHER_CAMPAIGN = "the reference has no campaign"
 
@@ -57,7 +56,7 @@ class Measured:
 
     @property
     def ties(self) -> bool:
-        """True if the difference from the reference is not significant or not above the floor."""
+        """Whether the difference from the reference is not significant or not above the floor."""
         return self.p_tie > 1.0 - LEVEL or self.estimate.value <= self.floor
 
     @classmethod
@@ -104,7 +103,6 @@ def measure_planners(
     reference: Optional[CampaignResults],
     seed: int = 0,
 ) -> Measured:
-    """Raise ``ResultsError`` if the campaigns have different worlds."""
     assert measure.planners is not None, "a measure of two campaigns"
     if campaign is None or reference is None:
         return Measured.absent(measure, NO_CAMPAIGN if campaign is None else NO_OTHER_CAMPAIGN)
@@ -120,7 +118,6 @@ EXTRAS = ("load", "half_step")
 
 
 def _with_extras(measure: Measure, recordings: RecordingsByCase) -> RecordingsByCase:
-    """Return the repetitions with all fields of :data:`EXTRAS` that a measure needs."""
     needed = [name for name in EXTRAS if name in measure.needs]
     kept = {
         case: [run for run in runs if all(getattr(run, name) is not None for name in needed)]
@@ -171,8 +168,8 @@ def _own_measure(measure: Measure, name: str, recordings: RecordingsByCase, seed
 
 
 def _residuals(parts: Mapping[str, np.ndarray], value: float) -> List[np.ndarray]:
-    """Return the contribution of each repetition (n,) to a ratio of sums, by case, times n and in
-    the unit of the denominator."""
+    """Return the contributions (n,) of repetitions to a ratio of sums, by case, times n and in the
+    unit of the denominator."""
     return [len(part) * (part[:, 0] - value * part[:, 1]) for part in parts.values()]
 
 
@@ -233,7 +230,7 @@ def _reference_measure(
 def _pooled(
     measure: Measure, recordings: Sequence[RunRecording], reference: Sequence[RunRecording]
 ) -> np.ndarray:
-    """Return the distances (n, n) between all repetitions, those of the reference last."""
+    """Return the distances (n, n) of all repetitions, those of the reference last."""
     assert measure.between is not None, "a measure of two recordings"
     pool = [*recordings, *reference]
     distances = np.zeros((len(pool), len(pool)))
@@ -244,15 +241,14 @@ def _pooled(
 
 
 def _is_determined(distances: np.ndarray, count: int) -> bool:
-    """Return whether the repetitions of the reference, which follow ``count`` of the entry,
-    determine a measure; with a single one the pairs with the entry decide."""
+    """Return whether the repetitions of the reference, after ``count`` of the entry, determine a
+    measure, or, with only one, the pairs with the entry."""
     # not the entry's own pairs, so that the same cases count for all entries
     among = distances[count:, count:]
     return not np.isnan(among if len(among) > 1 else distances[:count, count:]).any()
 
 
 def _mean_of_pairs(distances: np.ndarray) -> float:
-    """Return the mean distance of different repetitions, NaN for only one."""
     count = len(distances)
     return float(distances.sum() / (count * (count - 1))) if count > 1 else math.nan
 
@@ -271,9 +267,8 @@ def _with_interval(
     scatter: Sequence[np.ndarray],
     by_case: Mapping[str, float],
 ) -> Measured:
-    """Return a measured value with its bootstrap interval. ``scatter`` has the values (n,) of each
-    independently resampled set; their means are the contributions of the sets up to a common
-    factor."""
+    """Add the bootstrap interval. ``scatter`` has the values (n,) of each independently resampled
+    set; their means are the contributions of the sets up to a common factor."""
     if min(map(len, scatter)) < 2 or not np.isfinite(draws).all():
         reason = "no interval, because a case has only one repetition"
         estimate = Estimate.without_interval(value, reason)

@@ -53,11 +53,10 @@ from gz_testauto.results.store import load_campaign
 
 @dataclass(frozen=True, eq=False)
 class Ranking:
-    """A ranking of the entries of a comparison.
+    """A ranking of entries with the intervals of their totals (entries, 2).
 
-    ``intervals`` are those of the totals (entries, 2). ``near_ranks`` and ``any_ranks`` are rank
-    acceptabilities (entries, ranks), under weights within 20 % of the specified ones and under any
-    weights.
+    ``near_ranks`` and ``any_ranks`` are rank acceptabilities (entries, ranks), under weights within
+    20 % of the specified ones and under any weights.
     """
 
     table: ScoreTable
@@ -76,8 +75,7 @@ class Ranking:
         seed: int,
         not_ranked: Mapping[str, str] = NONE,
     ) -> "Ranking":
-        """Create a ranking. ``measured`` are scores of resampled measurements (n, entries,
-        criteria)."""
+        """Rank scores; ``measured`` are those of resampled measurements (n, entries, criteria)."""
         return cls(
             table,
             total_intervals(table, measured),
@@ -91,8 +89,8 @@ class Ranking:
 
 @dataclass(frozen=True, eq=False)
 class Spectrum:
-    """Power spectral density (f,) of the vertical acceleration in (m/s²)²/Hz, mean over the
-    repetitions of one entry in one case, at frequencies within the compared band."""
+    """Mean power spectral density (f,) of the vertical acceleration of an entry in one case, in
+    (m/s²)²/Hz, within the compared band."""
 
     entry: str
     is_reference: bool
@@ -102,8 +100,8 @@ class Spectrum:
 
 @dataclass(frozen=True)
 class AxisDifferences:
-    """Bias and gain of an entry in one case, by axis of the IMU (6,): means over all pairs of a
-    repetition of the entry and one of the reference.
+    """Means over all pairs of a repetition of the entry and one of the reference in one case, by
+    axis of the IMU (6,).
 
     ``bias`` is the difference of the mean values (rad/s and m/s²), ``gain`` the ratio of the
     standard deviations, NaN without a signal.
@@ -127,12 +125,8 @@ BASELINE = "it is the baseline"
 
 @dataclass(frozen=True, eq=False)
 class Findings:
-    """Results of a comparison of simulators.
-
-    ``measured`` has the values by entry and measure, ``spectra`` the spectra by case, and ``axes``
-    the differences by entry and case. ``published_ranking`` is None unless all entries have
-    published scores.
-    """
+    """Results of a comparison: values by entry and measure, spectra by case, and differences by
+    entry and case. ``published_ranking`` is None unless all entries have published scores."""
 
     spec: BenchSpec
     measured: Mapping[str, Mapping[str, Measured]]
@@ -173,10 +167,7 @@ def evaluate_bench(
     recordings: Optional[Mapping[str, RecordingsByCase]] = None,
     conditions: RunConditions = NO_CONDITIONS,
 ) -> Findings:
-    """Return all results of a comparison; ``recordings`` are those of simulated entries by name.
-
-    Raises ``ResultsError`` for recordings that cannot be read or are not plausible.
-    """
+    """Return all results of a comparison. ``recordings`` are those of simulated entries."""
     all_recordings: Dict[str, RecordingsByCase] = dict(recordings or {})
     for entry in spec.entries:
         if entry.recording is not None:
@@ -212,7 +203,6 @@ def evaluate_bench(
 def _not_ranked(
     spec: BenchSpec, recordings: Mapping[str, RecordingsByCase], conditions: RunConditions
 ) -> Dict[str, str]:
-    """Return the entries that are not ranked, with the reason."""
     # missing values of these entries would remove a criterion for all entries
     reasons: Dict[str, str] = {} if spec.baseline is None else {spec.baseline: BASELINE}
     for entry in spec.ranked:
@@ -250,8 +240,7 @@ def _measured(
 def _score_entries(
     spec: BenchSpec, measured: Mapping[str, Mapping[str, Measured]]
 ) -> Tuple[ScoreTable, np.ndarray]:
-    """Return the scores of all ranked entries, and those of resampled measurements (n, entries,
-    criteria)."""
+    """Return the scores, and those of resampled measurements (n, entries, criteria)."""
     entries = [entry for entry in spec.ranked if entry.name in measured]
     names = [entry.name for entry in entries]
     points = np.full((len(names), len(spec.weights)), np.nan)
@@ -316,7 +305,6 @@ def _spectra(
 
 
 def _spectrum(name: str, is_reference: bool, recordings: Sequence[RunRecording]) -> Spectrum:
-    """Return the mean spectrum of several repetitions over their common duration."""
     samples = [inertial(run)[:, VERTICAL] for run in recordings]
     length = min(map(len, samples))
     spectra = [spectrum(values[:length], RATE_HZ) for values in samples]

@@ -36,20 +36,16 @@ SPAWN_GAP_M = 0.002  # above the highest point of the ground below the footprint
 GROUND_SAMPLES = 25  # along each side of the footprint's bounding box
 
 BOX = "box"
-"""Name of the pushed model, a cube in front of the robot."""
 BOX_KG, BOX_SIDE_M = 5.0, 0.4
 BOX_AHEAD_M = 0.5  # initial distance of the box from the footprint
 
 STEP = "step"
-"""Kind of maneuver that runs on terrains of the kind ``step`` only."""
 PUSH = "push"
-"""Kind of maneuver that pushes a box, on flat terrain."""
 FLAT = "flat"
-"""Kind of terrain without relief."""
 
 
 class ManeuverKind(NamedTuple):
-    """Default duration (s), forward speed (m/s) and yaw rate (rad/s) of a kind of maneuver."""
+    """Default duration and speeds of a kind of maneuver."""
 
     duration_s: float
     linear_mps: float
@@ -74,7 +70,6 @@ in 99.7 % of recordings. ``s_curve`` turns left and then right, as a sine.
 """
 
 ORDINARY = tuple(kind for kind in KINDS if kind not in ("turn", PUSH))
-"""Kinds of maneuver that run by default."""
 
 RECORDED = "recorded"
 
@@ -121,7 +116,6 @@ class ManeuverSpec(Spec):
         return {**KINDS[kind]._asdict(), "kind": kind, **data} if kind in KINDS else data
 
     def is_for(self, terrain: str) -> bool:
-        """Return whether the maneuver runs on terrains of the kind ``terrain``."""
         return {STEP: terrain == STEP, PUSH: terrain == FLAT}.get(self.kind, True)
 
     @model_validator(mode="after")
@@ -183,8 +177,8 @@ def compute_commands(maneuver: ManeuverSpec, robot: BenchRobotSpec) -> np.ndarra
 
 
 def recorded_commands(command: Series) -> np.ndarray:
-    """Return velocity commands (n, 2), one row per :data:`PERIOD_S`. Each recorded command is held
-    until the next one, and the robot is at rest before the first one."""
+    """Return velocity commands (n, 2), one row per :data:`PERIOD_S`. Each command is held until the
+    next one; the robot is at rest before the first one."""
     count = max(1, math.ceil((command.time_s[-1] + PERIOD_S) / PERIOD_S - 1e-9))
     latest = np.searchsorted(command.time_s, np.arange(count) * PERIOD_S + 1e-9, side="right") - 1
     return np.where((latest >= 0)[:, None], command.values[latest], 0.0)
@@ -227,7 +221,6 @@ def require_space(case: str, commands: np.ndarray, robot: RobotBody, terrain: Te
 def parallel_starts(
     count: int, case: str, commands: np.ndarray, robot: RobotBody, terrain: Terrain
 ) -> List[Pose2D]:
-    """Return starting poses in parallel lanes. Raises ``SpecError`` if the terrain is too small."""
     path = ideal_path(commands)
     lane_m = float(np.ptp(path[:, 1])) + 2 * _radius_m(robot) + GAP_M
     ahead_m = float(np.abs(path[:, 0]).max()) + _radius_m(robot)
@@ -237,7 +230,7 @@ def parallel_starts(
 
 
 def spawn_height_m(terrain: Terrain, robot: RobotBody, start: Pose2D) -> float:
-    """Return the highest point (m) of the ground below the footprint plus :data:`SPAWN_GAP_M`."""
+    """Return the highest ground below the footprint plus :data:`SPAWN_GAP_M`."""
     outline = np.asarray(robot.footprint_m)
     sides = [
         np.linspace(*ends, GROUND_SAMPLES) for ends in zip(outline.min(axis=0), outline.max(axis=0))
@@ -247,7 +240,6 @@ def spawn_height_m(terrain: Terrain, robot: RobotBody, start: Pose2D) -> float:
 
 
 def _radius_m(robot: RobotBody) -> float:
-    """Return the radius (m) of the circle around the origin that encloses the footprint."""
     return float(np.hypot(*np.asarray(robot.footprint_m).T).max())
 
 
@@ -269,7 +261,6 @@ _BOX_SDF = f"""<sdf version="1.6"><model name="{BOX}"><link name="link">
 
 
 def create_box(robot: RobotBody, start: Pose2D) -> NamedModel:
-    """Return the pushed box for a robot that starts at ``start`` on level ground."""
     front_m = max(x for x, _ in robot.footprint_m)
     middle = Pose((front_m + BOX_AHEAD_M + BOX_SIDE_M / 2, 0.0, BOX_SIDE_M / 2))
     return NamedModel(BOX, _BOX_SDF, start.to_pose() * middle)

@@ -38,8 +38,6 @@ MEASURES = (  # in the order of the report
 
 
 def open_loop_bench(first: BuiltinCampaignSpec, second: BuiltinCampaignSpec) -> BenchSpec:
-    """Raise ``SpecError`` for a robot without a model, and for a simulator or physics step that
-    cannot be sampled."""
     robot = first.robot
     if robot.model is None:
         raise SpecError("'robot.model' is missing; specify the SDF model of the robot")

@@ -28,7 +28,6 @@ MIN_BALL_RADIUS_M = 0.01
 # ODE's height maps do not stop bodies that are much smaller than their cells: with a ratio of 0.2
 # balls fall through, with 0.4 they do not
 BALL_OVER_PITCH = 0.5
-"""Ratio of the radius of a ball to the pitch of the grid."""
 FOOT_M = 0.05  # radius of the feet of the sled, and half their distance
 SAMPLES_PER_RADIUS = 16  # points at which the contact of a ball is computed, along its radius
 SAME_M = 1e-4  # tolerance of equal resting heights on the three surfaces
@@ -44,7 +43,7 @@ CANDIDATES_PER_POINT = 10  # random candidates for each required point
 
 # small, because sliding bodies in MuJoCo hop, and hop higher at higher speeds
 EXTRA_SLOPE_RAD = math.radians(3.0)
-"""Slope (rad) above the angle of friction."""
+"""Slope above the angle of friction."""
 SLIDE_S = 0.8
 MIN_LOAD_SHARE = 0.1  # share of its weight; with less load on the ground, a sled falls
 RIM_M = 0.02  # edge that makes level ground a height map
@@ -57,8 +56,7 @@ SLED_AT_M = (0.25, 0.1)
 
 @runtime_checkable
 class GroundHeightProvider(Protocol):
-    """A simulation that returns the height of its ground, and in which no bodies move on the
-    ground."""
+    """A simulation without moving bodies, which returns the height of its ground."""
 
     def ground_m(self, x_m: np.ndarray, y_m: np.ndarray) -> np.ndarray:
         """Return the heights (k,) above the world's zero at points (k,), NaN beyond the ground."""
@@ -68,10 +66,9 @@ class GroundHeightProvider(Protocol):
 class GroundProbe:
     """Result of the ground probe of one terrain in the simulator of an entry.
 
-    ``worst_m`` is the greatest error of the height without its sign, infinite if bodies fall
-    through. ``friction`` is the measured coefficient, the tangent of the slope if the sled did not
-    slide, or NaN in a simulator without friction. ``refusal`` is the reason why maneuvers on this
-    terrain are not compared.
+    ``worst_m`` is the greatest absolute error of the height, infinite if bodies fall through.
+    ``friction`` is the measured coefficient, the tangent of the slope if the sled did not slide, or
+    NaN without friction. With a ``refusal``, maneuvers on this terrain are not compared.
     """
 
     entry: str
@@ -89,11 +86,8 @@ def probe_ground(
     entry: str = "",
     points: int = 200,
 ) -> GroundProbe:
-    """Measure the ground of a terrain at ``points`` random points, with world files in ``folder``.
-
-    Raises ``SimulatorError`` if a scene cannot be loaded, and ``SpecError`` if the terrain has too
-    few points with the same result in all simulators.
-    """
+    """Measure the ground at ``points`` random points, with world files in ``folder``. Raises
+    ``SpecError`` if the terrain has too few points with the same result in all simulators."""
     places, expected = _places(terrain, points)
     balls = _balls(places, expected + LIFT_M, _radius_m(terrain))
     simulation = simulator.load(Scene(write_world(terrain, folder), models=balls))
@@ -117,7 +111,7 @@ def probe_ground(
 
 def _places(terrain: Terrain, points: int) -> Tuple[np.ndarray, np.ndarray]:
     """Return random points (k, 2) of the grid with a minimum distance, and the expected heights
-    (k,) of balls that rest there."""
+    (k,) of balls at rest."""
     draw = child_generator(0, PROBE, terrain.name)
     radius = _radius_m(terrain)
     border = int(np.ceil(2 * radius / terrain.pitch_m))
@@ -146,8 +140,7 @@ def resting_m(terrain: Terrain, x_m: np.ndarray, y_m: np.ndarray, radius_m: floa
     points (k,) of the grid; NaN where simulators can differ.
 
     A ball at rest touches the highest of all points below it, each raised by the ball's own height
-    there. Simulators have equal surfaces at the points of the grid and on the lines between
-    neighbors. Within a cell one simulator has a bilinear patch, others two triangles with either
+    there. Within a cell one simulator has a bilinear patch, others two triangles with either
     diagonal.
     """
     share = int(np.ceil(terrain.pitch_m / (radius_m / SAMPLES_PER_RADIUS)))
@@ -193,7 +186,7 @@ def _surfaces(terrain: Terrain, x_m: np.ndarray, y_m: np.ndarray) -> Iterator[np
 
 
 def _settled_m(simulation: Simulation, count: int) -> np.ndarray:
-    """Return the heights (count,) of the balls at rest, or after the time limit."""
+    """Return the heights (count,) of the balls at rest or after the time limit."""
     names = [f"probe_{number // BALLS_PER_MODEL}::ball_{number}" for number in range(count)]
     look_s = _whole_steps(CHECK_PERIOD_S, simulation.step_size_s)
     before = np.full(count, np.inf)
@@ -278,7 +271,6 @@ def _ball_shape(name: str, radius_m: float, friction: float, pose: str) -> str:
 
 
 def _balls(places_m: np.ndarray, heights_m: np.ndarray, radius_m: float) -> Tuple[NamedModel, ...]:
-    """Return models of balls of 1 kg on vertical joints to the world."""
     damping = GRAVITY_MPS2 / FALL_MPS
     shape = _ball_shape("ball", radius_m, 0.0, "0 0 0 0 0 0")
     parts: Dict[str, List[str]] = {}
@@ -298,7 +290,6 @@ def _balls(places_m: np.ndarray, heights_m: np.ndarray, radius_m: float) -> Tupl
 
 
 def _sled_sdf(friction: float) -> str:
-    """Return the SDF of a sled of 10 kg on four balls."""
     feet = "".join(
         _ball_shape(f"foot_{x:+g}_{y:+g}", FOOT_M, friction, f"{x} {y} {FOOT_M} 0 0 0")
         for x in (FOOT_M, -FOOT_M)

@@ -93,11 +93,10 @@ RULES: Mapping[str, Callable[[FeaturesSpec], float]] = {
     "formats": _formats,
     "engines": lambda features: float(len(set(features.engines or ())) > 1),
 }
-"""Rules by name of a feature, which return a score from 0 to 1."""
+"""Rules of features, which return a score from 0 to 1."""
 
 
 def feature_score(features: FeaturesSpec, name: str) -> Optional[float]:
-    """Return the score of a feature, None if it is not specified."""
     if name not in RULES:
         return features.additional.get(name)
     return None if getattr(features, name) is None else RULES[name](features)
@@ -135,13 +134,11 @@ class ScoreTable:
         scores: Mapping[str, Mapping[str, Optional[float]]],
         weights: Mapping[str, float],
     ) -> "ScoreTable":
-        """Create a table from scores by entry and criterion."""
         rows = [[row.get(name) for name in weights] for row in scores.values()]
         shaped = np.array(rows, dtype=float).reshape(len(scores), len(weights))  # None as NaN
         return cls(tuple(scores), tuple(weights), np.array(list(weights.values()), float), shaped)
 
     def score(self, entry: str, criterion: str) -> float:
-        """Return a score, NaN if it is unknown or not in the table."""
         if entry not in self.entries or criterion not in self.criteria:
             return math.nan
         return float(self.scores[self.entries.index(entry), self.criteria.index(criterion)])

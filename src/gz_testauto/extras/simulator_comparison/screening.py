@@ -14,14 +14,14 @@ CONTROL = "control sample"
 
 
 def possible_reasons() -> Tuple[str, ...]:
-    """Return the reasons to select a trial; the first that applies counts."""
+    """Return the reasons to select a trial, of which the first that applies counts."""
     crashes = (outcome.label for outcome in Outcome if outcome.declaration.crash)
     return (INVALID, DISAGREE, *crashes, CLOSEST, CONTROL)
 
 
 @dataclass(frozen=True)
 class Screening:
-    """The reasons of the selected trials by index, and the number of ``screened`` trials."""
+    """The reasons of the selected trials by index, and the number of trials."""
 
     reasons: Mapping[int, str]
     screened: int
@@ -34,9 +34,8 @@ class Screening:
 def choose_trials(results: CampaignResults, seed: int, closest: int, control: int) -> Screening:
     """Select trials of a screened campaign, the same for the same results and seed.
 
-    These are the trials with a reason, the ``closest`` trials of lowest clearance among the
-    remaining ones, and ``control`` more drawn at random, which represent those that are not
-    selected.
+    Of the trials without a reason, the ``closest`` ones of lowest clearance are added, and
+    ``control`` random ones, which represent those that are not selected.
     """
     reasons: Dict[int, str] = {}
 
@@ -61,7 +60,6 @@ def choose_trials(results: CampaignResults, seed: int, closest: int, control: in
 
 
 def _trials_by_run(results: CampaignResults) -> List[List[TrialRecord]]:
-    """Return the valid trials of all planners by world and repetition."""
     runs: Dict[tuple, List[TrialRecord]] = {}
     for record in results.trials:
         if record.outcome.valid:

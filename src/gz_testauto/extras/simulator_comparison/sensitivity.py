@@ -29,7 +29,6 @@ _ROUNDING = 1e-9  # largest relative rounding error of totals
 
 
 def can_rank(table: ScoreTable) -> bool:
-    """Return whether there are two entries, and a weighted criterion that is known for all."""
     return len(table.entries) > 1 and bool(table.weights[table.counted].any())
 
 
@@ -42,9 +41,8 @@ def acceptability(
 ) -> np.ndarray:
     """Return the rank acceptability (entries, ranks). Entries that tie for a rank share it.
 
-    Weights are drawn within ``spread`` of the specified ones, with None uniformly on the simplex.
-    ``measured`` (n, entries, criteria) are scores of resampled measurements, from which one is
-    drawn as well.
+    Weights are drawn within ``spread`` of the specified ones, with None uniformly on the simplex,
+    together with scores from the resampled ``measured`` (n, entries, criteria).
     """
     counted = table.counted
     random = child_generator(seed, WEIGHTS)
@@ -83,8 +81,8 @@ def _rank_shares(totals: np.ndarray) -> np.ndarray:
 
 
 def total_intervals(table: ScoreTable, measured: Optional[np.ndarray] = None) -> np.ndarray:
-    """Return the interval of each total (entries, 2) with the specified weights, NaN without
-    intervals of measurements. ``measured`` is as for :func:`acceptability`."""
+    """Return the intervals of the totals (entries, 2) with the specified weights, NaN without
+    intervals of measurements."""
     if measured is None:
         return np.full((len(table.entries), 2), np.nan)
     totals = _totals(table, measured)
@@ -100,11 +98,8 @@ def _totals(table: ScoreTable, measured: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Lead:
-    """Difference between the totals of the first and the second entry of a ranking.
-
-    ``low`` and ``high`` are its interval, or NaN. ``parts`` has the contribution of each criterion,
-    the greatest first.
-    """
+    """Difference between the totals of the first two entries, with its interval or NaN. ``parts``
+    has the contribution of each criterion, the greatest first."""
 
     first: str
     second: str
@@ -115,7 +110,6 @@ class Lead:
 
 
 def lead(table: ScoreTable, measured: Optional[np.ndarray] = None) -> Optional[Lead]:
-    """Return the lead of the first entry over the second one, if any."""
     if not can_rank(table):
         return None
     first, second = table.order[:2]
@@ -149,7 +143,7 @@ class WeightChange:
 
     @property
     def relative(self) -> float:
-        """Relative change of the weight without its sign."""
+        """Relative absolute change of the weight."""
         return abs(self.needed - self.specified) / self.specified
 
 
@@ -213,8 +207,8 @@ def ranking_verdict(
     seed: int = 0,
     not_ranked: Mapping[str, str] = NONE,
 ) -> RankingVerdict:
-    """Return the verdict on a ranking. ``measured`` is as for :func:`acceptability`; ``not_ranked``
-    has the reasons why other entries are not in the table."""
+    """Return the verdict on a ranking. ``not_ranked`` has the reasons why other entries are not in
+    the table."""
     if not can_rank(table):
         return RankingVerdict(
             None, math.nan, math.nan, math.nan, (_why_unranked(table, not_ranked),), False
@@ -294,5 +288,4 @@ def _deciding_factors(
 
 
 def _criteria_for(leading: Lead, sign: int) -> str:
-    """Return the criteria in favor of one of two entries, the greatest contribution first."""
     return ", ".join(name for name, part in leading.parts if sign * part > 0) or "none"

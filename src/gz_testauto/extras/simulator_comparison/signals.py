@@ -122,8 +122,8 @@ def _deviations(
 
 
 def _independent_samples(values: np.ndarray) -> float:
-    """Return the length n of ``values`` divided by the sum of their autocorrelation up to its first
-    zero: the number of independent samples with the same standard error of the mean."""
+    """Return the number of independent samples with the same standard error of the mean: n divided
+    by the sum of the autocorrelation up to its first zero."""
     centered = values - values.mean()
     autocorrelation = correlate(centered, centered, mode="full")[len(centered) - 1 :]
     if not autocorrelation[0] > 0.0:

@@ -198,7 +198,6 @@ class BenchSpec(Spec):
         return self
 
     def require_ranked_entry(self) -> None:
-        """Raise ``SpecError`` if a comparison would rank no entry."""
         if all(entry.name in (self.reference, self.baseline) for entry in self.entries):
             raise SpecError(
                 "entries: no entry can be ranked; add an entry that is neither the reference nor "
@@ -218,7 +217,6 @@ class BenchSpec(Spec):
     @model_validator(mode="before")
     @classmethod
     def _all_maneuvers(cls, data: Any) -> Any:
-        """Add all ordinary kinds of maneuver for which a suitable terrain exists."""
         if isinstance(data, dict) and data.get("terrains") and "maneuvers" not in data:
             ground = [
                 terrain.get("kind") for terrain in data["terrains"] if isinstance(terrain, dict)
@@ -306,7 +304,7 @@ class BenchSpec(Spec):
 
     @property
     def ranked(self) -> List[EntrySpec]:
-        """All entries except the reference, also the baseline."""
+        """All entries except the reference."""
         return [entry for entry in self.entries if entry.name != self.reference]
 
     @property
@@ -316,7 +314,6 @@ class BenchSpec(Spec):
 
 
 def _error(reason: str, *place: Union[str, int]) -> PydanticCustomError:
-    """Return a validation error for the value at ``place`` below the model."""
     return PydanticCustomError("predicate", "{reason}", {"reason": reason, SUBPATH: place})
 
 

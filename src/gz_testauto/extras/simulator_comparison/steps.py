@@ -8,7 +8,7 @@ from gz_testauto.simulators import SIMULATORS, chosen_simulator, options_taken
 SAMPLE_S = 0.01  # period over which an IMU sample is averaged
 
 REMEDIES_S = (0.01, 0.005, 0.0025, 0.002, 0.00125, 0.001, 0.0005, 0.00025, 0.0002, 0.0001)
-"""Suggested physics steps (s). Half of each one is also valid."""
+"""Suggested physics steps. Half of each one is also valid."""
 
 
 def takes_step(simulator: str) -> bool:
@@ -16,8 +16,7 @@ def takes_step(simulator: str) -> bool:
 
 
 def simulator_fault(simulator: str) -> Optional[str]:
-    """Return the reason why a simulator cannot be sampled at exact times, as the end of a
-    sentence."""
+    """Return the end of a sentence if a simulator cannot be sampled at exact times."""
     if SIMULATORS.get(chosen_simulator(simulator)).steps_exactly:
         return None
     return (
@@ -28,16 +27,13 @@ def simulator_fault(simulator: str) -> Optional[str]:
 
 
 def physics_step_s(simulator: str, options: Mapping[str, Any], world_step_s: float) -> float:
-    """Return the option ``step_s`` of a simulator, or the step of the worlds without this
-    option."""
     if not takes_step(simulator):
         return world_step_s
     return float(options.get("step_s", options_taken(simulator)["step_s"].default))
 
 
 def step_fault(step_s: float) -> Optional[str]:
-    """Return the error of a physics step that does not divide the period of IMU samples, as the end
-    of a sentence."""
+    """Return the end of a sentence if a physics step does not divide the period of IMU samples."""
     count = round(SAMPLE_S / step_s)
     if count >= 1 and math.isclose(count * step_s, SAMPLE_S, rel_tol=1e-9):
         return None

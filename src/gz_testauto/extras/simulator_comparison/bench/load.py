@@ -31,8 +31,8 @@ MIN_CPU_S = 1.5  # processor time after which the minimum number of segments is 
 
 
 class Clocks(NamedTuple):
-    """Wall time, and processor times of the simulator, of the whole machine, and of all processes
-    that belong to the measurement (s)."""
+    """Wall time, and processor times of the simulator, of the machine, and of all processes that
+    belong to the measurement (s)."""
 
     wall_s: float
     simulator_s: float
@@ -43,11 +43,10 @@ class Clocks(NamedTuple):
 def measure_load(
     simulator: Simulator, request: ManeuverRequest, base_bytes: float, owner: int
 ) -> SimulatorCost:
-    """Return the cost of a simulator while all robots of the request drive; its last command is
-    repeated.
+    """Return the cost of a simulator while all robots drive by the last command of the request.
 
     ``base_bytes`` is the memory of this process before the simulator was opened, and ``owner`` the
-    number of the parent process. Raises ``SimulatorError``.
+    number of the parent process.
     """
     if len(request.robots) > 1 and not simulator.several_robots:
         raise SceneError(
@@ -113,7 +112,7 @@ def _with_children(pids: Iterable[int]) -> List[int]:
 
 
 def _cpu_s(pids: Iterable[int], ended: bool = True) -> float:
-    """Return the CPU time (s) of processes, with their exited children if ``ended`` is true."""
+    """Return the CPU time of processes, with their exited children if ``ended`` is true."""
     total = 0.0
     for pid in pids:
         with contextlib.suppress(psutil.Error):

@@ -1,8 +1,7 @@
 """Identity of the inputs of stored runs, so that runs of different inputs are not mixed.
 
-Inputs are in groups: the comparison as a whole, and each terrain, maneuver and entry. A group in
-both the stored and the present specification must be equal; a group in only one of them can be
-added or removed. Weights, features, reference and baseline are not included.
+Inputs are in groups: the comparison as a whole, and each terrain, maneuver and entry. Groups can be
+added or removed, but not changed. Weights, features, reference and baseline are not included.
 """
 
 import hashlib
@@ -33,7 +32,6 @@ Inputs = Dict[str, Dict[str, Any]]
 
 
 def bench_inputs(plan: Plan) -> Inputs:
-    """Return the fields and content hashes that determine runs, by group."""
     spec = plan.spec
     assert spec.robot is not None, "a bench with simulators"
     whole = {"seed": spec.seed, "step_s": spec.step_s, "gz_testauto": __version__}
@@ -55,8 +53,6 @@ def bench_inputs(plan: Plan) -> Inputs:
 
 
 class BenchManifest:
-    """Inputs and versions of the stored runs of a comparison."""
-
     def __init__(self, directory: BenchDirectory, plan: Plan) -> None:
         """Raise ``ResultsError`` with the differences if the directory has runs of other inputs."""
         self._directory = directory
@@ -81,8 +77,7 @@ class BenchManifest:
         self._directory.write_json(self._directory.manifest, self._content)
 
     def note(self, entry: str, identity: Identity) -> None:
-        """Record the version of a simulator. Raises ``ResultsError`` if runs of another version are
-        stored."""
+        """Record the version of a simulator, which must be that of the stored runs."""
         known = self._content["simulators"].get(entry)
         if known is None:
             self._content["simulators"][entry] = identity._asdict()

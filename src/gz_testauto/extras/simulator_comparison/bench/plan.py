@@ -51,13 +51,11 @@ LOAD_DRIVE = ManeuverSpec.model_validate(
 """Maneuver that leads robots into a circle on which they stay."""
 
 HALVED = ("straight", "circle", "s_curve")
-"""Kinds of maneuver that also run at half the physics step."""
 
 HALVED_REPETITIONS = 2
 
 
 def supported_loads(entry: EntrySpec) -> List[str]:
-    """Return the cases of the measurement of cost that the simulator supports."""
     simulator = SIMULATORS.get(chosen_simulator(str(entry.simulator)))
     max_robots = max(LOADS.values()) if simulator.several_robots else 1
     return [name for name, robots in LOADS.items() if robots <= max_robots]
@@ -75,17 +73,16 @@ class PlannedRun:
 
     @property
     def case(self) -> str:
-        """Name of the case in reports, ``TERRAIN/MANEUVER``."""
+        """Name of the case in reports."""
         return f"{self.terrain}/{self.maneuver}"
 
     @property
     def stored_case(self) -> str:
-        """Name of the case in the results directory."""
         return self.case + (HALF if self.halved else "")
 
     @property
     def is_load(self) -> bool:
-        """True for a measurement of cost instead of a maneuver."""
+        """Whether the run measures cost instead of a maneuver."""
         return self.terrain == LOAD
 
     def __str__(self) -> str:
@@ -103,11 +100,7 @@ class RunGroup:
 
 
 class Plan:
-    """The execution plan of a comparison, with robot, terrains and commands."""
-
     def __init__(self, spec: BenchSpec) -> None:
-        """Raise ``SpecError`` for a maneuver that cannot run, and other errors for unreadable
-        files."""
         assert spec.robot is not None, "validated by the specification"
         self.spec, self._bench_robot = spec, spec.robot
         self.terrains: Dict[str, Terrain] = {
@@ -140,8 +133,7 @@ class Plan:
                 yield [group for group in groups if group.runs]
 
     def request(self, planned: PlannedRun, directory: BenchDirectory) -> ManeuverRequest:
-        """Write the world of a planned run and return its request. Raises ``ResultsError`` if a
-        file cannot be written."""
+        """Write the world of a planned run and return its request."""
         terrain = self.terrains[planned.terrain]
         step_s = self.step_s(self.spec.entry(planned.entry))
         required_s = step_s / 2 if planned.halved else step_s
@@ -165,7 +157,6 @@ class Plan:
         return physics_step_s(entry.simulator, entry.options, self.spec.step_s)
 
     def options(self, entry: EntrySpec, halved: bool) -> Mapping[str, Any]:
-        """Return the options of an entry's simulator; ``halved`` halves the physics step."""
         assert entry.simulator is not None, "a simulated entry"
         if not (halved and takes_step(entry.simulator)):
             return entry.options
@@ -232,11 +223,7 @@ def read_bench_robot(
     spec: BenchRobotSpec, count: int = 1, always: bool = True
 ) -> Tuple[RobotModel, ...]:
     """Return ``count`` copies of the robot with different names. With ``always`` the IMU measures
-    in every physics step.
-
-    Raises ``SpecError`` for a robot without IMU or drive plug-in, and ``SdfError`` for an invalid
-    model.
-    """
+    in every physics step."""
     names = [spec.name, *(f"{spec.name}_{number}" for number in range(2, count + 1))]
     robots = tuple(read_robot(spec.model, name, lidar=spec.lidar) for name in names)
     for field, component in (("imu", "IMU (<sensor type='imu'>)"), ("drive", "drive plugin")):

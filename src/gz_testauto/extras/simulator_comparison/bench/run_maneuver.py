@@ -32,7 +32,7 @@ PERIOD_MEANS = "period"
 """Value of ``Simulator.inertial`` for samples that are means over a period."""
 
 MAX_BELOW_M, MAX_ABOVE_M = 0.15, 0.5
-"""Largest distances (m) of the base below and above its height at rest."""
+"""Largest distances of the base below and above its height at rest."""
 
 MAX_VERTICAL_MPS = 3.0  # that after a fall from half a meter
 
@@ -53,9 +53,9 @@ MIN_DEEP_POSES = 2  # consecutive poses with a deep wheel that make a run invali
 class ManeuverRequest:
     """A request for one run of a maneuver.
 
-    ``robots`` start at their poses, each raised by the corresponding ``ground_m`` (m). The first
-    robot follows ``commands`` (n, 2), behind the ``box`` if specified. ``step_s`` is the required
-    physics step (s), None for any step.
+    Robots start at their poses, each raised by the corresponding ``ground_m``. The first robot
+    follows ``commands`` (n, 2), behind the ``box`` if specified. ``step_s`` is the required physics
+    step.
     """
 
     source: str
@@ -86,7 +86,6 @@ class SimulatedRun:
 
 
 def run_maneuver(simulator: Simulator, request: ManeuverRequest) -> SimulatedRun:
-    """Run a maneuver. Raises ``SimulatorError``, also for an unsuitable physics step."""
     simulation = load_scene(simulator, request)
     # samples of single steps are averaged here, means of the simulator need a step per sample
     piece_s = SAMPLE_S if simulator.inertial == PERIOD_MEANS else PERIOD_S
@@ -135,7 +134,7 @@ def run_maneuver(simulator: Simulator, request: ManeuverRequest) -> SimulatedRun
 
 
 def load_scene(simulator: Simulator, request: ManeuverRequest) -> Simulation:
-    """Load a world and place each robot on the ground. Raises ``SimulatorError``."""
+    """Load a world and place each robot on the ground."""
     if request.robots:
         first, *followers = request.robots
         models = () if request.box is None else (request.box,)
@@ -197,8 +196,7 @@ def _odometry(poses: Sequence[Pose]) -> Series:
 
 
 def implausibility(run: SimulatedRun, terrain: Terrain) -> Optional[str]:
-    """Return the reason why a run does not measure the accuracy of the simulator: the robot falls
-    or drives through the ground, or is thrown."""
+    """Return the reason why a run does not measure the accuracy of the simulator."""
     odometry, imu = run.recording.odometry, run.recording.imu
     assert odometry is not None and imu is not None, "simulated runs have both"
     ground = np.asarray(terrain.height_m(odometry.values[:, 0], odometry.values[:, 1]))
@@ -234,7 +232,7 @@ def implausibility(run: SimulatedRun, terrain: Terrain) -> Optional[str]:
 
 
 def _first_inside(run: SimulatedRun, terrain: Terrain) -> Optional[Tuple[int, str]]:
-    """Return the first wheel that is too deep in the ground, after the index of its first pose."""
+    """Return the index of the first pose in which a wheel is too deep, and the wheel."""
     first_poses = []
     for link, points_m in run.wheels_m.items():
         deep = is_inside(terrain, points_m, MAX_WHEEL_DEPTH_M).any(axis=1)

@@ -51,12 +51,10 @@ def run_bench(
     create_handle: Callable[[], SimulatorRunner] = SimulatorProcess,
     workers: int = 1,
 ) -> SimulatedData:
-    """Execute the missing runs of a comparison in the directory ``out``, and return all stored
-    data.
+    """Execute the missing runs of a comparison, and return all stored data.
 
-    Raises ``SpecError`` for a specification that cannot run, ``ResultsError`` for a directory with
-    other contents, and ``MissingDependencyError`` if the simulator of the reference is not
-    installed.
+    Raises ``ResultsError`` for a directory with other contents, and ``MissingDependencyError`` if
+    the simulator of the reference is not installed.
     """
     directory = BenchDirectory(out)
     directory.require_fresh_or_begun()
@@ -231,8 +229,7 @@ class _BenchRunner:
     def _with_retry(
         self, handle: SimulatorRunner, task: str, execute: Callable[[], Found]
     ) -> Found:
-        """Return the result of ``execute``, which is called again with a new simulator after an
-        error."""
+        """Call ``execute``, again with a new simulator after an error."""
 
         def failed(error: GzTestautoError, follows: bool) -> None:
             handle.end()
@@ -248,7 +245,7 @@ def probe_bench(
     spec: BenchSpec, entries: Sequence[str], report_progress: Callable[[str], None]
 ) -> Iterator[Tuple[str, GroundProbe]]:
     """Probe the ground of all terrains. Yield the name and version of the simulator with each
-    result. Raises ``MissingDependencyError`` if a simulator is not installed."""
+    result."""
     terrains = [make_terrain(terrain, spec.seed) for terrain in spec.terrains]
     for name in entries:
         entry = spec.entry(name)

@@ -15,14 +15,11 @@ from gz_testauto.extras.simulator_comparison.recordings.recording import (
 from gz_testauto.extras.simulator_comparison.spec import BenchSpec
 
 BUSY = 0.1
-"""Share of the machine's processors used by other programs above which a cost measurement is
-reported as disturbed."""
+"""Share of the processors used by other programs above which a measurement counts as disturbed."""
 
 
 @dataclass(frozen=True)
 class InvalidRun:
-    """A run that is not measured."""
-
     entry: str
     case: str
     repetition: int
@@ -56,7 +53,7 @@ def read_simulated(
     spec: BenchSpec, directory: BenchDirectory, unavailable: Optional[Mapping[str, str]] = None
 ) -> SimulatedData:
     """Return all stored runs of a comparison. ``unavailable`` has the reasons why entries were not
-    simulated. Raises ``ResultsError`` for damaged files."""
+    simulated."""
     reader = _RunReader(spec, directory)
     recordings = {entry.name: reader.read(entry.name) for entry in spec.simulated}
     missing = [f"{name}: {why}" for name, why in (unavailable or {}).items()] + reader.missing
@@ -82,8 +79,6 @@ def _simulators(spec: BenchSpec, directory: BenchDirectory) -> Dict[str, str]:
 
 
 class _RunReader:
-    """A reader of stored runs, which collects their conditions."""
-
     def __init__(self, spec: BenchSpec, directory: BenchDirectory) -> None:
         self._spec, self._directory = spec, directory
         self.grounds: List[GroundProbe] = []

@@ -33,10 +33,9 @@ from gz_testauto.simulators import open_simulator, options_taken
 from gz_testauto.simulators.interface import Simulator
 
 REQUEST_TIMEOUT_S = 600.0
-"""Wall time (s) after which a request to a simulator fails."""
 
 CLOSE_TIMEOUT_S, ABORT_TIMEOUT_S = 15.0, 0.5
-"""Wall times (s) for closing a simulator, normally and after an error or a second Ctrl-C."""
+"""Timeouts for closing a simulator, normally and after an error or a second Ctrl-C."""
 
 
 Result = TypeVar("Result")
@@ -57,7 +56,6 @@ class SimulatorRunner:
         self._opened: Optional[Tuple[str, Dict[str, Any]]] = None
 
     def open(self, name: str, options: Mapping[str, Any]) -> Identity:
-        """Open a simulator with these options, unless it is already open."""
         requested = (name, dict(options))
         if self._simulator is None or self._opened != requested:
             self.close()
@@ -100,7 +98,6 @@ def sampling_options(simulator: str, options: Mapping[str, Any]) -> Dict[str, An
 
 
 def _in_child(method: Callable[..., Result]) -> Callable[..., Result]:
-    """Return a method that calls ``method`` in the child process."""
 
     @functools.wraps(method)
     def request(process: "SimulatorProcess", *arguments: Any) -> Result:
@@ -125,7 +122,7 @@ class SimulatorProcess(SimulatorRunner):
     probe = _in_child(SimulatorRunner.probe)
 
     def close(self) -> None:
-        """Close the simulator without stopping the process, unless it does not reply."""
+        """Close the simulator, and stop the process only if it does not reply."""
         if self._process is not None:
             with contextlib.suppress(GzTestautoError):
                 self.request(SimulatorRunner.close)

@@ -34,7 +34,7 @@ from gz_testauto.results.directory import RunDirectory, reporting_disk, write_at
 from gz_testauto.results.recordings import read_arrays
 
 HALF = "@half"
-"""Suffix of the name of a maneuver that runs at half the physics step."""
+"""Suffix for a maneuver that runs at half the physics step."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +76,6 @@ class BenchDirectory(RunDirectory):
         write_atomically(path, content.getvalue())
 
     def read_run(self, path: Path) -> Optional[StoredRun]:
-        """Return a stored run, if it exists. Raises ``ResultsError`` for an invalid file."""
         if not path.is_file():
             return None
         try:
@@ -91,7 +90,6 @@ class BenchDirectory(RunDirectory):
         self.write_json(self.probe_path(ground.entry, ground.terrain), asdict(ground))
 
     def read_probe(self, entry: str, terrain: str) -> Optional[GroundProbe]:
-        """Return a stored probe, if it exists. Raises ``ResultsError`` for an invalid file."""
         path = self.probe_path(entry, terrain)
         if not path.is_file():
             return None
@@ -100,13 +98,11 @@ class BenchDirectory(RunDirectory):
         )
 
     def read_manifest(self) -> Optional[Dict[str, Any]]:
-        """Return the manifest, if it exists. Raises ``ResultsError`` for an invalid file."""
         if not self.manifest.is_file():
             return None
         return dict(read_json_object(self.manifest, ResultsError))
 
     def write_json(self, path: Path, content: Mapping[str, Any]) -> None:
-        """Raise ``ResultsError`` if the file cannot be written."""
         with reporting_disk(path):
             path.parent.mkdir(parents=True, exist_ok=True)
         text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"

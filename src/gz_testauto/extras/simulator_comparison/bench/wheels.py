@@ -33,8 +33,8 @@ MAX_TURN_RAD = 0.8 * math.pi  # per control period; the direction of half a turn
 
 @lru_cache(maxsize=8)
 def wheel_surfaces(robot: RobotModel) -> Mapping[str, np.ndarray]:
-    """Return points (p, 3) on the cylinders and spheres of each link, in the frame of the link (m).
-    Links have scoped names, as in a snapshot."""
+    """Return points (p, 3) on the cylinders and spheres of each link by scoped name, in the frame
+    of the link."""
     scene = placed_model(robot.sdf, robot.name, Pose())
     points: Dict[str, np.ndarray] = {}
     for shape in scene.collisions:
@@ -52,7 +52,7 @@ def wheel_surfaces(robot: RobotModel) -> Mapping[str, np.ndarray]:
 def transform_surfaces(
     surfaces: Mapping[str, np.ndarray], links: Mapping[str, ModelState]
 ) -> Dict[str, np.ndarray]:
-    """Return the surface points in the world's frame, for links whose poses are reported."""
+    """Return the points in the world's frame, for links whose poses are reported."""
     return {
         name: links[name].pose.apply(points) for name, points in surfaces.items() if name in links
     }
@@ -103,7 +103,7 @@ class WheelJoint(NamedTuple):
 
 
 class DrivenWheels(NamedTuple):
-    """Driven wheels of both sides of a robot. The tuples are empty if the wheels are unknown."""
+    """Driven wheels of both sides of a robot, empty if they are unknown."""
 
     left: Tuple[WheelJoint, ...] = ()
     right: Tuple[WheelJoint, ...] = ()
@@ -113,9 +113,9 @@ class DrivenWheels(NamedTuple):
     def speeds(
         self, links: Sequence[Mapping[str, ModelState]], commands: np.ndarray
     ) -> Optional[Series]:
-        """Return the mean speeds (n, 2) of the left and of the right wheels (m/s) in the middle
-        between consecutive poses. The result is None if poses are missing, or if ``commands`` (n,
-        2) turn a wheel too fast."""
+        """Return the mean speeds (n, 2) of the left and of the right wheels (m/s) between
+        consecutive poses. The result is None if poses are missing, or if ``commands`` (n, 2) turn a
+        wheel too fast."""
         names = {name for w in (*self.left, *self.right) for name in (w.link, w.parent)}
         fastest = np.abs(commands) @ np.array([1.0, self.separation_m / 2.0])
         too_fast = fastest.max(initial=0.0) * PERIOD_S > MAX_TURN_RAD * self.radius_m
@@ -132,8 +132,6 @@ class DrivenWheels(NamedTuple):
 
 @lru_cache(maxsize=8)
 def driven_wheels(robot: RobotModel) -> DrivenWheels:
-    """Return the wheels of the drive plug-in, none if its joints cannot be read or are not
-    wheels."""
     drive = robot.drive
     if drive is None:
         return DrivenWheels()

@@ -24,14 +24,12 @@ from gz_testauto.extras.simulator_comparison.signals import (
 LONGEST_DELAY_S = 1.0
 ANGULAR, LINEAR = slice(0, 3), slice(3, 6)
 YAW_RATE, FORWARD, VERTICAL = 2, 3, 5
-"""Columns of the yaw rate and of the forward and vertical acceleration in IMU samples."""
 
 ALIGNED_AXES = ((YAW_RATE, 1, 0.02), (FORWARD, 0, 0.1))
 """Axes whose signals determine the delay, in order of preference: column in IMU samples, column in
 velocity commands, and smallest standard deviation (rad/s or m/s²) of a signal."""
 
 AXES = ("ω_x", "ω_y", "ω_z", "a_x", "a_y", "a_z")
-"""Symbols of the columns of IMU samples."""
 
 NOISE_FLOOR = np.array([0.01, 0.01, 0.01, 0.05, 0.05, 0.05])
 """Standard deviation (rad/s and m/s²) below which an axis contains no signal."""
@@ -49,7 +47,7 @@ def inertial(recording: RunRecording) -> np.ndarray:
 
 class Pair(NamedTuple):
     """Common IMU samples (n, 6) of two recordings, and the delay (s) of the first relative to the
-    second, NaN if they do not determine it."""
+    second, or NaN."""
 
     first: np.ndarray
     second: np.ndarray
@@ -82,7 +80,6 @@ def comparable(first: RunRecording, second: RunRecording) -> Pair:
 
 
 def _is_commanded(recording: RunRecording, column: int) -> bool:
-    """Return whether a recording has a nonzero command in this column, or no commands."""
     return recording.command is None or bool(recording.command.values[:, column].any())
 
 

@@ -22,8 +22,7 @@ Own = Callable[[RunRecording], Tuple[float, float]]
 
 @dataclass(frozen=True)
 class PlannerMeasure:
-    """Selection of a correlation between two campaigns. ``metric`` is the metric of trials by which
-    planners are compared."""
+    """Selection of a correlation between two campaigns by a metric of trials."""
 
     metric: str
     select: Callable[[PlannerCorrelation], Resampled]

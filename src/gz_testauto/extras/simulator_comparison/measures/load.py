@@ -11,10 +11,10 @@ from gz_testauto.extras.simulator_comparison.measures.interface import (
 from gz_testauto.extras.simulator_comparison.recordings.recording import RunRecording, SimulatorCost
 
 LOAD = "load"
-"""Name of the terrain on which the cost of simulators is measured."""
+"""Name of the terrain on which cost is measured."""
 
 IDLE, ONE, FIVE = "idle", "one", "five"
-"""Cases in which cost is measured: without a robot, with one and with five moving robots."""
+"""Cases of the measurement, by the number of moving robots."""
 
 
 def _of(numbers: Callable[[SimulatorCost], Tuple[float, float]]) -> Own:

@@ -58,8 +58,7 @@ READERS: Dict[str, Dict[str, Read]] = {
         "geometry_msgs/msg/TwistStamped": lambda message: _twist(message.twist),
     },
 }
-"""Functions that return the values of a message, by channel and message type. That for wheels
-depends on the names of the joints."""
+"""Functions that return the values of a message, by channel and message type."""
 
 JOINT_STATE = "sensor_msgs/msg/JointState"
 
@@ -71,11 +70,8 @@ def is_bag(path: Path) -> bool:
 def read_topics(
     path: Path, topics: Dict[str, str], joints: Sequence[str] = ()
 ) -> Dict[str, Tuple[List[Decimal], np.ndarray]]:
-    """Return stamps (n,) in seconds and values (n, k) of each channel.
-
-    Raises ``ResultsError`` for a file that cannot be read, and for a topic that does not exist or
-    has another type, and ``MissingDependencyError`` without the package ``rosbags``.
-    """
+    """Return stamps (n,) in seconds and values (n, k) of each channel. Raises
+    ``MissingDependencyError`` without the package ``rosbags``."""
     try:
         from rosbags.highlevel import AnyReader
         from rosbags.typesys import Stores, get_typestore

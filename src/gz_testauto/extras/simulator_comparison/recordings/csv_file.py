@@ -30,12 +30,11 @@ CANONICAL: Dict[str, Sequence[str]] = {
     "command": ("linear_mps", "angular_radps"),
     "box": ("x_m", "y_m"),
 }
-"""Names of the columns after ``time_s`` in files that this module writes."""
+"""Names of the columns after ``time_s``."""
 
 
 def read_columns(path: Path, time: str, names: Sequence[str]) -> Tuple[Stamps, np.ndarray]:
-    """Return stamps (n,) in the unit of the file, and the values (n, k) of the named columns.
-    Raises ``ResultsError`` with file, line and column."""
+    """Return stamps (n,) in the unit of the file, and the values (n, k) of the named columns."""
     stamps: Stamps = []
     values: List[List[float]] = []
     line = 1
@@ -123,8 +122,8 @@ def _is_number(text: str) -> bool:
 
 
 def write_channels(recording: RunRecording, folder: Path) -> Dict[str, Path]:
-    """Write ``folder/CHANNEL.csv`` without loss of digits. Reading these files needs no settings.
-    Raises ``OSError`` if a file cannot be written."""
+    """Write ``folder/CHANNEL.csv`` without loss of digits. Reading these files needs no
+    settings."""
     folder.mkdir(parents=True, exist_ok=True)
     written = {}
     for name, series in recording.channels.items():
@@ -140,7 +139,6 @@ def write_channels(recording: RunRecording, folder: Path) -> Dict[str, Path]:
 
 
 def as_series(stamps: Stamps, unit_s: float, values: np.ndarray, zero: Decimal) -> Series:
-    """Return a series with stamps in seconds since ``zero``; ``unit_s`` is the unit of
-    ``stamps``."""
+    """Return a series with stamps in seconds since ``zero``."""
     scale = Decimal(repr(unit_s))
     return Series(np.array([float((stamp - zero) * scale) for stamp in stamps]), values)

@@ -126,7 +126,7 @@ def _check_gravity(source: str, imu: Series) -> None:
 
 def _motion(recording: RunRecording) -> Tuple[Optional[np.ndarray], Optional[np.ndarray]]:
     """Return yaw rate (rad/s) and forward acceleration (m/s²) at the stamps of the IMU, from
-    odometry, wheels or commands; each None if it is unknown."""
+    odometry, wheels or commands."""
     imu, odometry = recording.imu, recording.odometry
     assert imu is not None, "a recording with an IMU"
     if odometry is not None:

@@ -42,8 +42,7 @@ Raw = Tuple[List[Decimal], float, np.ndarray]
 
 
 def read_recordings(spec: RecordingSpec) -> Dict[str, Tuple[RunRecording, ...]]:
-    """Return the recordings of each case. Raises ``ResultsError`` for files that cannot be read or
-    are not plausible."""
+    """Return the recordings of each case. Raises ``ResultsError`` if they are not plausible."""
     by_case = {}
     for case, repetitions in spec.cases.items():
         every = [run for files in repetitions for run in read_repetitions(spec, files)]
@@ -116,7 +115,6 @@ def _read(spec: RecordingSpec, files: Union[Path, Mapping[Any, Path]]) -> RunRec
 
 
 def _has_odometry(path: Path) -> bool:
-    """Return whether a CSV file has columns of the default names of odometry."""
     names = OdometryColumns()
     wanted = {names.time, names.x, names.y, names.yaw}
     return not is_bag(path) and wanted.issubset(column_names(path))
@@ -174,7 +172,7 @@ def _read_csv_channels(path: Path, channels: Mapping[str, Channel]) -> Dict[str,
 
 
 def _convert_to_si(channel: Channel, values: np.ndarray) -> np.ndarray:
-    """Return values in SI units and in the robot's axes."""
+    """Return values in SI units and the robot's axes."""
     if isinstance(channel, ImuSpec):
         angular = values[:, :3] * ANGULAR_UNITS[channel.units.angular] @ channel.turn.T
         linear = values[:, 3:] * LINEAR_UNITS[channel.units.linear] @ channel.turn.T

@@ -49,7 +49,7 @@ class Series:
         return float(count / np.median(self.time_s[count:] - self.time_s[:-count]))
 
     def between(self, begin_s: float, end_s: float) -> "Series":
-        """Return the samples from ``begin_s`` to ``end_s``, both included."""
+        """Return the samples between two times, both included."""
         first = np.searchsorted(self.time_s, begin_s - _SAME_S)
         last = np.searchsorted(self.time_s, end_s + _SAME_S)
         return Series(self.time_s[first:last], self.values[first:last])
@@ -57,8 +57,8 @@ class Series:
 
 @dataclass(frozen=True)
 class SimulatorCost:
-    """Cost of a simulated run for all processes of the simulator. ``others`` is the share of the
-    machine's processors that other programs used."""
+    """Cost of a simulated run. ``others`` is the share of the machine's processors that other
+    programs used."""
 
     simulated_s: float
     wall_s: float
@@ -69,8 +69,8 @@ class SimulatorCost:
 
 @dataclass(frozen=True, eq=False)
 class RunRecording:
-    """A recording of one run of a maneuver. ``source`` identifies it in messages. ``half_step`` is
-    a run from the same start in the same simulator at half the physics step."""
+    """A recording of one run of a maneuver. ``half_step`` is a run from the same start in the same
+    simulator at half the physics step."""
 
     source: str
     imu: Optional[Series] = None
@@ -81,11 +81,11 @@ class RunRecording:
     load: Optional[SimulatorCost] = None
     half_step: Optional["RunRecording"] = None
     band_hz: float = BAND_HZ
-    """Upper limit (Hz) of the band in which the inertial samples are compared."""
+    """Upper limit of the band in which the inertial samples are compared."""
 
     @property
     def duration_s(self) -> float:
-        """Time (s) of the last sample that all channels with measures have."""
+        """End of the common time of all channels with measures."""
         return float(min(series.time_s[-1] for series in self._measured.values()))
 
     @property
@@ -113,8 +113,8 @@ class RunRecording:
         return {name: series for name, series in series_by_name.items() if series is not None}
 
     def between(self, begin_s: float, end_s: float) -> "RunRecording":
-        """Return the samples from ``begin_s`` to ``end_s``, with unchanged stamps. Channels with
-        fewer than 2 samples there are None; the box is not cut."""
+        """Return the samples between two times, with unchanged stamps. Channels with fewer than 2
+        samples there are None; the box is not cut."""
         inside = {name: series.between(begin_s, end_s) for name, series in self.channels.items()}
         kept = {name: series for name, series in inside.items() if len(series.time_s) > 1}
         cut: Dict[str, Any] = {name: kept.get(name) for name in CHANNELS if name != "box"}
@@ -122,8 +122,7 @@ class RunRecording:
 
     @classmethod
     def of(cls, source: str, channels: Dict[str, Series]) -> "RunRecording":
-        """Create a recording from channels whose stamps have one clock. Raises ``ResultsError`` for
-        invalid channels."""
+        """Create a recording from channels whose stamps have one clock."""
         for name, series in channels.items():
             _check(f"{source}: {name}", series, CHANNELS[name])
         if not channels:
@@ -160,8 +159,8 @@ def _check(where: str, series: Series, width: int) -> None:
 
 
 def sort_samples(series: Series) -> Series:
-    """Return a series that is sorted by stamp, without repeated stamps. It is unchanged if samples
-    are too late to be only out of order, or if too many stamps are repeated."""
+    """Return a series sorted by stamp, without repeated stamps. It is unchanged if samples are too
+    late to be only out of order, or if too many stamps are repeated."""
     late = np.maximum.accumulate(series.time_s) - series.time_s
     stamps, first = np.unique(series.time_s, return_index=True)
     repeated = len(series.time_s) - len(stamps)
@@ -173,7 +172,6 @@ def sort_samples(series: Series) -> Series:
 
 
 def check_gaps(recording: RunRecording) -> None:
-    """Raise ``ResultsError`` if the IMU of a recording has a loss of data."""
     if recording.imu is None:
         return
     times = recording.imu.time_s
@@ -210,8 +208,7 @@ RecordingsByCase = Mapping[str, Sequence[RunRecording]]
 
 @dataclass(frozen=True)
 class Length:
-    """Common duration (s) of the recordings of a case, source of the shortest one, and duration of
-    the longest one."""
+    """Common duration of the recordings of a case, and duration of the longest one."""
 
     duration_s: float
     shortest: str

@@ -23,7 +23,7 @@ LEAST_SPAN = 1e-3
 
 PLOT = (640.0, 270.0)
 FRAME = (48.0, 10.0, 630.0, 232.0)
-"""Left, top, right and bottom edge of the plot area, in SVG units."""
+"""Left, top, right and bottom edge of the plot area."""
 
 DECADES = 8  # largest number of decades in the plot of a spectrum
 FREQUENCIES_HZ = (0.5, 1, 2, 5, 10, 20)
@@ -35,11 +35,11 @@ DASHES = ("none", "7 3", "2 3", "9 3 2 3")
 BAR = 150.0  # longest bar on each side of the middle, in SVG units
 
 Place = Callable[[float], Optional[float]]
-"""Function from a value to its position on a chart, None for NaN."""
+"""Function from a value to its position, None for NaN."""
 
 
 class ChartRow(NamedTuple):
-    """Texts of one entry, and positions of its value and of the ends of its interval."""
+    """Texts of one entry, and positions of its value and interval."""
 
     name: str
     value: str
@@ -168,7 +168,6 @@ class Plot(NamedTuple):
 
 
 def plot(case: str, spectra: Sequence[Spectrum]) -> Plot:
-    """Return a plot with logarithmic axes."""
     densities = np.concatenate([spectrum.density for spectrum in spectra])
     highest = math.ceil(math.log10(max(densities.max(), 1e-11)))
     lowest = max(math.floor(math.log10(max(densities.min(), 1e-12))), highest - DECADES)

@@ -30,7 +30,6 @@ COLUMNS = (
 
 
 def write_measures(findings: Findings, path: Path) -> None:
-    """Raise ``OSError`` if the file cannot be written."""
     text = io.StringIO()
     rows = csv.writer(text)
     rows.writerow(COLUMNS)
@@ -47,7 +46,6 @@ def write_measures(findings: Findings, path: Path) -> None:
 
 
 def findings_to_json(findings: Findings) -> Dict[str, Any]:
-    """Return the content of ``findings.json``."""
     return {
         "format": 1,
         "bench": findings.spec.model_dump(mode="json"),

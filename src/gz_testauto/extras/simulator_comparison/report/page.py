@@ -22,15 +22,12 @@ _HERE = Path(__file__).resolve().parent
 _SHARED = Path(gz_testauto.report.page.__file__).resolve().parent / "page.css"
 
 BENCH = "bench.json"
-"""Name of the specification in the directory of the page."""
 
 LIBRARIES = ("numpy", "scipy")
-"""Libraries with an influence on the results."""
 
 
 def write_page(findings: Findings, path: Path) -> None:
-    """Write the HTML page, with commands that repeat the comparison. Raises ``OSError`` if it
-    cannot be written."""
+    """Write the HTML page, with commands that repeat the comparison."""
     folder, bench = (shlex.quote(str(p)) for p in (path.parent, path.parent / BENCH))
     again = (
         ("To measure and rank the recordings again", f"gz_testauto simulators report {folder}"),

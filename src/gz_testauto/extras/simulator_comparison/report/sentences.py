@@ -42,7 +42,6 @@ def _present(findings: Findings) -> List[Measured]:
 
 
 def change_text(findings: Findings) -> str:
-    """Return the sentence on the winners by published scores and by measurements."""
     published, measured = findings.published_ranking, findings.ranking
     assert published is not None, "a bench with published scores"
     if not (published.verdict.ranked and measured.verdict.ranked):
@@ -67,7 +66,6 @@ def rankings(findings: Findings) -> List[Tuple[str, Ranking]]:
 
 
 def without_interval_text(findings: Findings, ranking: Ranking) -> str:
-    """Return the sentence on measures without an interval, if any."""
     if (
         ranking is not findings.ranking
         or not ranking.verdict.ranked
@@ -82,7 +80,6 @@ def without_interval_text(findings: Findings, ranking: Ranking) -> str:
 
 
 def lead_text(ranking: Ranking) -> str:
-    """Return the sentence on the lead of the first entry; empty if nothing is ranked."""
     lead = ranking.lead
     if lead is None:
         return ""
@@ -98,8 +95,7 @@ def lead_text(ranking: Ranking) -> str:
 
 
 def reversal_text(ranking: Ranking) -> str:
-    """Return the sentence on the smallest change of a single weight that changes the first rank;
-    empty if nothing is ranked."""
+    """Return the sentence on the smallest change of a single weight that changes the first rank."""
     if not ranking.verdict.ranked:
         return ""
     if not ranking.reversals:
@@ -113,8 +109,6 @@ def reversal_text(ranking: Ranking) -> str:
 
 
 def baseline_lines(findings: Findings) -> List[str]:
-    """Return sentences on the entries that are closer to the reference than the baseline, and on
-    those that are not."""
     name = findings.spec.baseline
     if name is None or name not in findings.measured:
         return []
@@ -148,13 +142,11 @@ def baseline_lines(findings: Findings) -> List[str]:
 
 
 def relative(change: WeightChange) -> str:
-    """Return the change of a weight in percent, with its sign."""
     sign, percent = "+" if change.needed > change.specified else "−", 100 * change.relative
     return f"{sign}{percent:.0f} %" if percent >= 10 else f"{sign}{percent:.2g} %"
 
 
 def example_lines(findings: Findings) -> List[str]:
-    """Return the errors that follow from published means and ranges, and the published errors."""
     lines = []
     for example in findings.spec.examples:
         unit = find_measure(example.measure).unit
@@ -197,7 +189,6 @@ def left_out_lines(findings: Findings) -> List[str]:
 
 
 def condition_lines(findings: Findings) -> List[str]:
-    """Return the reasons of refused grounds and invalid runs."""
     conditions = findings.conditions
     lines = [
         f"{ground.entry} on {ground.terrain}: {ground.refusal}"
@@ -272,13 +263,11 @@ def entry_values(findings: Findings, measure: Measure) -> Mapping[str, Measured]
 
 
 def reference_floor(findings: Findings, measure: Measure) -> float:
-    """Return the mean distance between the repetitions of the reference, NaN if it is unknown."""
     floors = (values[measure.name].floor for values in findings.measured.values())
     return next((floor for floor in floors if not math.isnan(floor)), math.nan)
 
 
 def score_text(findings: Findings, entry: str, measure: Measure) -> str:
-    """Return a score as text; empty if the measure has no weight."""
     table = findings.ranking.table
     if measure.name not in table.criteria:
         return ""
@@ -299,7 +288,6 @@ def measured_texts(measured: Measured) -> Tuple[str, str, str]:
 
 
 def number(value: float) -> str:
-    """Return a number with four significant digits, a dash for NaN."""
     return "-" if math.isnan(value) else f"{value:.4g}"
 
 
@@ -325,14 +313,12 @@ def axis_texts(differences: Sequence[AxisDifferences]) -> List[Tuple[str, List[s
 
 
 def interval(estimate: Estimate) -> str:
-    """Return the interval in brackets; empty if there is none."""
     if math.isnan(estimate.low):
         return ""
     return f"[{estimate.low:.4g}, {estimate.high:.4g}]"
 
 
 def simulator_lines(findings: Findings) -> List[Tuple[str, str]]:
-    """Return each entry with its description, the reference first."""
     spec, simulators = findings.spec, findings.conditions.simulators
     lines = []
     for entry in sorted(spec.entries, key=lambda entry: entry.name != spec.reference):

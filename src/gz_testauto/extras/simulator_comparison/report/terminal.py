@@ -44,7 +44,6 @@ ENTRIES_PER_TABLE = 5
 
 
 def print_findings(findings: Findings, console: Optional[Console] = None) -> None:
-    """Print the report on a comparison, by default on standard output."""
     console = console or report_console()
     console.print(findings.spec.name, style="bold")
     for text in (findings.spec.description, reference_text(findings)):
@@ -75,7 +74,7 @@ def print_findings(findings: Findings, console: Optional[Console] = None) -> Non
 
 
 def print_paragraph(console: Console, text: str, indent: str = "") -> None:
-    """Print a paragraph unless it is empty; ``indent`` precedes its second and later lines."""
+    """Print a paragraph; ``indent`` precedes its second and later lines."""
     if text:
         console.print(
             textwrap.fill(
@@ -185,7 +184,6 @@ def measure_table(findings: Findings, measure: Measure) -> Table:
 
 
 def _print_shown_only(console: Console, findings: Findings, measures: Sequence[Measure]) -> None:
-    """Print measures without a weight in few lines."""
     if not measures:
         return
     console.print("Without a weight (= ties with the reference)", style="bold")
@@ -263,7 +261,6 @@ def millimeters(length_m: float) -> str:
 
 
 def print_open_loop(findings: Findings) -> None:
-    """Print the measures of one simulator compared with the reference."""
     console = report_console()
     ((name, values),) = findings.measured.items()
     table = remark_table("", "value", "95 %", "floor", "")
@@ -286,7 +283,6 @@ def print_open_loop(findings: Findings) -> None:
 def print_probes(
     probes: Sequence[Tuple[str, GroundProbe]], console: Optional[Console] = None
 ) -> None:
-    """Print a table of probes, and the reasons of refusals below it."""
     console = console or report_console()
     table = plain_table("entry", "simulator", "terrain", "error, mm", "friction", "expected", "")
     for column in table.columns[1:3]:

@@ -138,8 +138,7 @@ class BumpsTerrain(TerrainKind):
 
 
 def _tile(side_m: float, draw: np.random.Generator) -> Tuple[List[Rectangle], List[Rectangle]]:
-    """Return the patches of the first and of the second layer, relative to the corner of the
-    tile."""
+    """Return the patches of both layers, relative to the corner of the tile."""
     low, high = [], []
     for _ in range(PATCHES):
         length, width = draw.uniform(*SIDES_M, size=2) * side_m
@@ -300,7 +299,6 @@ class ImageTerrain(TerrainKind):
     """Height difference (m) between the darkest and the brightest point."""
 
     def relief(self, x_m: np.ndarray, y_m: np.ndarray, draw: np.random.Generator) -> np.ndarray:
-        """Raise ``SpecError`` for an image that is invalid or has uniform brightness."""
         try:
             from PIL import Image
         except ImportError as error:
@@ -358,7 +356,6 @@ def make_terrain(spec: TerrainKind, seed: int) -> Terrain:
 
 
 def _blend(away_m: np.ndarray, blend_m: float) -> np.ndarray:
-    """Return a smooth factor from 0 to 1 by distance from the flat area."""
     if blend_m == 0.0:
         return (away_m > 0.0).astype(float)
     share = np.clip(away_m / blend_m, 0.0, 1.0)

@@ -34,12 +34,12 @@ class Terrain:
 
     @property
     def relief_m(self) -> float:
-        """Height difference (m) between the lowest and the highest point."""
+        """Height difference between the lowest and the highest point."""
         return float(np.ptp(self.heights_m))
 
     @property
     def lowest_m(self) -> float:
-        """Height (m) of the lowest point, 0 or negative."""
+        """Height of the lowest point, 0 or negative."""
         return float(self.heights_m.min())
 
     @property
@@ -60,19 +60,18 @@ class Terrain:
 
     @property
     def x_m(self) -> np.ndarray:
-        """Coordinates (m) of the columns (n,), increasing."""
+        """Coordinates of the columns (n,), increasing."""
         return grid_m(self.size_m, self.pixels)
 
     @property
     def y_m(self) -> np.ndarray:
-        """Coordinates (m) of the rows (n,), decreasing."""
+        """Coordinates of the rows (n,), decreasing."""
         return grid_m(self.size_m, self.pixels)[::-1]
 
     def height_m(
         self, x_m: Union[float, np.ndarray], y_m: Union[float, np.ndarray]
     ) -> Union[float, np.ndarray]:
-        """Return the bilinearly interpolated height (m) above the world's zero, NaN beyond the
-        edge."""
+        """Return the bilinearly interpolated height above the world's zero, NaN beyond the edge."""
         axis = grid_m(self.size_m, self.pixels)
         interpolate = RegularGridInterpolator(
             (axis, axis), self.heights_m[::-1], bounds_error=False, fill_value=np.nan
@@ -82,8 +81,7 @@ class Terrain:
 
 
 def grid_m(size_m: float, pixels: int) -> np.ndarray:
-    """Return the coordinates (pixels,) in m of a grid along one axis, increasing; the middle is
-    0."""
+    """Return the increasing coordinates (pixels,) of a grid along one axis; the middle is 0."""
     return (np.arange(pixels) - (pixels - 1) // 2) * (size_m / (pixels - 1))
 
 
@@ -151,7 +149,7 @@ def write_world(
     gravity_mps2: Vector = (0.0, 0.0, -GRAVITY_MPS2),
 ) -> Path:
     """Write ``NAME.world``, and ``NAME.png`` unless the terrain is flat, and return the path of the
-    world. Raises ``OSError`` if a file cannot be written."""
+    world."""
     folder.mkdir(parents=True, exist_ok=True)
     geometry = (
         f"<plane><normal>0 0 1</normal><size>{terrain.size_m!r} {terrain.size_m!r}</size></plane>"
