@@ -38,7 +38,7 @@ class Item:
 
 
 Items = Dict[str, List[Item]]
-"""Mission items of a world, by their names in the model descriptor."""
+"""Mission items of a world by name."""
 
 
 class ScenicWorlds(WorldSource):
@@ -48,8 +48,7 @@ class ScenicWorlds(WorldSource):
     spec_type: ClassVar[Type[WorldSourceSpec]] = ScenicSpec
 
     def generate(self, folder: Path, workers: int) -> WorldSet:
-        """Generate all worlds, or none if an error occurs. Raises ``SpecError``, ``SdfError``,
-        ``ResourceError``, ``PlacementError``, ``MissingDependencyError`` or ``ResultsError``."""
+        """Generate all worlds, or none if an error occurs."""
         from gz_testauto.extras.scenic.output import write_scenes
         from gz_testauto.extras.scenic.source import ScenicSource
 
@@ -64,16 +63,14 @@ class ScenicWorlds(WorldSource):
             return write_scenes(source, self.count, folder, plots=False, workers=workers)
 
     def missions(self, folder: Path) -> Optional[List[WorldFileSpec]]:
-        """Read start and goals of each world; return None if the section ``mission`` is empty.
-        Raises ``SpecError`` if a world lacks a mission item, and ``ResultsError`` if a mission file
-        cannot be read."""
+        """Read start and goals of each world; return None if the section ``mission`` is empty."""
         if not any(self.spec.mission.named):
             return None
         return [_entry(self.spec, name, folder) for name in map(world_name, range(self.count))]
 
     def input_files(self) -> Dict[str, str]:
-        """Return the SHA-256 of the models that the program can place, the base world, and all
-        files that the program imports or names."""
+        """Hash the models that the program can place, the base world, and all files that the
+        program imports or names."""
         models = self.spec.models
         try:
             files = dict(packed_models(models).files)
@@ -97,8 +94,7 @@ class ScenicWorlds(WorldSource):
         return (Path(self.spec.file),) if self.spec.dynamic else ()
 
     def sdf_files(self) -> Iterator[Path]:
-        """Yield the SDF files of the base world and of all models. Raises ``SpecError`` or
-        ``ResourceError`` if a file does not exist."""
+        """Yield the SDF files of the base world and of all models."""
         descriptor = load_descriptor(self.spec.models)
         search = ModelSearch(descriptor)
         if descriptor.world is not None:
@@ -111,8 +107,7 @@ class ScenicWorlds(WorldSource):
         return recorded_numbers(self.spec.file) if self.spec.dynamic else ()
 
     def hook(self, world: Path, index: int, repetition: int, robot: str) -> Any:
-        """Return the hook of a trial. Raises ``SpecError`` for a scenario that cannot run in it,
-        and ``MissingDependencyError`` without Scenic."""
+        """Return the hook of a trial. Raises ``SpecError`` for a scenario that cannot run in it."""
         require_scenic()
         from gz_testauto.extras.scenic.dynamic.scenario import scenario_hook
 

@@ -28,7 +28,7 @@ from gz_testauto.spec.yaml_source import AmbiguousValueError, YamlSource
 GROUP = ("worlds", 4)
 NOTES_SHOWN = 10
 DRAWS_SHOWN_S = 5.0
-"""Wall time (s) between two progress reports."""
+"""Time between two progress reports."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -165,7 +165,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 class DrawCounter:
-    """A progress callback that reports on stderr how often a slow world was drawn."""
+    """A progress callback for stderr."""
 
     def __init__(self) -> None:
         self._shown_s = time.monotonic()

@@ -1,8 +1,8 @@
 """Conversion of a GzScenic program from Scenic 2 to Scenic 3.
 
-A construct whose replacement is certain is rewritten. All other constructs remain unchanged, below
-a comment that starts with ``NOT CONVERTED`` and describes the replacement. Scenic's own converter
-is not used, since it needs Scenic 2 and runs the program.
+A construct whose replacement is certain is rewritten. The others remain, below a comment that
+starts with ``NOT CONVERTED`` and describes the replacement. Scenic's own converter is not used,
+since it needs Scenic 2 and runs the program.
 """
 
 import re
@@ -44,17 +44,14 @@ _VISIBLE = re.compile(r"\brequireVisible\b|\bcan see\b")
 
 @dataclass(frozen=True)
 class Converted:
-    """A converted program, with notes on lines that need a manual check."""
+    """A converted program, with notes on lines to check manually."""
 
     text: str
     notes: Tuple[str, ...]
 
 
 def convert_file(path: Path, out: Optional[Path] = None) -> Converted:
-    """Convert a program file, and write the result to the new file ``out``.
-
-    Raises ``SpecError`` if ``path`` cannot be read or ``out`` exists, and ``DiskError``.
-    """
+    """Convert a program file, and write the result to the new file ``out``."""
     text = read_text(path, SpecError)
     if out is not None and out.exists():
         raise SpecError(f"{out}: the file exists already; specify another file")
@@ -66,7 +63,7 @@ def convert_file(path: Path, out: Optional[Path] = None) -> Converted:
 
 
 def convert(text: str, name: str = "<scenario>") -> Converted:
-    """Convert the text of a program. ``name`` is the file name in the notes."""
+    """Convert a program. ``name`` is the file name in the notes."""
     plain = _masked(text)
     edits: List[Tuple[int, int, str]] = []
     classes = set(_CLASS.findall(plain))
@@ -102,7 +99,7 @@ def convert(text: str, name: str = "<scenario>") -> Converted:
 
 
 def _masked(text: str) -> str:
-    """Return a text with blanks in place of strings and comments, with unchanged positions."""
+    """Replace strings and comments by blanks, without a change of positions."""
     return _LITERAL.sub(lambda match: re.sub(r"[^\n]", " ", match.group()), text)
 
 

@@ -105,7 +105,7 @@ def class_name(model: str) -> str:
 MISSION_SIDE_M = 1e-5
 """Width and length (m) of a mission item without a size: nearly a point, as in GzScenic."""
 MISSION_HEIGHT_M = 0.5
-"""Height (m) of a mission item without a size, up to which the space above it is free."""
+"""Height of a mission item without a size, up to which the space above it is free."""
 
 Size = Annotated[float, Field(gt=0, le=LARGEST)]
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -188,7 +188,7 @@ class ModelSpec(Spec):
 
     @property
     def mission_only(self) -> bool:
-        """True for a mission item, which is part of the mission and not of the world."""
+        """Whether this is a mission item, which is not part of the world."""
         return self.type == "MISSION_ONLY"
 
     @property
@@ -223,7 +223,6 @@ class DescriptorSpec(Spec):
 
 
 def load_descriptor(path: Path) -> DescriptorSpec:
-    """Read a descriptor. Raises ``SpecError`` with the line of each error."""
     descriptor = load(path, DescriptorSpec)
     if descriptor.models_dir is None:
         return descriptor.model_copy(update={"models_dir": Path(path).absolute().parent})

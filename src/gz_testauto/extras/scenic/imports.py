@@ -19,15 +19,14 @@ _QUOTED = re.compile(r"""(["'])((?:(?!\1)[^\\\n]){1,250})\1""")
 _WORD = re.compile(r"[\w.]+")
 _ENDINGS = (".scenic", ".sc", ".py", "/__init__.py")
 _OWN = __name__.split(".")[0]
-"""Name of this package, whose modules are not files of the program."""
+"""This package, whose modules are not files of the program."""
 
 
 def named_files(scenario: Path) -> Dict[str, Path]:
     """Return the files that a program imports or names, directly or through other files.
 
     A key is the path from the program's folder, or from the folder of ``PYTHONPATH`` that contains
-    the file, so that folders can be moved. A path in quotes is relative to the folder of the file
-    that names it.
+    the file. A path in quotes is relative to the folder of the file that names it.
     """
     files: Dict[str, Path] = {}
     folder = Path(scenario).absolute().parent
@@ -44,7 +43,7 @@ def named_files(scenario: Path) -> Dict[str, Path]:
 
 
 def _named_in(path: Path, folder: Path) -> Iterator[Tuple[Path, Path]]:
-    """Yield the files that one file imports or names, each with the folder to which its key is
+    """Yield the files that a file imports or names, with the folder to which the key is
     relative."""
     text = read_file(path).decode("utf-8", errors="replace")
     bases = [(path.parent, folder), (folder, folder)]

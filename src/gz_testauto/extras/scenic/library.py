@@ -27,7 +27,7 @@ from gz_testauto.sdf.missing import without_missing_hint
 from gz_testauto.spec.yaml_source import YamlSource, read_yaml_text
 
 DEFAULT_WORKSPACE_M = (5.0, 10.0)
-"""Width (along x) and length (along y) of the default workspace."""
+"""Size of the default workspace along x and y."""
 
 GROWTH = (0.5, 2.0)
 """Smallest and largest factor of a drawn size, as in GzScenic."""
@@ -137,7 +137,7 @@ def _region_of_workspace():
 WALL_HEIGHT_M = 1.0
 
 SUNK_M = 0.01
-"""Depth (m) below the ground from which a model is reported."""
+"""Depth below the ground from which a model is reported."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,8 +171,7 @@ class PlacedModel:
         )
 
     def factors(self, size: Tuple[float, float, float]) -> np.ndarray:
-        """Return the scale factors (3,) along the axes of the model for a width, length and height
-        (m)."""
+        """Return the scale factors (3,) along the model's axes for a width, length and height."""
         across, along, up = (new / old for new, old in zip(size, self.size))
         return np.array([along, across, up] if self.turn_rad else [across, along, up])
 
@@ -180,8 +179,8 @@ class PlacedModel:
 def models_of(
     descriptor: DescriptorSpec, search: ModelSearch, source: str
 ) -> Dict[str, PlacedModel]:
-    """Return the models by name. Raises ``SpecError`` with a line for each model that does not
-    exist or cannot be placed."""
+    """Return the models by name. Raises ``SpecError`` for all that do not exist or cannot be
+    placed."""
     placed_models: Dict[str, PlacedModel] = {}
     faults: List[str] = []
     for number, spec in enumerate(descriptor.models):
@@ -222,7 +221,7 @@ _SHAPES: Dict[str, Any] = {}
 
 
 def shape_of(name: str) -> Any:
-    """Return the shape of a model; called by the library while it is compiled."""
+    """Return a shape; called by the library while it is compiled."""
     return _SHAPES[name]
 
 
@@ -240,8 +239,7 @@ def workspace_region(default: Any) -> Any:
 def library_text(
     models: Mapping[str, PlacedModel], default_workspace: bool, dynamic: bool = False
 ) -> str:
-    """Return the library as a Scenic program, and create the shapes that :func:`shape_of`
-    returns."""
+    """Return the library as a Scenic program, and create the shapes for :func:`shape_of`."""
     _SHAPES.clear()
     width, length = DEFAULT_WORKSPACE_M
     replaced = any(class_name(name) == WALL for name in models)
@@ -277,7 +275,6 @@ def _scenic_shape(model: PlacedModel) -> Any:
 
 
 def _drawn_size(model: PlacedModel) -> List[str]:
-    """Return the size properties of a class whose size is drawn."""
     if model.spec.dynamic_size != "drawn" or model.solid is None:
         return []
     axes = ("width", "length", "height")

@@ -23,7 +23,7 @@ from gz_testauto.spec.loader import parse
 from gz_testauto.spec.model import Spec
 
 DESCRIPTOR = "models.yaml"
-"""Name of the model descriptor in the folder of the program."""
+"""Model descriptor in the folder of the program."""
 
 
 class ScenarioSpec(Spec):
@@ -33,8 +33,8 @@ class ScenarioSpec(Spec):
 
 
 class Scenario:
-    """A Scenic program whose scenes are obstacle sets. Set *k* of a seed has the models of world
-    *k* of ``gz_testauto scenic``."""
+    """A Scenic program whose scenes are obstacle sets. Set *k* has the models of world *k* of
+    ``gz_testauto scenic``."""
 
     spec_type: ClassVar[Type[Spec]] = ScenarioSpec
 
@@ -49,9 +49,7 @@ class Scenario:
         self._compiled: Optional[Tuple[int, Any]] = None
 
     def draw(self, seed: int, number: int) -> Tuple[Obstacle, ...]:
-        """Return the obstacles of a scene in the order of the program. Raises ``SpecError``,
-        ``SdfError``, ``PlacementError``, ``ResourceError``, ``DiskError`` or
-        ``MissingDependencyError``."""
+        """Return the obstacles of a scene in the order of the program."""
         source = self._source(seed)
         world = source.generate(number)
         folder = _kept(source, world)
@@ -91,7 +89,7 @@ def _obstacle(name: str, model: SceneModel, document: SdfDocument) -> Obstacle:
 
 
 def _kept(source: Any, world: Any) -> Path:
-    """Copy the files of a scene to a folder of the user's cache, and return the folder."""
+    """Copy the files of a scene to the user's cache."""
     # Gazebo can read the files at any later time
     inputs = json.dumps(source.inputs, sort_keys=True).encode()
     folder = cache_directory().parent / "scenes" / hashlib.sha256(inputs).hexdigest()[:16]

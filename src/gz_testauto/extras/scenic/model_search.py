@@ -37,8 +37,7 @@ class ModelSearch:
         self._download = download
 
     def find(self, model: ModelSpec) -> Path:
-        """Return the directory of a model. Raises ``ResourceError`` with the searched
-        directories."""
+        """Return the directory of a model, after its download if allowed."""
         for directory in self.model_path:
             candidate = directory / model.name
             if candidate.is_dir():
@@ -66,15 +65,12 @@ FUEL = "https://fuel.gazebosim.org/1.0"
 FUEL_OWNER = "OpenRobotics"
 TIMEOUT_S = 20.0
 MOST_BYTES = 300_000_000
-"""Largest size of a downloaded archive, and of its content."""
+"""Largest size of an archive, and of its content."""
 
 
 def download_model(name: str, url: Optional[str], cache: Path) -> Path:
-    """Download a model into ``cache``, and return its directory there.
-
-    Raises ``ResourceError`` with the error of each address, also for content that has changed since
-    the first download, and ``DiskError``.
-    """
+    """Download a model, and return its directory in ``cache``. Raises ``ResourceError`` also for
+    content that has changed since the first download."""
     failures: List[str] = []
     for address in _addresses(name, url):
         try:
@@ -112,8 +108,8 @@ def _fetch(address: str) -> bytes:
 
 
 def _files_of(content: bytes) -> Dict[PurePosixPath, bytes]:
-    """Return the files of an archive, relative to the folder of the model. A single SDF file is a
-    complete model. Raises ``ValueError`` for paths outside the model."""
+    """Return the files of an archive or a single SDF file, relative to the folder of the model.
+    Raises ``ValueError`` for paths outside it."""
     if zipfile.is_zipfile(io.BytesIO(content)):
         entries = list(_zip_entries(content))
     elif content.lstrip()[:1] == b"<":

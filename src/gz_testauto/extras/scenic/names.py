@@ -14,8 +14,8 @@ from gz_testauto.sampling.naming import PREFIX, obstacle_name
 
 @dataclass(frozen=True)
 class SceneName:
-    """The name of an object in a scene: that of its model in the world, and the type as ``label``.
-    ``drawn`` is True if the program draws position, orientation or size."""
+    """The name of an object's model in the world, with its type as ``label``. ``drawn`` is True if
+    the program draws position, orientation or size."""
 
     text: str
     label: str
@@ -23,7 +23,6 @@ class SceneName:
 
 
 def names_of(objects: Sequence[Any], reserved: Collection[str]) -> List[SceneName]:
-    """Return a unique name for each object, different from the ``reserved`` names."""
     counts: Counter = Counter()
     names: List[SceneName] = []
     used = set(reserved)
@@ -42,8 +41,7 @@ def names_of(objects: Sequence[Any], reserved: Collection[str]) -> List[SceneNam
 
 
 def label_of(name: str) -> str:
-    """Return a label for a class or model: lower-case letters, digits and ``_``, such as
-    ``cafe_table`` for ``CafeTable``."""
+    """Return a label for a class or model, such as ``cafe_table`` for ``CafeTable``."""
     spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name) if "_" not in name else name
     label = re.sub(r"\W", "_", spaced, flags=re.ASCII).lower()
     if not re.match(r"[a-z]", label):

@@ -33,8 +33,8 @@ from gz_testauto.worlds.manifest import (
 from gz_testauto.worlds.record import Progress, WorldRecord
 
 ALONE_S = 5.0
-"""Wall time (s) after which processes start to generate worlds in parallel, about that of starting
-a process and compiling a program."""
+"""Time after which processes start to generate worlds in parallel, about that of starting a process
+and compiling a program."""
 
 
 def write_scenes(
@@ -48,12 +48,9 @@ def write_scenes(
 ) -> WorldSet:
     """Write the worlds 0 to ``count`` - 1, with all files that they need, to the directory ``out``.
 
-    ``progress`` is called after each world. ``draw_progress`` is called before each draw of a world
-    with the number of draws so far and their limit, but not by parallel processes. Existing worlds
-    with the same inputs are kept, and missing worlds are added.
-
-    Raises ``SpecError``, ``PlacementError``, ``DiskError``, or ``ResourceError`` if a process died;
-    ``out`` is then unchanged.
+    ``progress`` is called after each world, and ``draw_progress`` before each draw, but not by
+    parallel processes. Existing worlds with the same inputs are kept, and missing worlds are added.
+    After an error, ``out`` is unchanged.
     """
     if count < 1:
         raise SpecError(f"-n is {count}; it must be at least 1")
@@ -83,7 +80,7 @@ def write_scenes(
 def files_of(
     source: ScenicSource, world: ScenicWorld, plots: bool = True
 ) -> Dict[str, Union[Path, bytes]]:
-    """Return the files of one world by their path, except those that all worlds share."""
+    """Return the files of one world by path, except those that all worlds share."""
     files: Dict[str, Union[Path, bytes]] = dict(world.files)
     files[f"{world.name}.world"] = world.content
     mission: str = yaml.safe_dump(world.mission, default_flow_style=False, allow_unicode=True)

@@ -16,7 +16,7 @@ FOLDER = "models"
 MOST_BYTES = 500_000_000
 """Largest size of a folder; a larger one is probably not that of a model."""
 _BESIDE = (".png", ".jpg", ".jpeg", ".mtl", ".tga", ".dds")
-"""Suffixes of files to which a mesh file can refer in its folder."""
+"""Suffixes of files to which a mesh can refer."""
 _CONFIG = (
     '<?xml version="1.0"?>\n<model>\n  <name>{name}</name>\n  <version>1.0</version>\n'
     '  <sdf version="{version}">{file}</sdf>\n</model>\n'
@@ -24,8 +24,7 @@ _CONFIG = (
 
 
 def packed_models(models: Path) -> "ModelPack":
-    """Return all files that the worlds of a model descriptor can need. Raises ``SpecError``,
-    ``SdfError`` or ``ResourceError``."""
+    """Return all files that the worlds of a model descriptor can need."""
     descriptor = load_descriptor(models)
     search = ModelSearch(descriptor)
     pack = ModelPack(search.model_path)
@@ -48,7 +47,7 @@ class ModelPack:
         self.notes: List[str] = []
 
     def add_model(self, directory: Path) -> None:
-        """Add the folder of a model, and all models to which its SDF refers."""
+        """Add a model, and all models to which its SDF refers."""
         name = directory.name
         if name in self._folders:
             if self._folders[name] != directory:
@@ -82,14 +81,13 @@ class ModelPack:
             self.files[f"{FOLDER}/{name}/model.config"] = config.encode()
 
     def read(self, path: Path) -> SdfDocument:
-        """Read an SDF file. Malformed XML that Gazebo accepts is repaired and noted."""
         document = SdfDocument.read(path, repair=True)
         self.notes += [f"{path}: repaired {repair}" for repair in document.repairs]
         return document
 
     def settle(self, document: SdfDocument, element: Element) -> None:
-        """Rewrite the URIs below ``element`` to files of the folder ``models/``, and add these
-        files. A URI that is not found remains unchanged and is noted."""
+        """Rewrite the URIs below ``element`` to files in ``models/``, and add these files. An
+        unknown URI remains unchanged and is noted."""
         for uri in element.iter("uri"):
             text = (uri.text or "").strip()
             settled = self._settled(document, uri, text) if text else None
@@ -133,7 +131,6 @@ class ModelPack:
 
 
 def mesh_model(name: str, mesh: bytes) -> Dict[str, bytes]:
-    """Return the files of a new model whose only shape is the mesh."""
     sdf = (
         f'<?xml version="1.0"?>\n<sdf version="1.6">\n  <model name="{name}">\n'
         '    <static>true</static>\n    <link name="link">\n'

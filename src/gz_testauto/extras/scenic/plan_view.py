@@ -22,10 +22,10 @@ FEW = 30
 DOTS_PER_INCH = 100
 FONT_POINTS = 5
 _GAP_POINTS = (3.0, 9.0, 16.0)
-"""Distances (points) from an object to its name, in the order in which they are tried."""
+"""Distances from an object to its name, in the order in which they are tried."""
 _FIXED, _DRAWN, _MISSION = "#8c8c8c", "#d55e00", "#0072b2"
 _POINT_M = 0.05
-"""Size (m) below which an object is drawn as a dot."""
+"""Size below which an object is drawn as a dot."""
 
 
 def plan_view(
@@ -34,7 +34,7 @@ def plan_view(
     workspace: Any,
     title: str,
 ) -> Tuple[bytes, bytes]:
-    """Return the plan view as PNG and SVG."""
+    """Return a PNG and an SVG."""
     import matplotlib
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -116,8 +116,7 @@ def short_name(name: SceneName) -> str:
 
 
 def _write_labels(axes: Any, labels: Sequence[Tuple[str, float, float]]) -> int:
-    """Write each name near its object, inside the frame and without an overlap. Return the number
-    of omitted names."""
+    """Write the names inside the frame and without overlaps; return the number of omitted names."""
     renderer = axes.figure.canvas.get_renderer()
     frame = axes.get_window_extent(renderer)
     dots = DOTS_PER_INCH / 72
@@ -155,7 +154,7 @@ def _write_labels(axes: Any, labels: Sequence[Tuple[str, float, float]]) -> int:
 
 
 def _places(width: float, height: float) -> Iterator[Tuple[float, float]]:
-    """Yield the offsets (points) of the lower left corner of a name, the best first."""
+    """Yield the offsets of the lower left corner of a name, the best first."""
     for gap in _GAP_POINTS:
         yield from ((gap, -gap - height / 2), (gap, gap - height / 2))
         yield from ((-gap - width, -gap - height / 2), (-gap - width, gap - height / 2))

@@ -1,8 +1,5 @@
-"""Compilation of a Scenic program with the library of its models, and rejection of unsupported
-constructs.
-
-The first compilation imports Scenic, which takes seconds.
-"""
+"""Compilation of a Scenic program with the library of its models. The first compilation imports
+Scenic, which takes seconds."""
 
 import contextlib
 import functools
@@ -26,8 +23,7 @@ _SETS_WORKSPACE = re.compile(r"^\s*workspace\s*=", re.MULTILINE)
 
 
 class Program(NamedTuple):
-    """A compiled program with Scenic's own ``Scenario``, and notes about constructs without
-    effect."""
+    """A compiled program, with notes about constructs without effect."""
 
     path: Path
     scenario: Any
@@ -35,7 +31,6 @@ class Program(NamedTuple):
 
 
 def require_scenic() -> None:
-    """Raise ``MissingDependencyError`` unless Scenic 3 is installed."""
     hook = sys.excepthook
     try:
         with warnings.catch_warnings():
@@ -66,9 +61,8 @@ def compile_program(
 ) -> Program:
     """Compile a program. Numbers that it draws with Python's ``random`` depend on ``seed``.
 
-    ``scenario`` is the name of one of several modular scenarios in the file. Raises ``SpecError``
-    with file and line, ``UnknownNameError`` for one of ``parameters`` that the program does not
-    have, and ``MissingDependencyError`` without Scenic.
+    ``scenario`` is the name of one of several modular scenarios in the file. Raises
+    ``UnknownNameError`` for one of ``parameters`` that the program does not have.
     """
     require_scenic()
     stop_running_scenario()
@@ -125,8 +119,6 @@ def _examine(path: Path, text: str, dynamic: bool, known: Any) -> Tuple[str, ...
 
 
 def recorded_numbers(path: Path) -> Tuple[str, ...]:
-    """Return the names of recorded numbers. Raises ``SpecError`` for an invalid program, and
-    ``MissingDependencyError`` without Scenic."""
     require_scenic()
     from gz_testauto.extras.scenic.language.statements import faulty_records, record_statements
 
@@ -136,8 +128,8 @@ def recorded_numbers(path: Path) -> Tuple[str, ...]:
 
 
 def _examining(load: Callable[[Any, Any], None], known: Any) -> Callable[[Any, Any], None]:
-    """Return a replacement for Scenic's function that loads an imported module. It first checks the
-    module, and adds the parameters of the module to ``known``."""
+    """Return a replacement for Scenic's function that loads a module. It first checks the module,
+    and adds its parameters to ``known``."""
     from gz_testauto.extras.scenic.language.statements import examine_imported
 
     def load_examined(loader: Any, module: Any) -> None:

@@ -1,7 +1,7 @@
 """Random scenes of a compiled Scenic program, by rejection or by keeping valid objects.
 
-A scene depends only on its seed. In Scenic's own sampler, it also depends on time measurements and
-on earlier draws. Importing this module imports Scenic.
+A scene depends only on its seed; in Scenic's own sampler, also on time measurements and on earlier
+draws. Importing this module imports Scenic.
 """
 
 import functools
@@ -53,7 +53,7 @@ DrawProgress = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class Drawn:
-    """A drawn scene. ``scene`` is Scenic's own scene, only for a dynamic scenario."""
+    """A drawn scene, with Scenic's own scene only for a dynamic scenario."""
 
     objects: Tuple[Tuple[SceneName, Any], ...]
     parameters: Mapping[str, Any]
@@ -215,7 +215,7 @@ class SceneSampler:
         return False
 
     def _unsupported(self, sample: Any, numbers: Sequence[int]) -> bool:
-        """Return whether an object on or next to another one, above the ground, lacks support."""
+        """Return whether an object above the ground lacks support."""
         for number in numbers:
             obj = sample[self._objects[number]]
             if not needs_support(obj):
@@ -232,9 +232,8 @@ class SceneSampler:
     # --- report if no scene is found -------------------------------------------------------------
 
     def _failure_shares(self, user: List[Any]) -> List[Tuple[str, float]]:
-        """Draw scenes, and test each requirement of each object in them alone. Return the
-        requirement of each kind that fails most often and the share of its tests that fail, the
-        largest share first."""
+        """Draw scenes, and test each requirement alone. Return the requirement of each kind that
+        fails most often and the share of its tests that fail, the largest share first."""
         tested: Counter[_Label] = Counter()
         failed: Counter[_Label] = Counter()
         count = len(self._objects)

@@ -66,7 +66,7 @@ class Levels:
 
 
 _CURRENT = [Levels()]
-"""Heights of the program that is being compiled; Scenic compiles one at a time."""
+"""Heights of the program that is being compiled."""
 
 
 _PROGRAM: List[Tuple[str, int]] = [("", 0)]
@@ -84,11 +84,11 @@ _STACKED = Specifier("Stacked", {"stacked": 1, "stands": 1}, {"stacked": True, "
 class SceneObject(Object):
     """An object of a scene.
 
-    ``gz_model`` is None for an object that only the program describes. ``restHeight`` is the height
-    (m) of the object's center above the surface on which it rests. ``supportLevel`` is the height
-    (m) of that surface if it belongs to an adjacent object. ``stacked`` is True if the object was
-    placed ``on`` another object. ``stands`` is True if it was placed there or on the ground,
-    without an explicit height.
+    ``gz_model`` is None for an object that only the program describes. ``restHeight`` (m) is the
+    height of the center above the surface on which the object rests, and ``supportLevel`` (m) that
+    of the surface if it belongs to an adjacent object. A ``stacked`` object was placed ``on``
+    another one. ``stands`` is True if it was placed there or on the ground, without an explicit
+    height.
     """
 
     _scenic_properties: ClassVar[Dict[str, Any]] = {
@@ -135,8 +135,7 @@ class SceneObject(Object):
 
     @classmethod
     def _level(cls, specifiers: List[Any]) -> List[Any]:
-        """Return the specifiers with those that keep an object upright, or align it with an
-        adjacent one."""
+        """Add specifiers that keep an object upright, or align it with an adjacent one."""
         relative = any("parentOrientation" in spec.priorities for spec in specifiers)
         states_parent_first = cls._states_first(("yaw", "parentOrientation")) == "parentOrientation"
         # an object that is rotated only about the vertical must not lean
@@ -286,7 +285,7 @@ class SceneObject(Object):
 
 
 def _place_in_program() -> Optional[str]:
-    """Return the file and line at which the program creates an object, if it does."""
+    """Return the file and line at which the program creates an object."""
     path, added = _PROGRAM[0]
     frame = inspect.currentframe()
     while frame is not None:
@@ -390,8 +389,7 @@ def put_down(
     always: bool,
     levels: Levels,
 ) -> Any:
-    """Return a position that was lowered or raised to its surface, unless its height is
-    explicit."""
+    """Lower or raise a position to its surface, unless its height is explicit."""
     x, y, z = position
     if level is not None and middle is not None and abs(z - middle) < SAME_HEIGHT_M:
         return Vector(x, y, level + rest_m if stands else z)
@@ -401,21 +399,17 @@ def put_down(
 
 @distributionFunction(valueType=bool)
 def was_put_down(before: Any, after: Any, beside: bool) -> bool:
-    """Return whether an object rests on a surface: its height was changed, or the adjacent object
-    (``beside``) rests."""
+    """Return whether an object or its adjacent object (``beside``) was put on a surface."""
     return bool(before[2] != after[2]) or beside
 
 
 @distributionFunction
 def support_level(level: float, stands: bool) -> Optional[float]:
-    """Return the height (m) of the surface below an object, or None if the object has an explicit
-    height."""
     return level if stands else None
 
 
 def _project_on_plane(self: Any, point: Any, onDirection: Any) -> Any:
-    """Return the projection of a position onto a flat region, vertical or along ``onDirection``, or
-    None outside the region. Scenic needs this for ``on``."""
+    """Project a position onto a flat region for ``on``; return None outside the region."""
     x, y, z = point
     if onDirection is not None:
         dx, dy, dz = onDirection
@@ -432,8 +426,7 @@ PolygonalRegion.projectVector = _project_on_plane  # Scenic defines none
 
 
 def _point_on_ground(self: Any) -> Any:
-    """Return a random point in the footprint of a workspace, which Scenic needs for ``not
-    visible``."""
+    """Return a random point in the footprint of a workspace, for ``not visible``."""
     if not hasattr(self, "_ground"):
         self._ground = PolygonalRegion(polygon=self.polygons)
     return self._ground.uniformPointInner()

@@ -38,7 +38,7 @@ from gz_testauto.sdf.values import number
 SIDES = 48  # of the prism for a cylinder; a multiple of 4 gives it the same bounds
 THINNEST_M = 1e-3  # smallest thickness of a solid, since a sheet has no volume
 SHEET_M = 1e-6
-"""Ratio of volume to area (m) below which a closed part is a sheet with two sides."""
+"""Ratio of volume to area below which a closed part is a sheet with two sides."""
 HULL_GRIDS = (0.0, 1e-7, 1e-6, 1e-5)
 """Distances, relative to the extent, within which vertices are merged; the next is tried if the
 hull has gaps."""
@@ -47,7 +47,6 @@ MOST_FACES = 20000
 longer."""
 
 MOST_PLATES = 5000
-"""Largest number of plates of a hollow mesh."""
 
 _ROUND = (Cylinder, Sphere, Capsule, Ellipsoid)
 
@@ -56,9 +55,9 @@ _ROUND = (Cylinder, Sphere, Capsule, Ellipsoid)
 class Solid:
     """The solid of a model in the frame of the model.
 
-    ``mesh`` is a closed ``trimesh.Trimesh``. ``bounds`` (3, 2) are those of the collision shapes
-    (m). ``primitive`` is the shape of a model with a single shape. ``bodiless`` is True for a model
-    without collision shapes.
+    ``mesh`` is a closed ``trimesh.Trimesh``. ``bounds`` (3, 2) are those of the collision shapes.
+    ``primitive`` is the shape of a model with a single one. A ``bodiless`` model has no collision
+    shapes.
     """
 
     mesh: Any
@@ -88,11 +87,8 @@ class Solid:
 
 
 def solid_of(sdf: Path, model_path: Sequence[Path], hollow: bool = False) -> Solid:
-    """Read the solid of a model from its SDF file. A mesh with gaps is replaced by its convex hull
-    or, if ``hollow``, by plates along its surface.
-
-    Raises ``SdfError`` for a model without a size, such as a plane or terrain.
-    """
+    """Read the solid of a model. A mesh with gaps is replaced by its convex hull or, if ``hollow``,
+    by plates along its surface. Raises ``SdfError`` for a model without a size."""
     library = ModelLibrary(model_path, repair=True)
     document = SdfDocument.read(sdf, repair=True)
     if document.model is None:
@@ -137,8 +133,7 @@ def solid_of(sdf: Path, model_path: Sequence[Path], hollow: bool = False) -> Sol
 
 
 def _mass_kg(model: SceneModel) -> float:
-    """Return the mass (kg) of all links. As in Gazebo, a link without inertial properties has 1
-    kg."""
+    """Return the mass of all links, by default 1 kg each as in Gazebo."""
     mass = 0.0
     for _, node, _ in model.node.walk():
         for link in node.links:
@@ -213,7 +208,7 @@ def _prism(radius: float, length: float) -> Any:
 
 @functools.lru_cache(maxsize=1)
 def _sphere_corners() -> np.ndarray:
-    """Return the vertices (n, 3) of a polyhedron around the unit sphere that touches it at the
+    """Return the vertices (n, 3) of a polyhedron around the unit sphere, which it touches at the
     axes."""
     directions = np.array([[1, 0, 0], [0, 1, 0], [0, 0, 1], [-1, 0, 0], [0, -1, 0], [0, 0, -1.0]])
     faces = ConvexHull(directions).simplices
@@ -250,7 +245,7 @@ def _hull(points: np.ndarray) -> Any:
 
 
 def _thickened(points: np.ndarray) -> np.ndarray:
-    """Return points whose hull is at least :data:`THINNEST_M` thick in each direction."""
+    """Make the hull of points at least :data:`THINNEST_M` thick in each direction."""
     _, axes = np.linalg.eigh(np.cov(points.T))
     for axis in axes.T:
         if float(np.ptp(points @ axis)) < THINNEST_M:
@@ -260,7 +255,7 @@ def _thickened(points: np.ndarray) -> np.ndarray:
 
 
 def _of_mesh(geometry: Mesh, notes: List[str], hollow: bool) -> Any:
-    """Return a mesh that encloses a volume as a solid, or the hull or surface of any other mesh."""
+    """Return a closed mesh as a solid, or the hull or surface of any other mesh."""
     import trimesh
 
     surface = geometry.surface

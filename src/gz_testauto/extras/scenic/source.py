@@ -71,9 +71,9 @@ EMPTY_WORLD = """\
 class ScenicWorld:
     """A generated world that is not written yet.
 
-    ``files`` are further files that the world needs, by their path in the output directory, except
-    those that all worlds share. ``objects`` are those of the scene as Scenic drew them, including
-    mission items. ``draws`` is the number of scenes that were drawn until this one was valid.
+    ``files`` are further files of this world only, by their path in the output directory.
+    ``objects`` include mission items. ``draws`` is the number of scenes that were drawn until this
+    one was valid.
     """
 
     index: int
@@ -92,7 +92,7 @@ class DynamicObject:
     """An object of a dynamic scene.
 
     ``name`` is None for a mission item. ``origin`` is the initial pose of the model, ``middle``
-    that of the object's center in Scenic's axes. ``has_behavior`` is True for an agent.
+    that of the object's center in Scenic's axes. An agent has a behavior.
     """
 
     name: Optional[str]
@@ -103,8 +103,8 @@ class DynamicObject:
 
 @dataclass(frozen=True, eq=False)
 class DynamicScene:
-    """A dynamic scene: Scenic's own ``scene``, its ``objects`` in the same order, and the SDF of a
-    world with all ``agents``."""
+    """A dynamic scene: Scenic's own ``scene``, its ``objects`` in the same order, and a world with
+    all ``agents``."""
 
     program: Program
     scene: Any
@@ -119,8 +119,6 @@ class ScenicSource:
     distribution. ``download`` allows the download of missing models. ``chosen`` is the name of one
     of several modular scenarios in the file. The worlds of a ``dynamic`` scenario do not contain
     the agents, which :meth:`dynamic_scene` returns.
-
-    Raises ``SpecError``, ``SdfError``, ``ResourceError`` or ``MissingDependencyError``.
     """
 
     def __init__(
@@ -201,8 +199,8 @@ class ScenicSource:
 
     @property
     def notes(self) -> Tuple[str, ...]:
-        """Notes for the user on constructs without effect, replaced meshes, models in the ground,
-        and missing files."""
+        """Notes on constructs without effect, replaced meshes, models in the ground, and missing
+        files."""
         of_models = [
             note
             for model in self.models.values()
@@ -251,11 +249,8 @@ class ScenicSource:
     def generate(
         self, index: int, progress: Optional[Callable[[int, int], None]] = None
     ) -> ScenicWorld:
-        """Generate the world ``index``, counted from 0. ``progress`` is called before each draw
-        with the number of draws so far and their limit.
-
-        Raises ``PlacementError`` with the requirements that fail most often.
-        """
+        """Generate a world. Raises ``PlacementError`` with the requirements that fail most
+        often."""
         drawn = self._sampler.draw(child_seed(self.seed, WORLD, index), progress)
         content, files, _ = self._writer.write(drawn.objects)
         return ScenicWorld(
@@ -272,8 +267,7 @@ class ScenicSource:
 
     def dynamic_scene(self, index: int, content: bytes) -> DynamicScene:
         """Return the dynamic scene of a world. Raises ``SpecError`` if the program does not
-        generate the ``content`` of the stored world file, and the exceptions of
-        :meth:`generate`."""
+        generate the ``content`` of the stored world file."""
         drawn = self._sampler.draw(child_seed(self.seed, WORLD, index))
         generated, _, elements = self._writer.write(drawn.objects)
         if generated != content:
@@ -299,7 +293,6 @@ class ScenicSource:
         )
 
     def picture(self, world: ScenicWorld) -> Tuple[bytes, bytes]:
-        """Return the plan view of a world as PNG and SVG."""
         workspace = self.program.scenario.workspace
         return plan_view(world.objects, self.models, workspace, world.name)
 

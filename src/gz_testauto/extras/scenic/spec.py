@@ -38,7 +38,6 @@ class MissionSpec(Spec):
 
     @property
     def goals(self) -> Tuple[str, ...]:
-        """Names of the goal items, in order."""
         return (self.goal,) if isinstance(self.goal, str) else tuple(self.goal or ())
 
     @property
@@ -83,15 +82,12 @@ class ScenicSpec(ProgramSpec, WorldSourceSpec):
 
     @property
     def sets_start(self) -> bool:
-        """Implement :meth:`WorldSourceSpec.sets_start`."""
         return self.mission.start is not None
 
     @property
     def sets_goal(self) -> bool:
-        """Implement :meth:`WorldSourceSpec.sets_goal`."""
         return self.mission.goal is not None
 
     @property
     def has_agents(self) -> bool:
-        """Implement :meth:`WorldSourceSpec.has_agents`."""
         return self.dynamic

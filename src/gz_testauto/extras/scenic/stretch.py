@@ -23,11 +23,8 @@ _MOMENTS = {f"i{a}{b}": (i, j) for i, a in _AXES for j, b in _AXES if i <= j}
 
 
 def stretch_model(document: SdfDocument, model: Element, factors: np.ndarray) -> None:
-    """Multiply all sizes and positions in ``model``, also of nested models, by the factors (3,)
-    along its own axes, in place.
-
-    Raises ``SdfError`` for a part that would change its shape.
-    """
+    """Multiply all sizes and positions in a model by the factors (3,) along its own axes. Raises
+    ``SdfError`` for a part that would change its shape."""
     _Stretching(document, str(model.get("name"))).children(model, np.asarray(factors, dtype=float))
 
 

@@ -21,8 +21,7 @@ SAME_HEIGHT_M = 1e-9
 def rest_facing(
     shape: Any, width: float, length: float, height: float, position: Any, target: Any, away: bool
 ) -> float:
-    """Return the height (m) of the center of an object that leans to face a higher or lower
-    point."""
+    """Return the height of the center of an object that leans to face a higher or lower point."""
     distance = math.hypot(target[0] - position[0], target[1] - position[1])
     corners = np.asarray(shape.mesh.vertices) * (width, length, height)
     rest_m = lowest(shape) * height
@@ -50,7 +49,7 @@ def upright_height(shape: Any, height: float) -> float:
 def rest_height(
     shape: Any, width: float, length: float, height: float, pitch: float, roll: float
 ) -> float:
-    """Return the height (m) of a shape's center above its lowest point; angles are in rad."""
+    """Return the height (m) of a shape's center above its lowest point."""
     if pitch == 0 and roll == 0:
         return lowest(shape) * height
     corners = np.asarray(shape.mesh.vertices) * (width, length, height)
@@ -64,7 +63,7 @@ def turned(points: np.ndarray, yaw: float, pitch: float, roll: float) -> np.ndar
 
 
 SUPPORT_M = 2e-3
-"""Largest distance (m) from the base of an object to its support."""
+"""Largest distance from the base of an object to its support."""
 GRID = 9
 """Test points along and across a base."""
 MARGIN = 0.1
@@ -73,7 +72,7 @@ base."""
 
 
 def needs_support(obj: Any) -> bool:
-    """Return whether an object rests on another object, which must support it."""
+    """Return whether an object rests on another object."""
     base = float(obj.position.z) - float(obj.restHeight)
     if base <= SUPPORT_M:
         return False
@@ -116,8 +115,8 @@ def _grid(base: Any) -> np.ndarray:
 
 
 def _carried(points: np.ndarray, low: float, neighbors: Sequence[Any]) -> np.ndarray:
-    """Return for each of the points (n, 2) whether another object supports it from directly below.
-    ``low`` is the height of the base."""
+    """Return for each point (n, 2) whether an object directly below supports it. ``low`` is the
+    height of the base."""
     carried = np.zeros(len(points), dtype=bool)
     starts = np.column_stack([points, np.full(len(points), low + SUPPORT_M / 2)])
     down = np.tile([0.0, 0.0, -1.0], (len(points), 1))

@@ -27,7 +27,6 @@ from gz_testauto.sdf.values import set_numbers, set_pose
 
 SAME_SIZE = 1e-9
 DENSITY_KGPM3 = 100.0
-"""Default ``density`` of a movable object."""
 _GREY = (0.6, 0.6, 0.6, 1.0)
 
 
@@ -40,8 +39,8 @@ def scenic_pose(obj: Any) -> Pose:
 
 
 def expanded_world(content: bytes, name: str, models: Path) -> SdfDocument:
-    """Return a world in which complete models replace all includes, and all URIs are absolute.
-    Files are searched in the folder ``models`` first."""
+    """Return a world with expanded includes and absolute URIs. Files are searched in ``models``
+    first."""
     document = SdfDocument.parse(content.decode("utf-8"), name)
     library = ModelLibrary((models, *resources.model_path()))
     library.expand_all(document, document.root)
@@ -50,7 +49,7 @@ def expanded_world(content: bytes, name: str, models: Path) -> SdfDocument:
 
 
 def size_of(obj: Any) -> Tuple[float, float, float]:
-    """Return the width, length and height (m) of a Scenic object."""
+    """Return width, length and height."""
     return float(obj.width), float(obj.length), float(obj.height)
 
 
@@ -101,7 +100,7 @@ class WorldWriter:
     def write(
         self, objects: Sequence[Tuple[SceneName, Any]]
     ) -> Tuple[bytes, Dict[str, bytes], Dict[str, Element]]:
-        """Return the content of the world file, the files that this world alone needs, and the SDF
+        """Return the content of the world file, the further files of this world only, and the SDF
         element of each object by name."""
         document = self._base.copy()
         world = document.world
@@ -124,7 +123,6 @@ class WorldWriter:
         return document.to_bytes(), files, elements
 
     def world_of(self, elements: List[Element]) -> bytes:
-        """Return a world that contains only these elements."""
         root = etree.Element("sdf", version=self._base.root.get("version"))
         etree.SubElement(root, "world", name="acting").extend(elements)
         return bytes(etree.tostring(root))
@@ -197,7 +195,7 @@ def _mesh_of(obj: Any) -> Any:
 
 
 def mass_kg(obj: Any, model: Optional[PlacedModel]) -> float:
-    """Return the mass (kg) of the resized model, or volume times density without a model."""
+    """Return the mass of the resized model, or volume times density without a model."""
     if model is not None and model.solid is not None:
         return float(model.solid.mass_kg * np.prod(model.factors(size_of(obj))))
     density = float(getattr(obj, "density", None) or DENSITY_KGPM3)
@@ -250,7 +248,6 @@ def _paint(visual: Element, color: Any) -> None:
 
 
 def _append(world: Element, elements: List[Element]) -> None:
-    """Add elements at the end of a world, with its indentation."""
     indent = world.text if world.text and not world.text.strip() else "\n    "
     for element in elements:
         etree.indent(element, space="  ", level=2)

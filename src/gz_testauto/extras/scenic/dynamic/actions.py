@@ -27,17 +27,16 @@ __all__ = [
 
 # simulators place models with an error of some micrometers
 NEAR_M = 2e-3
-"""Distance (m) within which an agent has reached a point."""
+"""Distance within which an agent has reached a point."""
 
 
 @dataclass
 class Motion:
     """The motion of an agent in the world frame.
 
-    ``velocity_mps`` is the velocity of the agent's center. The agent turns to ``heading`` (rad,
-    from +y as in Scenic). ``toward`` consists of a point, a speed, and whether the agent faces the
-    point. ``place`` is a point to which the agent is moved at its current height. ``toward`` and
-    ``place`` are valid for one step.
+    The agent turns to ``heading`` (rad, from +y as in Scenic). ``toward`` consists of a point, a
+    speed, and whether the agent faces the point. ``place`` is a point to which the agent is moved
+    at its current height. Both are valid for one step.
     """
 
     velocity_mps: Tuple[float, float, float] = (0.0, 0.0, 0.0)

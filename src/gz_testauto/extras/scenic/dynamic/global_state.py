@@ -13,7 +13,7 @@ import numpy as np
 
 @contextlib.contextmanager
 def preserved_random_state() -> Iterator[None]:
-    """Restore the states of the random generators of Python and NumPy at the end of the context."""
+    """Restore the states of the random generators of Python and NumPy."""
     before = random.getstate(), np.random.get_state()
     try:
         yield
@@ -51,14 +51,12 @@ _RUNNING: List[Callable[[], None]] = []
 
 
 def register_running_scenario(stop: Callable[[], None]) -> None:
-    """Register the function that stops a started scenario. First stop the running scenario, if
-    any."""
+    """Register the function that stops a started scenario, and stop the running one."""
     stop_running_scenario()
     _RUNNING.append(stop)
 
 
 def stop_running_scenario() -> None:
-    """Stop the scenario that runs in this process, if any."""
     while _RUNNING:
         _RUNNING.pop()()
 

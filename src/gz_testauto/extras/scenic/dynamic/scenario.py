@@ -55,11 +55,8 @@ GLIDES_M = 0.02  # height of a moving agent above its resting position; the grou
 def scenario_hook(
     spec: ScenicSpec, seed: int, world: Path, index: int, repetition: int, robot: str
 ) -> "ScenarioHook":
-    """Return the hook for a trial of the ``world`` with this index, after stopping the running
-    scenario. ``robot`` is the name of the model that is the ego.
-
-    Raises ``SpecError`` if the scenario cannot run in a trial.
-    """
+    """Stop the running scenario, and return the hook for a trial. ``robot`` is the model that is
+    the ego. Raises ``SpecError`` if the scenario cannot run in a trial."""
     stop_running_scenario()
     source = _source(spec.file, spec.models, seed, json.dumps(spec.parameters), spec.keep_placed)
     scene = source.dynamic_scene(index, read_input(world, SpecError))
@@ -107,7 +104,7 @@ class ScenarioHook(Hook):
         self._frames = [obj.origin.inverse() * obj.middle for obj in objects]
         self._planes = {name: MotionPlane() for name in self._agents}
         self.motions = [Motion() for _ in objects]
-        """Motions of the objects, which the actions of behaviors change."""
+        """The actions of behaviors change these motions."""
         self._states = GeneratorStates.seeded(seed)
         self._loop: Any = None
         self._due_s, self._step_s = -math.inf, 0.0
@@ -117,8 +114,7 @@ class ScenarioHook(Hook):
 
     def before_step(self, context: StepContext) -> None:
         """Run a step of the scenario, and move its agents. Raises ``SceneError`` if a requirement
-        rejects the trial, the program raises an error, or a contact has lifted or tilted an
-        agent."""
+        or the program fails, or if a contact has lifted or tilted an agent."""
         self.context = context
         if self._loop is None:
             dynamics.stuckBehaviorWarningTimeout = 0  # it uses signals, which threads cannot
@@ -159,7 +155,7 @@ class ScenarioHook(Hook):
 
     @property
     def activities(self) -> Dict[str, str]:
-        """Class of each agent's behavior, by the name of the agent."""
+        """Behavior of each agent."""
         objects = self._scene.scene.objects
         return {
             name: type(objects[number].behavior).__name__ for name, number in self._agents.items()
@@ -298,7 +294,6 @@ class _TrialSimulation(ScenicSimulation):
         self._hook.pause()
 
     def updateObjects(self) -> None:
-        """Update only the objects whose state has changed."""
         # updates are slow and most objects do not move
         everything = self.objects
         self.objects = []
@@ -332,7 +327,7 @@ class _TrialSimulation(ScenicSimulation):
 
 def recorded_of(records: Mapping[str, Any], step_s: float) -> HookResults:
     """Return the recorded numbers and series, with minimum, mean and maximum of a series of
-    numbers. Raises ``TypeError`` for a value that is not a number, a truth value or a position."""
+    numbers. Raises ``TypeError`` for a value that cannot be stored."""
     numbers: Dict[str, float] = {}
     series: Dict[str, np.ndarray] = {}
     for name, values in records.items():

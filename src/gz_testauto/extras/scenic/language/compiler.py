@@ -81,13 +81,13 @@ def _built_in(obj: Any) -> Any:
 
 Load = Callable[[Any, Any], None]
 _OBJECT = "\nfrom gz_testauto.extras.scenic.scene_objects import SceneObject as Object\n"
-"""Python code that Scenic runs before each module."""
+"""Code that Scenic runs before each module."""
 
 
 @contextlib.contextmanager
 def adapted_compiler(pruning: bool, load: Callable[[Load], Load]) -> Iterator[None]:
-    """Change Scenic's compiler in this context only. ``load`` receives Scenic's function that loads
-    an imported module, and returns its replacement."""
+    """Change Scenic's compiler in this context. ``load`` replaces Scenic's function that loads an
+    imported module."""
     loader, transformer = translator.ScenicLoader, compiler.ScenicToPythonTransformer
     before = translator.usePruning, translator.preamble, loader.exec_module
     visit, assign = transformer.visit, Point.__setattr__
@@ -104,7 +104,7 @@ def adapted_compiler(pruning: bool, load: Callable[[Load], Load]) -> Iterator[No
 
 
 def _with_lines(visit: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """Return Scenic's function that translates a node, changed to keep the line of the node."""
+    """Change Scenic's function that translates a node to keep the line of the node."""
 
     def visit_with_line(self: Any, node: Any) -> Any:
         statement = visit(self, node)

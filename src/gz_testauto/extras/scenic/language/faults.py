@@ -22,7 +22,7 @@ _WITHOUT_LINE = {
     "GEOSException": "the position or size of an object is not finite; use numbers in meters",
     "RecursionError": "an expression is nested too deep; divide it into several statements",
 }
-"""Messages by exceptions of libraries that a program causes."""
+"""Messages for exceptions of libraries."""
 _HINT = "; if it was written for Scenic 2: gz_testauto scenic --convert {path}"
 _NO_MODULE = (
     "; modules are searched next to the scenario and in PYTHONPATH; the models of the descriptor "
@@ -54,7 +54,6 @@ def located(path: Path, added: int = LINE_ADDED) -> Iterator[None]:
 
 
 def located_message(path: Path, error: BaseException, added: int = LINE_ADDED) -> str:
-    """Return the message of an exception, with file and line."""
     file, line = _place_of(path, error)
     if line is not None and file == str(path):
         line = max(1, line - added)
@@ -108,7 +107,7 @@ def _similar_name(error: BaseException, text: str) -> str:
 
 
 def _place_of(path: Path, error: BaseException) -> Tuple[str, Optional[int]]:
-    """Return the file and, if known, the line of a program that caused an exception."""
+    """Return the file and, if known, the line that caused an exception."""
     line = getattr(error, "lineno", None)
     if line is not None:
         return str(getattr(error, "filename", None) or path), int(line)

@@ -79,7 +79,7 @@ class Place(NamedTuple):
 
 
 def examine(tree: Any, dynamic: bool = False) -> Tuple[List[Place], List[Place]]:
-    """Return the rejected constructs of a parsed program, and those without effect, by line."""
+    """Return the rejected constructs, and those without effect, by line."""
     rejected, ineffective = (
         (_REFUSED_IN_TRIALS, _NEVER_EFFECTIVE) if dynamic else (_REFUSED, _WITHOUT_EFFECT)
     )
@@ -135,8 +135,7 @@ def _refused_everywhere(tree: Any) -> List[Place]:
 
 
 def _deferred(tree: Any) -> Set[int]:
-    """Return the ids of all nodes in behaviors, monitors and functions, which do not run during
-    compilation."""
+    """Return the ids of all nodes that do not run during compilation."""
     kinds = (s.BehaviorDef, s.MonitorDef, ast.FunctionDef)
     bodies = [node for node in ast.walk(tree) if isinstance(node, kinds)]
     return {id(node) for body in bodies for node in ast.walk(body)}
@@ -201,7 +200,7 @@ class RecordStatement(NamedTuple):
 
 
 def record_statements(tree: Any) -> List[RecordStatement]:
-    """Return all ``record`` statements, which must be valid."""
+    """Return all ``record`` statements of a valid program."""
     nodes: List[Any] = [node for node in ast.walk(tree) if type(node) in _KINDS]
     statements = [
         RecordStatement(line_of(node), str(node.name), isinstance(node, s.Record)) for node in nodes
@@ -210,7 +209,6 @@ def record_statements(tree: Any) -> List[RecordStatement]:
 
 
 def faulty_records(tree: Any) -> List[Place]:
-    """Return the invalid ``record`` statements, with messages that state the remedy."""
     repeated = {
         id(node)
         for block in ast.walk(tree)
@@ -274,7 +272,6 @@ class ScenarioParameters:
         )
 
     def check(self, names: Iterable[str], place: str) -> None:
-        """Raise ``UnknownNameError`` for the first name that the scenario does not have."""
         if self.any_name:
             return
         for name in names:
