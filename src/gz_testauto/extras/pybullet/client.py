@@ -1,5 +1,4 @@
-"""A client of Bullet in this process, and the settings of its solver. PyBullet is imported only
-when a simulator is opened."""
+"""A client of Bullet in this process. PyBullet is imported only when a simulator is opened."""
 
 import functools
 import inspect
@@ -42,7 +41,7 @@ class Client:
         self._number = bullet.connect(bullet.DIRECT)
 
     def __getattr__(self, name: str) -> Any:
-        """Return a function, bound to the world of this client, or a constant of PyBullet."""
+        """Return a constant of PyBullet, or a function bound to the world of this client."""
         member = getattr(self._bullet, name)
         if inspect.isbuiltin(member):
             member = functools.partial(member, physicsClientId=self._number)
@@ -51,8 +50,7 @@ class Client:
 
 
 def open_client() -> Tuple[Any, str]:
-    """Return a client with an empty world, and the version of PyBullet. Raises
-    ``MissingDependencyError`` if PyBullet is not installed."""
+    """Return a client with an empty world, and the version of PyBullet."""
     try:
         import pybullet
     except ImportError as error:

@@ -1,9 +1,8 @@
 """Friction coefficients for Bullet. Bullet multiplies those of two collisions, whereas the smaller
 one applies in Gazebo.
 
-The products of the computed coefficients equal the friction in Gazebo if this is possible, for
-example if only one model moves and all static collisions have the same coefficient. Otherwise, the
-solution is an approximation.
+The solution is exact if possible, for example if only one model moves and all static collisions
+have the same coefficient. Otherwise, it is an approximation.
 """
 
 from typing import Dict, List, Mapping, NamedTuple, Optional, Set, Tuple
@@ -30,8 +29,6 @@ class FrictionSurface(NamedTuple):
 
 
 class InexactPair(NamedTuple):
-    """Two collisions whose friction in Bullet differs from the wanted friction."""
-
     first: str
     second: str
     has: float
@@ -39,15 +36,13 @@ class InexactPair(NamedTuple):
 
 
 class FrictionSolution(NamedTuple):
-    """Bullet's coefficient of each collision, and the pair with the largest error, if any."""
+    """Bullet's coefficients, and the pair with the largest error, if any."""
 
     coefficients: Mapping[str, float]
     worst: Optional[InexactPair]
 
 
 class _FrictionClass(NamedTuple):
-    """A group of collisions with equal friction."""
-
     mu: float
     moves: bool
     ground: bool

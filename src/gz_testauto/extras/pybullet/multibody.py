@@ -1,4 +1,4 @@
-"""Conversion of engine models to Bullet's bodies, with the ids of links and collisions.
+"""Conversion of engine models to Bullet's bodies.
 
 A tree of joined links is one body. A static model has one body per shape. Bullet reports contacts
 by link and not by shape, so each further shape of a link belongs to a massless link that is fixed
@@ -30,7 +30,7 @@ BASE = -1
 """Bullet's index of the base of a body."""
 
 MAX_JOINT_SPEED = 1000.0
-"""Largest speed (rad/s or m/s) of a joint. Bullet's default is 100."""
+"""Largest speed (rad/s or m/s). Bullet's default is 100."""
 
 Key = Tuple[int, int]
 """The ids of a body and of a link."""
@@ -59,8 +59,8 @@ class JointPlace:
 
 @dataclass
 class BulletModel:
-    """A model in Bullet. ``shapes`` contains the links of each collision. ``fixed`` contains the
-    shape, the pose of the link, and the pose of the part in the shape, for each static body."""
+    """A model in Bullet, with the links of each collision. ``fixed`` contains the shape, the pose
+    of the link, and the pose of the part in the shape, for each static body."""
 
     model: EngineModel
     links: Dict[str, LinkPlace] = field(default_factory=dict)
@@ -71,8 +71,7 @@ class BulletModel:
 
 
 def build(client: Any, factory: ShapeFactory, model: EngineModel) -> BulletModel:
-    """Add a model to the world. If an element is not supported, raise ``SdfError`` and add
-    nothing."""
+    """Add a model, or raise ``SdfError`` and add nothing."""
     built = BulletModel(model)
     try:
         if model.static:
@@ -92,7 +91,7 @@ def build(client: Any, factory: ShapeFactory, model: EngineModel) -> BulletModel
 
 
 def static_pose(model: Pose, shape: BodyShape, link: Pose, part: Pose) -> Pose:
-    """Return the pose of a body of a static model at the pose ``model``, in the world frame."""
+    """Return the pose of a body of a static model, in the world frame."""
     placed = model * link * shape.pose
     if isinstance(shape.geometry, (Heightmap, Plane)):
         placed = ground_pose(shape.geometry, placed)
@@ -172,8 +171,7 @@ class _LinkTreeBuilder:
         self._make(base)
 
     def _add(self, body: Body, parent: int, pose: Pose) -> None:
-        """Add a link with a joint, and its children. ``pose`` is in Bullet's frame of the parent
-        link."""
+        """Add a link and its children. ``pose`` is in Bullet's frame of the parent link."""
         joint, inertial = body.joint, body.inertial
         assert joint is not None and inertial is not None, "attached, and not static"
         if joint.kind == "ball":
@@ -304,7 +302,7 @@ def _shape_of(row: _LinkRow) -> int:
 
 
 def _mass_and_center(inertial: Optional[Inertial]) -> Tuple[float, Pose]:
-    """Return the mass (kg), and the pose of the principal axes in the link frame."""
+    """Return the mass, and the pose of the principal axes in the link frame."""
     if inertial is None:
         return 0.0, Pose()
     return inertial.mass_kg, Pose(inertial.center_m, _principal(inertial)[0])
@@ -349,11 +347,11 @@ class LinkMotion:
     angular_radps: Vector
 
     def of_link(self, place: LinkPlace) -> ModelState:
-        """Return the pose and twist of SDF's frame of the link."""
+        """Return the state of SDF's frame of the link."""
         return self.state(self.center * place.center.inverse())
 
     def state(self, pose: Pose) -> ModelState:
-        """Return the pose and twist of a frame at ``pose`` that moves with the link."""
+        """Return the state of a frame at ``pose`` that moves with the link."""
         moving = velocity_at(
             self.linear_mps, self.angular_radps, pose.position, self.center.position
         )

@@ -20,7 +20,7 @@ MAX_TRIANGLES = 40_000  # PyBullet accepts at most 131,072 vertices
 MAX_MOVING_PIECES = 24  # each piece is a link, and Bullet supports 127 links per body
 
 WARN_ERROR_M = 0.01
-"""Deviation (m) of the convex pieces from a mesh above which a warning is logged."""
+"""Deviation of the convex pieces from a mesh above which a warning is logged."""
 
 
 @dataclass(frozen=True)
@@ -57,8 +57,7 @@ class ShapeFactory:
         return self._shapes[geometry]
 
     def moving(self, shape: BodyShape, at: Pose) -> List[Part]:
-        """Return the parts for a moving model. ``at`` and their poses are in the frame of the
-        link."""
+        """Return the parts for a moving model. ``at`` and their poses are in the link frame."""
         geometry = shape.geometry
         if not isinstance(geometry, (Mesh, Polyline)):
             return [Part(self._primitive(shape.name, geometry, at), Pose())]
@@ -96,7 +95,6 @@ class ShapeFactory:
         return self._create_shape(name, shapeType=kind, **sizes, **frame)
 
     def _create_shape(self, name: str, **arguments: Any) -> int:
-        """Raise ``SdfError`` if Bullet cannot create the shape."""
         try:
             return int(self._client.createCollisionShape(**arguments))
         except self._client.error as error:
@@ -106,7 +104,7 @@ class ShapeFactory:
             ) from error
 
     def _surface(self, name: str, triangles: np.ndarray) -> List[Part]:
-        """Return the parts of a concave mesh, which only static models can have."""
+        """Return the parts of a concave mesh."""
         client, parts = self._client, []
         for first in range(0, len(triangles), MAX_TRIANGLES):
             corners = triangles[first : first + MAX_TRIANGLES].reshape(-1, 3)

@@ -1,5 +1,5 @@
-"""A robot in a loaded world: its motors and its sensors in Bullet. Motors turn the wheels, and
-friction moves the robot, even if it has a skid-steer drive."""
+"""The motors and the sensors of a robot in Bullet. Motors turn the wheels, and friction moves the
+robot, even with a skid-steer drive."""
 
 from typing import Any, Dict, List, Tuple, Union
 
@@ -16,7 +16,7 @@ from gz_testauto.simulators.engine_robot import ImuMotion, SimulatedRobot
 RAYS_PER_CALL = 16_000  # PyBullet accepts at most 16,384 rays
 
 SURFACE_M = 1e-6
-"""Distance (m) in front of a surface at which a ray away from it starts."""
+"""Distance in front of a surface at which a ray away from it starts."""
 
 STANDARD_GRAVITY_MPS2 = 9.8
 
@@ -131,9 +131,9 @@ class BulletRobot(SimulatedRobot):
     def _cast_from(
         self, least_m: float, origin: np.ndarray, directions: np.ndarray, most_m: float
     ) -> np.ndarray:
-        """Return the distance (m) from ``origin`` (3,) to the first surface on each ray (n, 3), or
-        inf, shape (n,). As in Gazebo, a ray starts at ``least_m`` and detects the far side of a
-        shape that contains its start."""
+        """Return the distance (n,) from ``origin`` (3,) to the first surface on each ray (n, 3), or
+        inf. As in Gazebo, a ray starts at ``least_m`` and detects the far side of a shape that
+        contains its start."""
         # Bullet omits this shape, so a second ray is cast backward.
         reach_m = most_m - least_m
         ahead_m = self._cast(origin + least_m * directions, directions, reach_m)
@@ -146,9 +146,8 @@ class BulletRobot(SimulatedRobot):
     def _cast(
         self, starts: np.ndarray, directions: np.ndarray, reach_m: Union[float, np.ndarray]
     ) -> np.ndarray:
-        """Return the distance (m) along each of ``directions`` (n, 3) to the first surface, shape
-        (n,), or inf beyond ``reach_m``, a number or an array (n, 1). ``starts`` is (3,) or
-        (n, 3)."""
+        """Return the distance (n,) along ``directions`` (n, 3) to the first surface, or inf beyond
+        ``reach_m``, a number or (n, 1). ``starts`` is (3,) or (n, 3)."""
         ends = (starts + directions * reach_m).tolist()
         begins, hits = np.broadcast_to(starts, directions.shape).tolist(), []
         for first in range(0, len(ends), RAYS_PER_CALL):
@@ -162,8 +161,8 @@ class BulletRobot(SimulatedRobot):
 
 
 def _torque_limits_nm(engine_robot: EngineRobot) -> List[float]:
-    """Return the torque limit (N m) of each driven wheel: that of its plugin, or a smaller torque
-    that its tire can transmit under an equal share of the load."""
+    """Return the torque limit of each driven wheel: that of its plugin, or a smaller torque that
+    its tire can transmit under an equal share of the load."""
     # Gazebo's plugin sets the speed of the wheels directly. In Bullet, the torque of a motor also
     # acts on the body, and without a limit lifts the front of a robot that starts from rest.
     wheels = engine_robot.wheels

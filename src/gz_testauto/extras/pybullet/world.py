@@ -1,5 +1,4 @@
-"""One world in Bullet, with its models, their states and properties, and the forces on them. The
-friction coefficients depend on all collisions of the world."""
+"""One world in Bullet. The friction coefficients depend on all collisions of the world."""
 
 import math
 from dataclasses import replace
@@ -37,11 +36,11 @@ MIN_SETTLING_STEPS = 40
 """Smallest number of these steps."""
 
 OVERLAP_M = 0.002
-"""Largest overlap (m) that is not corrected."""
+"""Largest overlap that is not corrected."""
 
 
 class _Speeds(NamedTuple):
-    """The twist of the base of a body, and the speeds of its joints by index."""
+    """The twist of a body's base, and the speeds of its joints by index."""
 
     linear_mps: Vector
     angular_radps: Vector
@@ -66,7 +65,7 @@ class BulletSettling:
         self._settled = False
 
     def begin(self) -> None:
-        """Start to correct overlaps, after a body was placed."""
+        """Start to correct overlaps."""
         self._steps, self._settled = 0, False
 
     def before_step(self, models: Iterable[BulletModel]) -> Dict[int, _Speeds]:
@@ -85,7 +84,6 @@ class BulletSettling:
         return speeds
 
     def after_step(self, before: Dict[int, _Speeds]) -> None:
-        """Restore the speeds of the bodies that the separation has accelerated."""
         client = self._client
         if not before:
             return
@@ -139,8 +137,7 @@ class BulletWorld:
     # adding and removing models
 
     def add(self, models: Iterable[EngineModel]) -> None:
-        """Add all models. If Bullet does not support one of them, raise ``SdfError`` and add
-        none."""
+        """Add all models, or raise ``SdfError`` and add none."""
         added: List[str] = []
         try:
             for model in models:
@@ -182,7 +179,6 @@ class BulletWorld:
     # time
 
     def step(self, pushes: Sequence[Push]) -> None:
-        """Advance by one physics step, during which the forces of ``pushes`` act."""
         # Bullet clears forces after each step, and supports neither springs nor weightless links.
         gravity = self.gravity_mps2
         for model, links in self._weightless.items():
@@ -259,7 +255,6 @@ class BulletWorld:
         return motion(self.client, place).of_link(place)
 
     def place_link(self, link: str, state: ModelState) -> None:
-        """Set the pose and twist of a link without a joint."""
         self._settling.begin()
         place = self._link(link)
         self._place_body(place.body, state.pose * place.center)
