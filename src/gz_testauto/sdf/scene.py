@@ -47,7 +47,7 @@ class CollisionShape:
         return self.geometry.bounds(self.pose)
 
     def footprint(self, z_min: float, z_max: float) -> BaseGeometry:
-        """Return the outline between two heights, in the world frame."""
+        """Return the outline between two heights (m), in the world frame."""
         return self.geometry.footprint(self.pose, z_min, z_max)
 
     @functools.cached_property
@@ -92,11 +92,11 @@ class SceneModel:
         return np.column_stack([all_bounds[..., 0].min(axis=0), all_bounds[..., 1].max(axis=0)])
 
     def footprint(self, z_min: float, z_max: float) -> BaseGeometry:
-        """Return the outline between two heights, in the world frame."""
+        """Return the outline between two heights (m), in the world frame."""
         return union(shape.footprint(z_min, z_max) for shape in self.collisions)
 
     def footprint_at(self, pose: Pose, z_min: float, z_max: float) -> BaseGeometry:
-        """Return the outline of the model at ``pose``, between two heights (world frame)."""
+        """Return the outline of the model at ``pose``, between two heights (m, world frame)."""
         return union(
             shape.geometry.footprint(pose * shape.local_pose, z_min, z_max)
             for shape in self.collisions
@@ -187,7 +187,7 @@ def read_scene(
 
 
 def _plane_heights(nodes: Sequence[ModelNode], library: ModelLibrary) -> Dict[str, List[float]]:
-    """Return z (world frame) of all planes of each model that has planes."""
+    """Return z (m, world frame) of all planes of each model that has planes."""
     plane_heights: Dict[str, List[float]] = {}
     for node in nodes:
         for _, model, _ in node.walk():

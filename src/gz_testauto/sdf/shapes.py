@@ -71,7 +71,7 @@ def ranges_overlap(low: float, high: float, z_min: float, z_max: float) -> bool:
 
 @dataclass(frozen=True)
 class Box(Geometry):
-    """A cuboid around its origin."""
+    """A cuboid around its origin, with ``size`` (m) along x, y and z."""
 
     size: Tuple[float, float, float]
 
@@ -115,7 +115,7 @@ def _prism_edges(segments: int) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Cylinder(Geometry):
-    """A cylinder along z around its origin."""
+    """A cylinder along z around its origin, with radius and length in meters."""
 
     radius: float
     length: float
@@ -151,7 +151,7 @@ class Cylinder(Geometry):
 
 @dataclass(frozen=True)
 class Sphere(Geometry):
-    """A sphere around its origin."""
+    """A sphere around its origin, with the radius in meters."""
 
     radius: float
 

@@ -154,7 +154,7 @@ def _write_labels(axes: Any, labels: Sequence[Tuple[str, float, float]]) -> int:
 
 
 def _places(width: float, height: float) -> Iterator[Tuple[float, float]]:
-    """Yield the offsets of the lower left corner of a name, the best first."""
+    """Yield the offsets (points) of the lower left corner of a name, the best first."""
     for gap in _GAP_POINTS:
         yield from ((gap, -gap - height / 2), (gap, gap - height / 2))
         yield from ((-gap - width, -gap - height / 2), (-gap - width, gap - height / 2))

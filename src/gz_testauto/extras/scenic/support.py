@@ -21,7 +21,8 @@ SAME_HEIGHT_M = 1e-9
 def rest_facing(
     shape: Any, width: float, length: float, height: float, position: Any, target: Any, away: bool
 ) -> float:
-    """Return the height of the center of an object that leans to face a higher or lower point."""
+    """Return the height (m) of the center of an object that leans to face a higher or lower
+    point."""
     distance = math.hypot(target[0] - position[0], target[1] - position[1])
     corners = np.asarray(shape.mesh.vertices) * (width, length, height)
     rest_m = lowest(shape) * height

@@ -49,7 +49,7 @@ def expanded_world(content: bytes, name: str, models: Path) -> SdfDocument:
 
 
 def size_of(obj: Any) -> Tuple[float, float, float]:
-    """Return width, length and height."""
+    """Return the width, length and height (m)."""
     return float(obj.width), float(obj.length), float(obj.height)
 
 

@@ -143,7 +143,7 @@ class WeightChange:
 
     @property
     def relative(self) -> float:
-        """Relative absolute change of the weight."""
+        """Absolute value of the relative change of the weight."""
         return abs(self.needed - self.specified) / self.specified
 
 

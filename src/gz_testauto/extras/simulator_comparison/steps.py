@@ -16,7 +16,8 @@ def takes_step(simulator: str) -> bool:
 
 
 def simulator_fault(simulator: str) -> Optional[str]:
-    """Return the end of a sentence if a simulator cannot be sampled at exact times."""
+    """Return the reason why a simulator cannot be sampled at exact times, as the end of a
+    sentence."""
     if SIMULATORS.get(chosen_simulator(simulator)).steps_exactly:
         return None
     return (
@@ -33,7 +34,8 @@ def physics_step_s(simulator: str, options: Mapping[str, Any], world_step_s: flo
 
 
 def step_fault(step_s: float) -> Optional[str]:
-    """Return the end of a sentence if a physics step does not divide the period of IMU samples."""
+    """Return the error of a physics step that does not divide the period of IMU samples, as the end
+    of a sentence."""
     count = round(SAMPLE_S / step_s)
     if count >= 1 and math.isclose(count * step_s, SAMPLE_S, rel_tol=1e-9):
         return None

@@ -18,7 +18,7 @@ from gz_testauto.sdf.urdf.robot_tree import UrdfLink, UrdfReader
 from gz_testauto.sdf.values import format_number, leading_numbers
 
 LUMP = "_fixed_joint_lump__"
-"""Separates the names of the link in SDF and of a shape whose link in the URDF was merged."""
+"""Text between the name of a link in SDF and that of a shape whose link in the URDF was merged."""
 
 _SURFACE = {
     "mu1": ("friction", "mu"),

@@ -208,7 +208,8 @@ RecordingsByCase = Mapping[str, Sequence[RunRecording]]
 
 @dataclass(frozen=True)
 class Length:
-    """Common duration of the recordings of a case, and duration of the longest one."""
+    """Common duration of the recordings of a case, source of the shortest one, and duration of the
+    longest one."""
 
     duration_s: float
     shortest: str
