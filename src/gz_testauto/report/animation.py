@@ -30,7 +30,7 @@ from gz_testauto.results.records import TrialRecord
 SUFFIXES = (".gif", ".mp4")
 FRAMES_PER_S = 20
 MOST_FRAMES = 200
-"""Largest number of frames; a longer trial is shown faster."""
+"""Longer trials are shown faster."""
 END_FRAMES = 20
 """Frames for which the end is shown."""
 DOTS_PER_INCH = 80
@@ -42,8 +42,8 @@ def write_animation(
     """Write an animation of trials in one world to a ``.gif`` or ``.mp4`` file.
 
     ``planners`` are all planners of the campaign, in the order of their colors. Raises
-    ``MissingDependencyError`` without matplotlib, ``SpecError`` if the format is not supported or
-    needs ffmpeg, which is not installed, and ``ResultsError`` if the world has changed.
+    ``SpecError`` if the format is not supported or ffmpeg is missing, and ``ResultsError`` if the
+    world has changed.
     """
     figure = figure_class()(figsize=(SIZE_INCHES, SIZE_INCHES), layout="constrained")
     writer = _writer(path)
@@ -113,7 +113,6 @@ class _AnimatedTrial:
         ]
 
     def show(self, time_s: float) -> None:
-        """Draw the state at a time, or the last state after the end of the trial."""
         row = max(0, int(np.searchsorted(self._time_s, time_s, side="right")) - 1)
         for mover in self._movers:
             mover.show(row)

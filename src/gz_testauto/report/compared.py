@@ -1,5 +1,4 @@
-"""Describe the campaigns of a comparison for the terminal and the page: their sizes, their
-differences, and unpaired worlds."""
+"""Describe the campaigns of a comparison for the terminal and the page."""
 
 from dataclasses import dataclass
 from typing import Iterator, Tuple
@@ -10,7 +9,6 @@ from gz_testauto.report.notes import Note
 from gz_testauto.report.plain import count_text
 
 SHOWN = 8
-"""Largest number of worlds or differences in a note."""
 COLUMNS = ("directory", "campaign", "trials", "worlds", "compared", "simulator")
 
 

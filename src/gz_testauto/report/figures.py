@@ -1,7 +1,6 @@
 """Draw the charts of a campaign for a paper, one file per chart, at the width of a column.
 
-:mod:`gz_testauto.report.plots` draws trajectories. With the same version of matplotlib, the same
-results give identical files.
+With the same version of matplotlib, the same results give identical files.
 """
 
 import itertools
@@ -38,7 +37,7 @@ _STYLE: Any = {
 _WITHOUT_DATE = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {"Software": None}}
 _DOTS_PER_INCH = 300
 NAME_SHOWN = 24
-"""Largest number of shown characters of a planner's name."""
+"""Shown characters of a planner's name."""
 _DASHES = ("-", "--", ":", "-.")
 
 Drawn = Tuple[str, float, Callable[[Any], None]]
@@ -48,12 +47,7 @@ Drawn = Tuple[str, float, Callable[[Any], None]]
 def write_figures(
     directory: CampaignDirectory, analysis: Analysis, out: Path, file_format: str = "pdf"
 ) -> Tuple[List[Path], List[str]]:
-    """Write every chart; return the files, and one line per input that could not be read.
-
-    The first of several compared directories contains the worlds. Raises
-    ``MissingDependencyError`` without matplotlib, and ``ResultsError`` if a directory cannot be
-    read or written.
-    """
+    """Write every chart; return the files, and one line per input that could not be read."""
     make = figure_class()
     import matplotlib
 
@@ -77,7 +71,6 @@ def write_figures(
 
 
 def _unused(name: str, paths: Sequence[Path]) -> str:
-    """Return a file name without special characters, and with a number if it is used."""
     plain = re.sub(r"(?:[^\w.-]|_)+", "_", name)
     used = {path.stem for path in paths}
     numbered = (f"{plain}_{number}" for number in itertools.count(2))

@@ -16,12 +16,12 @@ from gz_testauto.report.rows import Notation, mean_of, metric_differences, small
 
 _NOTATION = Notation()
 FIRST = 6
-"""Number of metrics in the first table of means. Those of this package come first."""
+"""Number of metrics in the first table of means."""
 
 
 def means_table(analysis: Analysis) -> Table:
-    """Return the first table of means, with the metrics of completed trials next to the number of
-    these trials. A number of trials follows a mean if some of them have no value."""
+    """Return the first table of means. A number of trials follows a mean if some of them have no
+    value."""
     table = plain_table("mean of", "n")
     metrics = sorted(_shown(analysis)[:FIRST], key=lambda metric: not metric.completed_only)
     for metric in metrics:
@@ -37,7 +37,7 @@ def means_table(analysis: Analysis) -> Table:
 
 
 def further_means(analysis: Analysis) -> List[RenderableType]:
-    """Return the tables of all other metrics, such as those of plug-ins and navigation stacks."""
+    """Return the tables of all other metrics."""
     columns = [
         (metric, [_counted(metric, summary) for summary in analysis.summaries])
         for metric in _shown(analysis)[FIRST:]
@@ -60,7 +60,6 @@ def further_means(analysis: Analysis) -> List[RenderableType]:
 
 
 def differences_table(pair: Comparison, metrics: Mapping[str, Metric]) -> Table:
-    """Return a table with one row per metric with a value of both planners."""
     table = plain_table("metric", "n", "means")
     for heading in ("of", "diff.", "95 % interval", "p (Holm)", "verdict"):
         table.add_column(heading, justify="right")
@@ -147,7 +146,7 @@ def _counted(metric: Metric, summary: PlannerSummary) -> str:
 def _fitting(
     columns: Sequence[Tuple[Metric, List[str]]], planners: Sequence[str]
 ) -> Iterator[List[Tuple[Metric, List[str]]]]:
-    """Yield groups of at least one column that fit next to the planners' names."""
+    """Yield groups of columns that fit next to the planners' names."""
     first = max(map(len, (*planners, "mean of"))) + 1
     group: List[Tuple[Metric, List[str]]] = []
     width = first

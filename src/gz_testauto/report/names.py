@@ -1,5 +1,4 @@
-"""Create headings for metrics and published numbers that declare none. A name such as
-``global_plan_m`` consists of words, followed by the unit."""
+"""Create headings for metrics and published numbers that declare none."""
 
 from typing import Tuple
 
@@ -38,6 +37,6 @@ def metric_heading(metric: Metric) -> str:
 
 
 def published_heading(name: str) -> Tuple[str, str]:
-    """Return the heading and the unit of a number that a benchmark publishes about its worlds."""
+    """Return the heading and the unit of a number that a benchmark publishes."""
     words, unit = words_and_unit(name)
     return "published shortest path" if name == PATH_M else f"published {words}", unit

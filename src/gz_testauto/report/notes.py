@@ -1,5 +1,4 @@
-"""Create the notes of a campaign for the terminal, the page, LaTeX and JSON: restrictions on its
-numbers, and lost and unfinished trials."""
+"""Create the notes of a campaign for the terminal, the page, LaTeX and JSON."""
 
 import math
 import textwrap
@@ -27,10 +26,9 @@ from gz_testauto.results.records import CampaignResults, age_s
 from gz_testauto.worlds.record import unmeasured_in
 
 CAUSE_SHOWN = 150
-"""Largest number of shown characters of a cause. The store contains the full text."""
+"""Shown characters of a cause. The store contains the full text."""
 
 COPIES_SHOWN = 5
-"""Largest number of copies of a world that a note names."""
 
 _EARLY_STOP_CAVEAT = (
     "The number of worlds depends on their outcomes. This decision, and the differences of success "
@@ -102,7 +100,7 @@ def copies_notes(results: CampaignResults) -> Iterator[Note]:
 
 
 def validity_notes(summaries: Sequence[PlannerSummary]) -> Iterator[Note]:
-    """Yield a note on the invalid trials, if their shares differ between planners."""
+    """Yield a note if the shares of invalid trials differ between planners."""
     # The worlds with invalid trials can be harder or easier than the others. So the note has the
     # success rates for the cases that all invalid trials failed and that all succeeded.
     shares = {s.invalid / (s.trials + s.invalid) for s in summaries if s.trials + s.invalid}
@@ -147,7 +145,6 @@ def extent_text(results: CampaignResults) -> str:
 
 
 def running_notes(results: CampaignResults) -> Iterator[Note]:
-    """Yield a note on the process that runs the campaign, and its trials."""
     runner = results.running
     if runner is None:
         return
@@ -171,14 +168,12 @@ def running_notes(results: CampaignResults) -> Iterator[Note]:
 
 
 def success_note(summaries: Sequence[PlannerSummary]) -> Note:
-    """Return the definition of the success rate."""
     if any(summary.trials > summary.worlds for summary in summaries):
         return Note("Success: mean over worlds of the share of trials that reached the goal.")
     return Note("Success: share of worlds.")
 
 
 def early_stop_notes(end: Optional[EarlyStop]) -> Iterator[Note]:
-    """Yield a note on the decision of the early stop."""
     if end is not None:
         state = "Decided after" if end.decided else "Not decided after"
         world_count = count_text(end.worlds, "world")
@@ -223,7 +218,6 @@ def _pair_decision(pair: PairDecision) -> str:
 
 
 def load_notes(summaries: Sequence[PlannerSummary]) -> Iterator[Note]:
-    """Yield a note on the trials that the load of the machine has affected."""
     lines = []
     for summary in summaries:
         load = summary.load
@@ -243,7 +237,6 @@ def load_notes(summaries: Sequence[PlannerSummary]) -> Iterator[Note]:
 
 
 def barn_notes(results: CampaignResults, summaries: Sequence[PlannerSummary]) -> Iterator[Note]:
-    """Yield the score of the BARN challenge, if best paths of worlds are published."""
     if any(world.published_path_m for world in results.worlds):
         scores = [
             f"{summary.planner} {number_text(summary.metrics['barn_score'].mean, 3)}"
@@ -254,7 +247,6 @@ def barn_notes(results: CampaignResults, summaries: Sequence[PlannerSummary]) ->
 
 
 def correlation_notes(summaries: Sequence[PlannerSummary]) -> Iterator[Note]:
-    """Yield notes on the correlation of trials in the same world."""
     for summary in summaries:
         if not math.isnan(summary.correlation):
             yield Note(
@@ -264,7 +256,6 @@ def correlation_notes(summaries: Sequence[PlannerSummary]) -> Iterator[Note]:
 
 
 def overall_notes(comparisons: Comparisons) -> Iterator[Note]:
-    """Yield notes on the test of all planners together, and on the adjustment for several pairs."""
     if len(comparisons.pairs) > 1:
         yield Note(
             f"The p-values are Holm-adjusted over {len(comparisons.pairs)} pairs. The "
@@ -279,7 +270,6 @@ def overall_notes(comparisons: Comparisons) -> Iterator[Note]:
 
 
 def missing_notes(results: CampaignResults) -> Iterator[Note]:
-    """Yield a note on the missing resources without which worlds were simulated."""
     counts = Counter(name for world in results.worlds for name in world.missing)
     if counts:
         yield Note(
@@ -290,7 +280,6 @@ def missing_notes(results: CampaignResults) -> Iterator[Note]:
 
 
 def unmeasured_notes(results: CampaignResults) -> Iterator[Note]:
-    """Yield a note on the parts of worlds that no number includes."""
     parts = tuple(unmeasured_in(results.worlds))
     if parts:
         text = "Not measured: clearance, collisions and the shortest path do not include"
@@ -298,7 +287,6 @@ def unmeasured_notes(results: CampaignResults) -> Iterator[Note]:
 
 
 def invalid_notes(results: CampaignResults) -> Iterator[Note]:
-    """Yield a note on invalid attempts and lost trials, with their causes."""
     attempts, lost = results.invalid_attempts, len(results.invalid)
     causes = Counter(textwrap.shorten(attempt.cause, CAUSE_SHOWN) for attempt in attempts)
     if attempts or lost:

@@ -1,5 +1,5 @@
-"""Format tables, numbers and text from results for a terminal, which such text cannot control:
-rich's markup is disabled, and characters that are not printable are escaped."""
+"""Format tables, numbers and text from results for a terminal. Rich's markup is disabled, and
+characters that are not printable are escaped."""
 
 import math
 import textwrap
@@ -27,7 +27,7 @@ def report_console(stream: Optional[IO[str]] = None) -> Console:
 
 
 def plain_table(*headings: str) -> Table:
-    """Return an empty table without lines. The first column is aligned left, the others right."""
+    """Return a table without lines. The first column is aligned left, the others right."""
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
     for index, heading in enumerate(headings):
         first = index == 0
@@ -76,7 +76,6 @@ def number_text(value: float, decimals: int, sign: str = "") -> str:
 
 
 def interval_text(estimate: Estimate, decimals: int, factor: float = 1.0, sign: str = "") -> str:
-    """Return an interval in brackets; empty if there is no interval."""
     if not estimate.has_interval:
         return ""
     low, high = (number_text(factor * end, decimals, sign) for end in (estimate.low, estimate.high))
@@ -84,7 +83,6 @@ def interval_text(estimate: Estimate, decimals: int, factor: float = 1.0, sign: 
 
 
 def methods_text(estimates: Iterable[Estimate]) -> str:
-    """Return the methods of the intervals, and the reasons why some are missing."""
     known = [estimate for estimate in estimates if not math.isnan(estimate.value)]
     methods = sorted({estimate.method for estimate in known if estimate.has_interval})
     reasons = sorted(
@@ -105,7 +103,6 @@ def correlation_text(summary: PlannerSummary) -> str:
 
 
 def indented(text: str) -> Text:
-    """Return wrapped and indented text."""
     # rich's own indentation would fill lines with spaces
     indent = "  "
     return Text(

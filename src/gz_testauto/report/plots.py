@@ -58,11 +58,10 @@ def plot_worlds(
     workers: int = 1,
     progress: Optional[Progress] = None,
 ) -> List[Path]:
-    """Draw every world with a valid trial of ``results``; return the files, one per world.
+    """Draw every world with a valid trial; return the files, one per world.
 
-    The first of the results directories ``sources`` contains the worlds. Raises
-    ``MissingDependencyError`` without matplotlib, ``ResultsError`` if a directory cannot be read or
-    written, and ``ResourceError`` if a process died.
+    The first of the ``sources`` contains the worlds. Raises ``MissingDependencyError`` without
+    matplotlib, and ``ResourceError`` if a process died.
     """
     figure_class()
     campaign = read_prepared(sources[0])
@@ -104,7 +103,7 @@ def figure_of(source: Source, trials: Sequence[TrialRecord], planners: Sequence[
     """Return a figure of one world with at least one valid trial.
 
     ``planners`` are all planners of the campaign, in the order of their colors. Raises
-    ``MissingDependencyError`` without matplotlib, and ``ResultsError`` if the world has changed.
+    ``ResultsError`` if the world has changed.
     """
     figure_class()
     campaign = read_prepared(source)
@@ -112,15 +111,13 @@ def figure_of(source: Source, trials: Sequence[TrialRecord], planners: Sequence[
 
 
 def read_prepared(source: Source) -> PreparedCampaign:
-    """Return the campaign of a results directory, for its worlds and robot. Raises ``ResultsError``
-    if a world has changed."""
+    """Return the campaign of a results directory, for its worlds and robot."""
     with ResultStore.read(source.directory) as store:
         worlds = tuple(find_world(world, source.directory) for world in store.worlds())
     return open_for_reading(source.directory, worlds)
 
 
 def world_of(campaign: PreparedCampaign, trials: Sequence[TrialRecord]) -> WorldRecord:
-    """Return the world of trials that are all in one world."""
     return next(world for world in campaign.worlds if world.name == trials[0].world)
 
 
@@ -141,7 +138,7 @@ def _figure(
 
 
 def _height_inches(axes: Any) -> float:
-    """Return the height of an image that fits the axes, at most that of a square image."""
+    """Return the height of an image that fits the axes, at most a square."""
     (left, right), (bottom, top) = axes.get_xlim(), axes.get_ylim()
     needed = SIZE_INCHES * (top - bottom) / (right - left) + LABELS_INCHES
     return float(min(SIZE_INCHES, max(LEAST_INCHES, needed)))
@@ -161,7 +158,7 @@ def figure_class() -> type:
 def save_figure(
     figure: Any, path: Path, dots_per_inch: int, metadata: Optional[Dict[str, Any]] = None
 ) -> None:
-    """Write a figure in the format that the suffix of the file names. Raises ``OSError``."""
+    """Write a figure in the format of the file's suffix."""
     with replaced_file(path) as stream:
         kind = path.suffix[1:] or None
         figure.savefig(stream, format=kind, dpi=dots_per_inch, metadata=metadata)
@@ -225,7 +222,6 @@ def draw_scene(
 
 
 def draw_mission(axes: Any, campaign: PreparedCampaign, world: WorldRecord) -> None:
-    """Draw start and goals, the labels of the axes and the legend."""
     from matplotlib.patches import Circle
 
     mission = campaign.missions.of(world.name)
@@ -246,8 +242,7 @@ def draw_mission(axes: Any, campaign: PreparedCampaign, world: WorldRecord) -> N
 
 
 def _draw_moving_objects(axes: Any, recording: Recording, color: str) -> None:
-    """Draw the trajectories of actors, and the outlines of robot and actor at their smallest
-    distance."""
+    """Draw the actors' trajectories, and robot and actor at their smallest distance."""
     outlines = recording.series
     for encounter in encounters(recording):
         trajectory = outlines[ACTOR_SERIES + encounter.name]

@@ -1,5 +1,5 @@
-"""Create the rows of a campaign's tables, with formatted numbers and verdicts. A renderer for the
-terminal, the page or LaTeX defines their :class:`Notation`."""
+"""Create the rows of a campaign's tables. A renderer for the terminal, the page or LaTeX defines
+their :class:`Notation`."""
 
 import math
 from dataclasses import dataclass
@@ -43,8 +43,7 @@ class Notation:
 
 
 class SuccessRow(NamedTuple):
-    """The success of a planner: rate and interval in percent, and the number of trials with each
-    outcome."""
+    """Rate and interval in percent, and the number of trials with each outcome."""
 
     summary: PlannerSummary
     rate: str
@@ -149,7 +148,7 @@ def metric_differences(
 def _tested(
     compared: Union[Comparison, MetricComparison], notation: Notation
 ) -> Tuple[str, str, str]:
-    """Return the p-value, the adjusted p-value, and the verdict."""
+    """Return both p-values and the verdict."""
     verdict = notation.missing  # nothing could be compared
     if not math.isnan(compared.p_value):
         verdict = {

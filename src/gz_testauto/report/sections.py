@@ -45,13 +45,11 @@ class Section:
 
     @property
     def anchor(self) -> str:
-        """Return the identifier of the section on the page."""
         return "section-" + "-".join(self.heading.lower().split())
 
 
 def read_sections(directory: Path, results: CampaignResults, problems: List[str]) -> List[Section]:
-    """Return the sections of a results directory. For each one that cannot be read, the reason is
-    appended to ``problems``."""
+    """Return the sections of a results directory, and append read errors to ``problems``."""
     sections = []
     for name in SECTIONS.names():
         try:

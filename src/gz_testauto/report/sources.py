@@ -17,9 +17,9 @@ from gz_testauto.results.store import ResultStore
 class Source:
     """A results directory of a report.
 
-    ``typed`` is its path, or that of its pack, as in a command. ``label`` is its name in the
-    report, empty for the only directory. ``planners`` and ``worlds`` map names in the report to
-    those in the directory, ``worlds`` only if they differ.
+    ``typed`` is its path, or that of its pack, as in a command. The only directory has an empty
+    ``label``. ``planners`` and ``worlds`` map names in the report to those in the directory,
+    ``worlds`` only if they differ.
     """
 
     typed: str
@@ -42,7 +42,6 @@ class Source:
 def compared_sources(
     campaigns: Sequence[OpenedResults], across: PairedCampaigns
 ) -> Tuple[Source, ...]:
-    """Return the directories of the compared campaigns, without the excluded ones."""
     return tuple(
         Source(
             str(opened.typed),
@@ -66,14 +65,14 @@ def compared_sources(
 
 
 def source_of(sources: Sequence[Source], planner: str) -> Source:
-    """Return the directory with the trials of ``planner``, by its name in the report."""
+    """Return the directory of a planner, by its name in the report."""
     return next(source for source in sources if planner in source.planners)
 
 
 @contextlib.contextmanager
 def recordings(sources: Sequence[Source]) -> Iterator[Callable[[TrialRecord], Recording]]:
-    """Provide a function that returns the recording of a valid trial. It raises ``ResultsError`` if
-    the recording cannot be read."""
+    """Provide a function that returns the recording of a valid trial, or raises
+    ``ResultsError``."""
     with contextlib.ExitStack() as at_exit:
         stores = {
             source.label: at_exit.enter_context(ResultStore.read(source.directory))

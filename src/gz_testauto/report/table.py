@@ -54,10 +54,10 @@ from gz_testauto.report.verdicts import success_verdict
 from gz_testauto.results.records import CampaignResults
 
 LAST_SHOWN = 8
-"""Number of latest trials that are shown while a campaign runs."""
+"""Latest trials that are shown while a campaign runs."""
 
 WON_SHOWN = 12
-"""Largest number of listed worlds in which only one planner of a pair succeeded."""
+"""Listed worlds in which only one planner of a pair succeeded."""
 
 
 def print_report(analysis: Analysis, console: Optional[Console] = None) -> None:

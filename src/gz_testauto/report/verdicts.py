@@ -24,10 +24,10 @@ POINTS = "percentage points"
 class VerdictText:
     """The result of one comparison in words.
 
-    ``lead`` is the sentence with the result, ``evidence`` states its numbers. ``decided`` is true
-    if a difference is significant and relevant, or if the planners are equivalent. ``won`` pairs
-    each planner with the worlds in which only this planner succeeded. ``better`` is the planner
-    with the significantly and relevantly higher success rate, or empty.
+    ``lead`` is the result, ``evidence`` states its numbers. ``decided`` is true if a difference is
+    significant and relevant, or if the planners are equivalent. ``won`` pairs each planner with the
+    worlds in which only this planner succeeded. ``better`` is the planner with the significantly
+    and relevantly higher success rate, or empty.
     """
 
     lead: str
@@ -38,8 +38,7 @@ class VerdictText:
 
 
 def success_verdict(pair: Comparison, end: Optional[EarlyStop] = None) -> VerdictText:
-    """Return the result of the comparison of two success rates, or that of the stopping test of a
-    campaign that can stop early."""
+    """Compare two success rates, by the stopping test in a campaign that can stop early."""
     if not pair.worlds:
         lead = f"{pair.first} and {pair.second} have no common world with valid trials of both."
         return VerdictText(lead, "", False)
@@ -68,7 +67,7 @@ def success_verdict(pair: Comparison, end: Optional[EarlyStop] = None) -> Verdic
 
 
 def _without_test(pair: Comparison, won: Won) -> VerdictText:
-    """Return the result without a test, since the trials were selected."""
+    """Return the result for selected trials."""
     points = 100 * pair.difference.value
     evidence = (
         f"{_rates(pair, pair.first)}The difference {pair.first} − {pair.second} was "
@@ -136,7 +135,6 @@ def _interval(pair: Comparison, sign: float) -> str:
 
 
 def _ending(end: EarlyStop) -> str:
-    """Return the sentence that states when the campaign stops, and which rule stops it."""
     valid = "its result is valid at every number of worlds."
     if end.worlds >= end.max_worlds:
         return f"The campaign reached its limit of {end.max_worlds} worlds; {valid}"
@@ -159,8 +157,7 @@ def metric_verdicts(pair: Comparison, metrics: Mapping[str, Metric]) -> List[Ver
 
 
 def undecided(pair: Comparison, metrics: Mapping[str, Metric]) -> str:
-    """Return sentences that list the metrics whose difference is not significant, and those without
-    values."""
+    """Return sentences on metrics without a significant difference or without values."""
     sentences = []
     for comparisons, text in (
         (
@@ -185,8 +182,8 @@ def undecided(pair: Comparison, metrics: Mapping[str, Metric]) -> str:
 
 
 def advantage(pair: Comparison, metric: Metric, compared: MetricComparison) -> str:
-    """Return ``better for fgm``, or ``lower for fgm`` for a metric without a better direction, or
-    no text unless the difference is significant and relevant."""
+    """Return ``better for fgm``, or ``lower for fgm`` for a metric without a better direction, if
+    the difference is significant and relevant."""
     if not (compared.significant and compared.relevant):
         return ""
     lower, higher = pair.first, pair.second

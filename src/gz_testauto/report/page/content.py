@@ -1,5 +1,4 @@
-"""Create the texts and tables of the page in the form that the template requires, except for
-verdicts. All texts are plain text, which the template escapes."""
+"""Create the texts and tables of the page for the template, which escapes them."""
 
 import shlex
 from collections import Counter
@@ -36,7 +35,6 @@ Others = Dict[str, List[str]]
 """The other planners of the pairs of each planner with the same verdict."""
 
 WORLDS_NAMED = 12
-"""Largest number of worlds in one list."""
 
 
 def heading(results: CampaignResults) -> str:
@@ -50,8 +48,8 @@ def heading(results: CampaignResults) -> str:
 
 
 def ranking(analysis: Analysis) -> str:
-    """Return the line at the top of the page, empty for fewer than two planners. It lists the
-    planners by success rate, and then the decided and undecided pairs."""
+    """Return the line at the top of the page: the planners by success rate, and the decided and
+    undecided pairs."""
     ranked = sorted(
         (summary for summary in analysis.summaries if summary.trials),
         key=lambda summary: -summary.success.value,
@@ -178,7 +176,6 @@ def means(analysis: Analysis) -> Dict[str, Any]:
 
 
 def differences(analysis: Analysis) -> List[Dict[str, Any]]:
-    """Return the table of all metrics for all pairs of planners."""
     metrics = {metric.name: metric for metric in analysis.metrics}
     return [
         {
@@ -204,8 +201,8 @@ def differences(analysis: Analysis) -> List[Dict[str, Any]]:
 def matrix(
     analysis: Analysis, figures: Mapping[Figure, Values], marks: Mapping[int, str]
 ) -> List[Dict[str, Any]]:
-    """Return the table of outcomes, with one row per world and one column per planner. ``marks``
-    maps trials to words in the cells."""
+    """Return the table of outcomes by world and planner. ``marks`` maps trials to words in the
+    cells."""
     results = analysis.results
     records: Dict[Tuple[str, str], List[TrialRecord]] = {}
     for record in results.trials:
@@ -223,8 +220,7 @@ def matrix(
 
 
 def _cell(records: Sequence[TrialRecord], marks: Mapping[int, str]) -> Dict[str, str]:
-    """Return the outcome of a planner in a world or, with repetitions, its number of successes, and
-    the marks of its trials."""
+    """Return the outcome or, with repetitions, the number of successes, and the marks."""
     cell = _outcomes_cell(records)
     words = Counter(marks[record.trial] for record in records if record.trial in marks)
     marked = [f"{n} {word}" if len(records) > 1 else word for word, n in words.items()]
@@ -275,7 +271,6 @@ def slopes(
     results: CampaignResults,
     fitted: Mapping[Figure, Sequence[Optional[SuccessCurve]]],
 ) -> List[Dict[str, Any]]:
-    """Return the slopes of the curves of success against difficulty."""
     curves = [
         (figure, planner, curve)
         for figure, of_planners in fitted.items()
@@ -351,10 +346,8 @@ def _known(value: Any) -> str:
 def reproduction(
     manifest: Optional[Manifest], place: str, is_packed: bool = False
 ) -> Dict[str, Any]:
-    """Return the versions, the seed, the inputs and the commands that reproduce the results.
-
-    ``place`` is the path of the results directory, or of their pack, as in a command.
-    """
+    """Return the versions, the seed, the inputs and the commands that reproduce the results in
+    ``place``, a directory or a pack."""
     directory = shlex.quote(place)
     unpacked, unpack = directory, ""
     if is_packed:
@@ -399,7 +392,6 @@ def hashes(results: CampaignResults) -> List[Tuple[str, str]]:
 
 
 def methods(analysis: Analysis) -> List[str]:
-    """Return a text on the methods with which the numbers were computed."""
     rate = methods_text(summary.success for summary in analysis.summaries)
     by_its_test = (
         ""

@@ -69,17 +69,14 @@ def campaign_block(
 
 
 OF_STACKS = ("recoveries", "real_time_factor", "localization_error_max_m")
-"""Metrics that the page shows for each trial on a stack, in addition to those of other trials."""
+"""Additional metrics for each trial on a stack."""
 
 
 def replays(
     planners: Sequence[str], sources: Sequence[Source], imported: Sequence[bool]
 ) -> List[Optional[Dict[str, Any]]]:
-    """Return the replay command of each planner, or None if its trials were imported.
-
-    The page adds world, planner and repetition to ``start``. ``planner`` and ``worlds`` are names
-    in the results directory.
-    """
+    """Return the replay command of each planner, or None if its trials were imported. The page adds
+    world, planner and repetition, by their names in the results directory."""
     commands: List[Optional[Dict[str, Any]]] = []
     for planner in planners:
         source = source_of(sources, planner)
@@ -112,7 +109,6 @@ def trial_block(record: TrialRecord, analysis: Analysis) -> Dict[str, Any]:
 
 
 def short(value: Optional[float], digits: int = 5) -> Optional[float]:
-    """Return a rounded number, or None if it is missing or not finite."""
     if value is None or not math.isfinite(value):
         return None
     return float(f"{value:.{digits}g}")

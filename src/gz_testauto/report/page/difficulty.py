@@ -44,8 +44,8 @@ def figures_of_worlds(
     worlds: Sequence[WorldRecord],
     problems: List[str],
 ) -> Dict[Figure, Values]:
-    """Return the values of each figure for all worlds, without figures that have no value. A line
-    is appended to ``problems`` for each unreadable file."""
+    """Return the values of each figure for all worlds, and append unreadable files to
+    ``problems``."""
     known = _manifest(directory, spec, problems)
     all_values: Dict[Figure, Values] = {}
     for figure in FIGURES:
@@ -67,7 +67,7 @@ def figures_of_worlds(
 
 
 def curves(results: CampaignResults, values: Values) -> List[Optional[SuccessCurve]]:
-    """Return one curve per planner over one figure, or None where no curve can be fitted."""
+    """Return one curve per planner, or None where no curve can be fitted."""
     # selected trials do not represent all worlds
     if results.selection:
         return [None] * len(results.planners)
@@ -93,7 +93,7 @@ def curves(results: CampaignResults, values: Values) -> List[Optional[SuccessCur
 def _manifest(
     directory: CampaignDirectory, spec: Optional[CampaignSpec], problems: List[str]
 ) -> Dict[str, WorldRecord]:
-    """Return the records in ``worlds.json`` by the hash of the world's file."""
+    """Return the records in ``worlds.json`` by hash."""
     folders = [directory.worlds]
     if spec is not None and spec.worlds.directory is not None:
         folders.append(spec.worlds.directory)

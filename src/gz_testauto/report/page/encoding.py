@@ -33,8 +33,7 @@ YAW_RATE_RADPS = 0.05
 
 _MILLI = 1000.0
 _STRETCH = 1e5
-"""Scale of the time axis, at which the distance from a line equals the difference at the same
-time."""
+"""Scale of time, at which the distance from a line equals the difference at the same time."""
 
 
 def tolerances_text() -> str:
@@ -102,8 +101,8 @@ def _thinned_poses(time_s: np.ndarray, pose: np.ndarray) -> List[List[int]]:
 
 
 def keep(time_s: np.ndarray, *columns: np.ndarray) -> np.ndarray:
-    """Return the ascending indices of the samples to keep, with the first and last. Interpolation
-    between them differs by at most 1 from each of ``columns`` (n,)."""
+    """Return the ascending indices of samples between which interpolation differs by at most 1 from
+    each of ``columns`` (n,)."""
     kept = np.array([0, len(time_s) - 1])
     # half of the tolerance, since samples that another column keeps split the lines of a column
     allowed = 0.5 if len(columns) > 1 else 1.0
@@ -172,7 +171,7 @@ class ShapeTable:
 
 
 def _circle(part: shapely.Polygon) -> Tuple[np.ndarray, Any]:
-    """Return the center (m) and the radius (m) of a polygon that approximates a circle, or None."""
+    """Return the center and, if a polygon approximates a circle, the radius."""
     corners = shapely.get_coordinates(part.exterior)[:-1]
     center = shapely.get_coordinates(part.centroid)[0]
     if part.interiors or len(corners) < _CORNERS_OF_A_CIRCLE:

@@ -1,5 +1,4 @@
-"""Create the HTML page of a results directory as one file, which loads no other file. The same
-results give an identical file.
+"""Create the HTML page of a results directory as one file. The same results give an identical file.
 
 Its content security policy allows only the script and style of this package, by their hashes.
 Content from the results directory is escaped text or JSON.
@@ -57,11 +56,7 @@ class Page:
 
 
 def write_page(opened: OpenedResults, out: Path) -> Tuple[str, ...]:
-    """Write the page of results to ``out``; return one line per missing part.
-
-    Raises ``ResultsError`` if the directory contains no results, if the store has another version
-    or is damaged, or if the file cannot be written.
-    """
+    """Write the page of results to ``out``; return one line per missing part."""
     page = PageMaker(opened, out.parent).make()
     write_atomically(out, page.html.encode("utf-8"))
     return page.problems
@@ -80,8 +75,7 @@ def write_final_page(directory: Path) -> Tuple[str, ...]:
 def write_comparison_page(
     sources: Sequence[Source], across: PairedCampaigns, out: Path
 ) -> List[str]:
-    """Write the page of the campaigns in ``across``; return one line per missing part. Raises the
-    errors of :func:`write_page`."""
+    """Write the page of several campaigns; return one line per missing part."""
     maker = PageMaker(OpenedResults(sources[0].directory.path), out.parent)
     analysis = analyze(across.results, across.pairs)
     page = maker.make_of(sources, analysis, compared_campaigns(across))
@@ -90,8 +84,7 @@ def write_comparison_page(
 
 
 def make_page(directory: Path) -> Page:
-    """Return the page of a results directory, without links to files. ``directory`` is its path as
-    in a command."""
+    """Return the page of a results directory, without links to files."""
     return PageMaker(OpenedResults(directory)).make()
 
 
@@ -112,7 +105,7 @@ class PageMaker:
         self._drawer: Optional[WorldsDrawer] = None
 
     def make(self) -> Page:
-        """Return the page with the current results. Raises the errors of :func:`write_page`."""
+        """Return the page with the current results."""
         with ResultStore.read(CampaignDirectory(self._opened.path)) as store:
             analysis = analyze(store.results())
         return self.make_of([Source.of(self._opened, analysis.results.planners)], analysis)
@@ -123,8 +116,7 @@ class PageMaker:
         analysis: Analysis,
         compared: Optional[ComparisonSummary] = None,
     ) -> Page:
-        """Return the page of an analysis whose trials are in the directories ``sources``. Worlds
-        and robot are those of the first one."""
+        """Return the page of an analysis. Worlds and robot are those of the first source."""
         results, place = analysis.results, sources[0].directory
         problems: List[str] = []
         manifests = [_manifest(source.directory, problems) for source in sources]
@@ -267,8 +259,8 @@ def _json(value: Any) -> str:
 def files_of_trials(
     sources: Sequence[Source], page_directory: Optional[Path]
 ) -> Callable[[TrialRecord], Dict[str, str]]:
-    """Return a function that returns the links to the logs of the last attempt and to the bag of a
-    trial, relative to ``page_directory``. If that is None, there are no links."""
+    """Return a function that returns the links to the logs of a trial's last attempt and to its
+    bag, relative to ``page_directory``, if specified."""
     if page_directory is None:
         return lambda record: {}
     start = page_directory.absolute()

@@ -1,5 +1,4 @@
-"""Render pages whose content security policy allows inline scripts and styles only by their
-hashes."""
+"""Render pages that allow inline scripts and styles only by their hashes."""
 
 import base64
 import hashlib

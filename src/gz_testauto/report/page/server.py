@@ -22,11 +22,8 @@ _TIMEOUT_S = 30.0
 
 
 class PageServer(ThreadingHTTPServer):
-    """A server of the page of open results. If ``port`` is 0, a free port is selected.
-
-    Raises ``ResultsError`` if the directory contains no campaign, ``OSError`` if the port is in
-    use.
-    """
+    """A server of the page. If ``port`` is 0, a free port is selected. Raises ``OSError`` if the
+    port is in use."""
 
     daemon_threads = True
 
@@ -51,8 +48,7 @@ class PageServer(ThreadingHTTPServer):
         return f"{status.st_ino}-{status.st_mtime_ns}-{status.st_size}"
 
     def page(self) -> bytes:
-        """Return the page with the current results, or a page that states why they cannot be
-        shown."""
+        """Return the page with the current results, or with the error that prevents it."""
         with self._making:
             version = self.version()
             if self._made[0] != version:

@@ -20,7 +20,7 @@ from gz_testauto.spec.campaign import (
 from gz_testauto.spec.robot import CompanionSpec
 
 LONGEST = 480
-"""Largest number of shown characters of a planner's parameters."""
+"""Shown characters of a planner's parameters."""
 
 
 def setup(spec: Optional[CampaignSpec], footprint_m: Optional[np.ndarray]) -> List[Tuple[str, str]]:
@@ -67,9 +67,8 @@ def setup(spec: Optional[CampaignSpec], footprint_m: Optional[np.ndarray]) -> Li
 def planner_rows(
     spec: Optional[CampaignSpec], source: Source, inputs: Mapping[str, str]
 ) -> List[Tuple[str, str]]:
-    """Return one row per planner of a results directory, with its name in the report. The row
-    contains default parameters if the planner's code has not changed since, by its hash in
-    ``inputs``."""
+    """Return one row per planner. It contains default parameters if the planner's code still has
+    the hash in ``inputs``."""
     if spec is None:
         return []
     shown = {stored: name for name, stored in source.planners.items()}
@@ -81,7 +80,6 @@ def planner_rows(
 
 
 def length_note(spec: Optional[CampaignSpec]) -> str:
-    """Return a note on why a driven length can be less than the shortest path."""
     if spec is None:
         return ""
     return (

@@ -1,5 +1,4 @@
-"""Collect the data of each world for the page: obstacles, start, goals, and all trajectories. Each
-damaged file is reported once and omitted."""
+"""Collect the data of each world for the page. Each damaged file is reported once and omitted."""
 
 from dataclasses import dataclass, field
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
@@ -24,7 +23,7 @@ from gz_testauto.worlds.record import WorldRecord
 from gz_testauto.worlds.source import Missions
 
 SHOWN_CONTACTS = 5
-"""Largest number of drawn collisions per trial. Most trials end with the first collision."""
+"""Drawn collisions per trial."""
 
 Outlines = Dict[str, BaseGeometry]
 ReadRecording = Callable[[TrialRecord], Recording]
@@ -32,8 +31,8 @@ ReadRecording = Callable[[TrialRecord], Recording]
 
 @dataclass
 class WorldContext:
-    """The data of a campaign in addition to its results. Data that cannot be read are None, and a
-    line of ``problems`` states the reason."""
+    """The data of a campaign in addition to its results, None with a line of ``problems`` if they
+    cannot be read."""
 
     directory: CampaignDirectory
     spec: Optional[CampaignSpec] = None
@@ -59,12 +58,12 @@ class WorldContext:
 
     @property
     def footprint_m(self) -> Optional[np.ndarray]:
-        """Return the robot's outline (n, 2) in the base frame."""
+        """The robot's outline (n, 2) in the base frame."""
         return None if self.campaign is None else np.asarray(self.campaign.bed.limits.footprint_m)
 
     def planned_path(self, world: WorldRecord) -> List[List[float]]:
-        """Return the waypoints (m) on the static map, which this package's planners follow, or
-        none for a navigation stack and for worlds with separate maps."""
+        """Return the waypoints of this package's planners, none for a navigation stack and for
+        worlds with separate maps."""
         if self.campaign is None or self._without_path:
             return []
         spec = self.campaign.spec
@@ -89,7 +88,7 @@ class WorldContext:
         return [np.column_stack([lane.center_m, lane.width_m]) for lane in lanes]
 
     def outlines(self, world: WorldRecord) -> Outlines:
-        """Return the outlines of a world's obstacles at their poses in its file, by name."""
+        """Return the obstacles' outlines at their poses in the world's file, by name."""
         if self.campaign is None:
             return {}
         try:
@@ -110,13 +109,11 @@ class WorldsDrawer:
 
     @property
     def shapes(self) -> List[Dict[str, Any]]:
-        """Return the shapes of all worlds for which data were collected."""
         return self._table.shapes
 
     def draw(
         self, read: ReadRecording, worlds: Sequence[WorldRecord], trials: Sequence[TrialRecord]
     ) -> List[Dict[str, Any]]:
-        """Return the drawn data of each world, in order."""
         by_world: Dict[str, List[TrialRecord]] = {}
         for record in trials:
             by_world.setdefault(record.world, []).append(record)
@@ -162,7 +159,7 @@ def _ends(surroundings: WorldContext, world: WorldRecord) -> Dict[str, Any]:
 def _trial(
     read: ReadRecording, surroundings: WorldContext, outlines: Outlines, record: TrialRecord
 ) -> Dict[str, Any]:
-    """Return the data of one trial, or only its number if its recording is missing or damaged."""
+    """Return the data of one trial, or only its number without a valid recording."""
     data: Dict[str, Any] = {"trial": record.trial}
     if not record.trajectory:
         return data
@@ -187,8 +184,8 @@ def _trial(
 def _touched(
     footprint_m: Optional[np.ndarray], recording: Recording, outlines: Outlines, episode: Any
 ) -> List[float]:
-    """Return the position (m) of the first contact between the robot and ``partner``: the centroid
-    of the intersection of their outlines, or the nearest point of the robot's outline."""
+    """Return the position (m) of the first contact: the centroid of the intersection of both
+    outlines, or the nearest point of the robot's outline."""
     at = min(int(np.searchsorted(recording.time_s, episode.start_s)), len(recording.pose) - 1)
     pose = recording.pose[at]
     point = shapely.Point(pose[:2])
