@@ -41,7 +41,6 @@ def add_simulator_argument(parser: argparse.ArgumentParser) -> None:
 
 
 def add_selection_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options of a new or continued campaign."""
     parser.add_argument(
         "--resume",
         action="store_true",
@@ -54,9 +53,8 @@ def add_selection_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def load_campaign(arguments: argparse.Namespace) -> CampaignSpec:
-    """Return the campaign in the file ``arguments.campaign``, changed by ``--seed`` and
-    ``--no-plugins``. The results contain both values, so only a command with the same values can
-    resume it."""
+    """Return the campaign with ``--seed`` and ``--no-plugins`` applied. Only a command with the
+    same values can resume it."""
     spec = load(arguments.campaign, CampaignSpec)
     seed = CampaignOptions.of(seed=arguments.seed).seed
     update: Dict[str, Any] = {} if seed is None else {"seed": seed}
@@ -66,7 +64,7 @@ def load_campaign(arguments: argparse.Namespace) -> CampaignSpec:
 
 
 def chosen_planner(spec: CampaignSpec, name: Optional[str]) -> PlannerSpec:
-    """Return the planner of ``--planner``, by default the only planner of the campaign."""
+    """Return the planner of ``--planner``, by default the only one."""
     names = [planner.name for planner in spec.planners]
     if name is None and len(names) > 1:
         raise SpecError(
@@ -88,8 +86,8 @@ def run_trials(
     failed_in: Optional[LoadedCampaign] = None,
     write_page: bool = True,
 ) -> CampaignResults:
-    """Start or resume a campaign in ``out``, and show its progress on standard error. At the end,
-    write the page, unless the campaign was stopped."""
+    """Run a campaign in ``out`` with progress on standard error, and finally write the page, unless
+    the campaign was stopped."""
     notice = plugins_notice(spec)
     if notice:
         print(notice, file=sys.stderr, flush=True)

@@ -60,15 +60,12 @@ LIBRARIES = (
     "xacro",
 )
 WIDTH = 80
-"""Columns to which lists are wrapped."""
 
 BOOTSTRAP_BUILD = ".build"
-"""The folder of the catkin workspace of ./bootstrap in a checkout."""
+"""The catkin workspace of ./bootstrap in a checkout."""
 
 
 class Remedies(NamedTuple):
-    """The commands that install missing parts."""
-
     libraries: str
     gazebo: str
     ros: str
@@ -201,8 +198,7 @@ def _remedies() -> Remedies:
 
 
 def _sourced_workspace() -> Optional[Path]:
-    """Return the source folder of the catkin workspace that was sourced last, or None for that of
-    ./bootstrap."""
+    """Return the sources of the last sourced catkin workspace, or None for that of ./bootstrap."""
     for prefix in map(Path, filter(None, os.environ.get("CMAKE_PREFIX_PATH", "").split(":"))):
         with contextlib.suppress(OSError):
             sources = (prefix / ".catkin").read_text().split(";")

@@ -3,9 +3,9 @@
 After an expected error, or an error of the machine such as a full disk, it prints one line per
 fault and exits with status 2. Other exceptions are bugs, and their tracebacks are printed.
 
-A verb is a module with ``add_arguments(parser)``, ``run(arguments) -> int`` and a docstring, which
-is the help text. The constant ``GROUP`` states its group and position in the list of verbs. Verbs
-of this folder, of the extras and of other packages are registered, and imported when requested.
+A verb is a registered module with ``add_arguments(parser)``, ``run(arguments) -> int`` and a
+docstring, which is the help text. It is imported when requested. The constant ``GROUP`` states its
+group and position in the list of verbs.
 """
 
 import argparse
@@ -65,10 +65,10 @@ _REMEDIES = {
 }
 
 LEAST_ADDRESS_SPACE_B = 1_000_000_000
-"""Smallest limit of the address space (bytes, ``ulimit -v``) with which verbs run."""
+"""Smallest limit of the address space (``ulimit -v``) with which verbs run."""
 
 HELP_WIDTH = 79
-"""Width (characters) of help texts. argparse wraps the descriptions of options itself."""
+"""argparse wraps the descriptions of options itself."""
 MESSAGE_KEPT_S = 86_400.0
 _MESSAGE_PREFIX, _MESSAGE_SUFFIX = "gz_testauto_message_", ".txt"
 EXIT_STATUSES = "Exit status 0: finished. 2: an error. 130: stopped by Ctrl-C."
@@ -80,7 +80,7 @@ EXIT_BROKEN_PIPE = 141
 
 
 def main(argv: Optional[List[str]] = None) -> int:
-    """Run the verb that the command line names, and return the exit status."""
+    """Run a verb, and return the exit status."""
     _prepare_streams()
     arguments = sys.argv[1:] if argv is None else list(argv)
     if not arguments or arguments[0] in ("-h", "--help", "help"):
@@ -119,7 +119,6 @@ def _status(arguments: List[str]) -> int:
 
 
 def _adapt_to_memory_limit() -> None:
-    """Raise ``GzTestautoError`` if the limit of the address space is too small."""
     # OpenBLAS, which NumPy and SciPy use, reserves memory for each thread and repeats a reservation
     # that fails, so its initialization would never return. One thread needs less.
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
@@ -144,8 +143,8 @@ def _prepare_streams() -> None:
 
 
 class LastingStream:
-    """A text stream that discards all output after an error, such as a full disk or a closed pipe,
-    so that a campaign continues if its progress can no longer be printed."""
+    """A text stream that discards all output after an error, such as a full disk or a closed
+    pipe."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -174,7 +173,7 @@ def _discard(stream: TextIO) -> None:
 
 
 def _remedy(error: OSError) -> Optional[str]:
-    """Return the remedy for an error of the machine, or None for other errors, which are bugs."""
+    """Return the remedy for an error of the machine, or None for a bug."""
     if isinstance(error, FileNotFoundError) and not _has_working_directory():
         return "the working directory was removed; change to another directory with `cd`"
     if "No usable temporary directory" in str(error):
@@ -213,8 +212,7 @@ def _run_verb(name: str, arguments: List[str]) -> int:
 
 
 def help_text(documentation: str) -> str:
-    """Return the help text of a verb, with filled paragraphs, continued lines of commands and
-    lists, and the exit statuses of all verbs if the text states none."""
+    """Wrap the help text of a verb, and add the exit statuses of all verbs if it states none."""
     paragraphs = inspect.cleandoc(documentation).split("\n\n")
     if "exit status" not in documentation.lower():
         paragraphs[1:1] = [EXIT_STATUSES]

@@ -103,7 +103,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def compile_pattern(text: Optional[str]) -> Optional[Pattern[str]]:
-    """Raise ``SpecError`` if ``--pattern`` is invalid."""
     if text is None:
         return None
     try:
@@ -133,7 +132,7 @@ def print_repairs(scene: WorldScene) -> None:
 
 
 class WorldCounter:
-    """A callback that shows the number of finished worlds on one line of standard error."""
+    """A callback that shows the number of finished worlds on standard error."""
 
     def __init__(self) -> None:
         self._shown = 0.0

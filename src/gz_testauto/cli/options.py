@@ -30,12 +30,10 @@ def add_options(parser: argparse._ActionsContainer, options: Type[Options], *nam
 
 
 def read_options(arguments: argparse.Namespace, options: Type[OptionsType]) -> OptionsType:
-    """Raise ``SpecError``, which lists all invalid options."""
     return options.of(**{name: getattr(arguments, name) for name in options.model_fields})
 
 
 def comma_separated(text: str) -> Optional[Tuple[str, ...]]:
-    """Return the names in the value of an option, or None if there are none."""
     return tuple(name.strip() for name in text.split(",") if name.strip()) or None
 
 

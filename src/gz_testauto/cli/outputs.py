@@ -79,11 +79,8 @@ def write_outputs(
     write_html: Callable[[Path], Iterable[str]],
     campaigns: Optional[Mapping[str, str]] = None,
 ) -> None:
-    """Write the files that the options of :func:`add_output_arguments` request.
-
-    ``write_html`` writes the page and returns its missing parts. ``campaigns`` are those of
-    :func:`to_csv`. Raises the errors of the writers.
-    """
+    """Write the files that the options of :func:`add_output_arguments` request. ``write_html``
+    writes the page and returns its missing parts."""
     results = analysis.results
     if arguments.csv and arguments.csv != "-":
         write_atomically(Path(arguments.csv), to_csv(results, campaigns).encode("utf-8"))

@@ -53,7 +53,7 @@ class LineListener(CampaignListener):
         )
 
     def _show(self, *parts: Union[str, Tuple[str, str]]) -> None:
-        """Print one line. Each part is a string, or a pair of a string and a style."""
+        """Print one line of strings, or pairs of a string and a style."""
         line = "".join(part if isinstance(part, str) else part[0] for part in parts)
         print(escape_text(line), file=self._stream, flush=True)
 

@@ -135,7 +135,6 @@ def _replay(opened: OpenedResults, arguments: argparse.Namespace) -> int:
 
 
 def find_trial(campaign: PreparedCampaign, world: str, planner: str, repetition: int) -> Trial:
-    """Raise ``ResultsError`` or ``SpecError``, which lists existing names, without such a trial."""
     world = world_name(world, campaign.worlds)
     planners = [entry.name for entry in campaign.spec.planners]
     if planner not in planners:
@@ -150,7 +149,6 @@ def find_trial(campaign: PreparedCampaign, world: str, planner: str, repetition:
 
 
 def require_result(stored: Optional[TrialRecord], trial: Trial) -> TrialRecord:
-    """Return the stored result of a trial. Raises ``ResultsError`` if there is no valid one."""
     if stored is None or not stored.outcome.valid:
         raise ResultsError(
             f"{escape_text(trial.world.name)} {trial.planner.name}: the campaign has no valid "
@@ -160,7 +158,6 @@ def require_result(stored: Optional[TrialRecord], trial: Trial) -> TrialRecord:
 
 
 def _require_window(campaign: PreparedCampaign, opened: OpenedResults, trial: Trial) -> None:
-    """Raise ``SpecError`` if the simulator cannot show the trial in a window."""
     assert isinstance(campaign.spec, BuiltinCampaignSpec), "a stack is handled before"
     simulator = campaign.spec.simulator
     if "gui" in options_taken(simulator):
@@ -199,7 +196,7 @@ def run_once(
     make_executor: ExecutorFactory,
     should_stop: Callable[[], bool],
 ) -> TrialResult:
-    """Run one trial in an executor that is used for nothing else."""
+    """Run one trial in a separate executor."""
     executor = make_executor(bed)
     try:
         executor.open()
@@ -209,8 +206,7 @@ def run_once(
 
 
 def _paced(stop: Callable[[], bool], period_s: float, speed: float) -> Callable[[], bool]:
-    """Return a function that delays each call of ``stop``, so that the real-time factor is
-    ``speed``."""
+    """Delay each call of ``stop`` for a real-time factor of ``speed``."""
     if speed <= 0.0:
         return stop
     period_s /= speed

@@ -94,7 +94,6 @@ def _report(opened: OpenedResults, arguments: argparse.Namespace) -> int:
 
 
 def _print_corpus(opened: OpenedResults) -> None:
-    """Print the failed worlds of a regression corpus, which are not part of the results."""
     judged = read_judged_corpus(opened.path)
     if judged is None:
         return

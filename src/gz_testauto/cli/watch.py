@@ -68,7 +68,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def present_state(directory: CampaignDirectory) -> Tuple[RenderableType, bool]:
     """Return the current state of a campaign, and whether its last trial has ended. The state is an
-    error if the results cannot be read, for example before the first trial has ended."""
+    error if the results cannot be read, such as before the first trial has ended."""
     try:
         with ResultStore.read(directory) as store:
             results = store.results()

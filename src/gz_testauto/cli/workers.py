@@ -36,15 +36,12 @@ def chosen_workers(arguments: argparse.Namespace) -> WorkersFactory:
 
 
 def processors() -> int:
-    """Return the number of processors that this process can use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 def whole_number(text: str, least: int = 0) -> int:
-    """Raise ``argparse.ArgumentTypeError`` unless the value is a whole number of at least
-    ``least``."""
     if not text.isdecimal() or int(text) < least:
         raise argparse.ArgumentTypeError(
             f"{text!r} is invalid; it must be a whole number of at least {least}"
