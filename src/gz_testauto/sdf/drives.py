@@ -45,7 +45,7 @@ class DriveDescription:
 
     @property
     def is_of_gazebo(self) -> bool:
-        """Whether a Gazebo without ROS can load the plug-in."""
+        """True if a Gazebo without ROS can load the plug-in."""
         return library_name(self.plugin) in (_ONE_AXLE, "SkidSteerDrivePlugin")
 
 

@@ -71,7 +71,7 @@ class Inertial:
 
     @property
     def is_possible(self) -> bool:
-        """Whether no principal moment exceeds the sum of the other two."""
+        """True if no principal moment exceeds the sum of the other two."""
         smallest, middle, largest = np.linalg.eigvalsh(self.matrix)
         return bool(smallest > 0 and largest <= (smallest + middle) * (1 + 1e-9))
 

@@ -52,7 +52,7 @@ class CollisionShape:
 
     @functools.cached_property
     def is_ground(self) -> bool:
-        """Whether robots drive on the collision: a plane that faces up, terrain, or a wide flat
+        """True if robots drive on the collision: a plane that faces up, terrain, or a wide flat
         slab with its top near z = 0."""
         if isinstance(self.geometry, Plane):
             return bool(self.geometry.world_normal[2] > 0.7)

@@ -188,7 +188,7 @@ class ModelSpec(Spec):
 
     @property
     def mission_only(self) -> bool:
-        """Whether this is a mission item, which is not part of the world."""
+        """True for a mission item, which is not part of the world."""
         return self.type == "MISSION_ONLY"
 
     @property

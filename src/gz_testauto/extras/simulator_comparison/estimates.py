@@ -56,7 +56,7 @@ class Measured:
 
     @property
     def ties(self) -> bool:
-        """Whether the difference from the reference is not significant or not above the floor."""
+        """True if the difference from the reference is not significant or not above the floor."""
         return self.p_tie > 1.0 - LEVEL or self.estimate.value <= self.floor
 
     @classmethod

@@ -82,7 +82,7 @@ class PlannedRun:
 
     @property
     def is_load(self) -> bool:
-        """Whether the run measures cost instead of a maneuver."""
+        """True for a measurement of cost instead of a maneuver."""
         return self.terrain == LOAD
 
     def __str__(self) -> str:
