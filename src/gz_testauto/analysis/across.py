@@ -186,7 +186,8 @@ def _planner_names(campaigns: Sequence[LoadedCampaign]) -> Dict[Tuple[str, str],
 def _pairs(
     campaigns: Sequence[LoadedCampaign], names: Mapping[Tuple[str, str], str]
 ) -> Tuple[Tuple[str, str], ...]:
-    """Return the pairs that neither campaign compares."""
+    """Return the pairs of planners from two campaigns, neither of which compares this pair
+    itself."""
     pairs = []
     for left, right in itertools.combinations(campaigns, 2):
         for first, second in itertools.product(left.results.planners, right.results.planners):
@@ -291,7 +292,8 @@ def _evaluated(
 
 
 def _in_plan_order(results: CampaignResults) -> List[str]:
-    """Return the evaluated worlds without those that follow a later world of the plan."""
+    """Return the evaluated worlds in the order of evaluation. A world that was evaluated after a
+    later world of the plan is omitted."""
     index = {world.name: world.world_index for world in results.worlds}
     highest, kept = -1, []
     for world in results.judged:

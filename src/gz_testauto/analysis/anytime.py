@@ -43,21 +43,22 @@ NEVER = 10_000_000
 
 
 def above(values: np.ndarray, mean: float, bounds: Tuple[float, float]) -> np.ndarray:
-    """Return the logarithmic gain of each value for bets on a mean above ``mean``, shape
-    (*values.shape, bets). ``mean`` must be above the lower bound."""
+    """Return the logarithm of the factor by which each value multiplies the capital of each bet on
+    a mean above ``mean``, shape (*values.shape, bets). ``mean`` must be above the lower bound."""
     share = (np.asarray(values, dtype=float) - bounds[0]) / (mean - bounds[0])
     return np.log((1.0 - BETS) + BETS * share[..., np.newaxis])
 
 
 def below(values: np.ndarray, mean: float, bounds: Tuple[float, float]) -> np.ndarray:
-    """Return the gains for bets on a mean below ``mean``, which must be below the upper bound."""
+    """Return the same as :func:`above` for bets on a mean below ``mean``, which must be below the
+    upper bound."""
     mirrored = (-bounds[1], -bounds[0])
     return above(-np.asarray(values, dtype=float), -mean, mirrored)
 
 
 def capital_over_time(bets: np.ndarray) -> np.ndarray:
-    """Return the logarithm of the capital after each value, shape (..., n), for ``bets`` of shape
-    (..., n, bets)."""
+    """Return the logarithm of the mean capital of all bets after each value, shape (..., n).
+    ``bets``, shape (..., n, bets), are gains of :func:`above` or :func:`below`."""
     return _log_mean_exp(np.cumsum(bets, axis=-2))
 
 
@@ -68,13 +69,14 @@ def _log_mean_exp(bets: np.ndarray) -> np.ndarray:
 
 
 def first_rejected(bets: np.ndarray, alpha: float) -> Optional[int]:
-    """Return the number of values after which the capital first reaches ``1/alpha``."""
+    """Return the number of values after which the capital first reaches ``1/alpha``, which rejects
+    the mean at the level ``alpha``, or None. ``bets`` has shape (n, bets)."""
     reached = np.flatnonzero(capital_over_time(bets) >= -math.log(alpha))
     return int(reached[0]) + 1 if len(reached) else None
 
 
 def p_value(values: np.ndarray, mean: float, bounds: Tuple[float, float]) -> float:
-    """Return the two-sided p-value for ``mean``, 1 without values.
+    """Return the two-sided p-value of the hypothesis that the mean is ``mean``; 1 without values.
 
     It is at most ``alpha`` exactly if :func:`interval` at this level excludes ``mean``.
     """
@@ -91,7 +93,8 @@ def one_sided_bounds(
 ) -> Tuple[float, float]:
     """Return a lower and an upper bound for the mean of at least one value.
 
-    The probability that a bound was wrong after any number of worlds is at most that in ``alphas``.
+    For each bound, the probability that it is wrong after any number of worlds is at most the
+    corresponding value of ``alphas``.
     """
 
     def bound(side: Callable[..., np.ndarray], alpha: float, start: float, end: float) -> float:
@@ -126,8 +129,9 @@ def interval(
 
 
 def worlds_needed(bets: np.ndarray, alpha: float) -> Optional[int]:
-    """Return the approximate number of values until the capital reaches ``1/alpha``, or None, if
-    further values are like the current ones."""
+    """Return the approximate total number of values until the capital reaches ``1/alpha`` if
+    further values are like the current ones, or None if it would not. ``bets`` has shape (n,
+    bets)."""
     count, limit = len(bets), -math.log(alpha)
     if not count:
         return None

@@ -31,7 +31,8 @@ _SMALLEST = 1e-13
 
 
 def mean_interval(values: np.ndarray, bounds: Bounds) -> Estimate:
-    """Return the mean with its interval, which does not exist for one world."""
+    """Return the mean over worlds with its interval, which does not exist for one world. ``bounds``
+    are the smallest and the largest possible value."""
     numbers = without_noise(values)
     if not len(numbers):
         return Estimate.unknown()
@@ -62,14 +63,16 @@ def one_sided_bounds(
 
 
 def one_sided_p_values(values: np.ndarray, at: float, bounds: Bounds) -> Tuple[float, float]:
-    """Return the p-values of a mean of at most ``at``, and of at least ``at``."""
+    """Return the p-values of two hypotheses: that the mean is at most ``at``, and that it is at
+    least ``at``."""
     numbers = without_noise(values)
     lowest, highest = bounds
     return _at_most(numbers, lowest, at), _at_most(-numbers, -highest, -at)
 
 
 def mean_p_value(values: np.ndarray, at: float, bounds: Bounds) -> float:
-    """Return the two-sided p-value of the mean ``at``, 1 for fewer than two worlds.
+    """Return the two-sided p-value of the hypothesis that the mean is ``at``; 1 for fewer than two
+    worlds.
 
     It is below 0.05 if and only if the interval does not contain ``at``.
     """

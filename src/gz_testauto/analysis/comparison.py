@@ -141,8 +141,9 @@ class Comparison:
 class Comparisons:
     """The comparisons of pairs, and the test of all planners together.
 
-    ``overall_p`` is the p-value of the hypothesis that all planners are equal. It is NaN for two
-    planners, and with early stop, since ``overall_test`` assumes a fixed number of worlds.
+    ``overall_p`` is the p-value of the hypothesis that all planners have equal success rates. It is
+    NaN for two planners, and with early stop, since ``overall_test`` assumes a fixed number of
+    worlds.
     """
 
     pairs: Tuple[Comparison, ...]
@@ -177,8 +178,8 @@ def trials_by_world(records: Sequence[TrialRecord]) -> Dict[str, List[TrialRecor
 
 
 def _judged(results: CampaignResults, planner: str) -> Dict[str, List[TrialRecord]]:
-    """Return the valid trials of each world, with early stop only of the evaluated worlds, in their
-    order."""
+    """Return the valid trials of a planner by world. With early stop, only the evaluated worlds are
+    included, in the order of evaluation."""
     worlds = trials_by_world(results.of(planner))
     if not results.is_sequential:
         return worlds
@@ -231,6 +232,7 @@ def _compare(
 
 
 def mcnemar(counts: PairedCounts) -> float:
+    """Return the exact two-sided p-value of equal success rates, 1 without discordant worlds."""
     from scipy.stats import binomtest
 
     discordant = counts.first_only + counts.second_only
@@ -254,13 +256,15 @@ def success_differences(results: CampaignResults, first: str, second: str) -> np
 def metric_differences(
     results: CampaignResults, first: str, second: str, metric: Metric
 ) -> Dict[str, float]:
+    """Return the difference in a metric, first minus second, by world."""
     return world_differences(metric, _judged(results, first), _judged(results, second))
 
 
 def world_differences(
     metric: Metric, of_first: WorldTrials, of_second: WorldTrials
 ) -> Dict[str, float]:
-    """Return the difference, first minus second, of each world in which both have a value."""
+    """Return the difference in a metric, first minus second, by world. Only worlds in which both
+    planners have a value are included."""
     common = [world for world in of_first if world in of_second]
     means = _world_means(metric, of_first, of_second, common)
     pairs = np.array(list(means.values())).reshape(-1, 2)
@@ -336,7 +340,8 @@ def _judged_metric(comparison: MetricComparison, p_adjusted: float) -> MetricCom
 
 
 def _is_relevant(estimate: float, smallest: float) -> bool:
-    """Return False for NaN and 0."""
+    """Return whether the magnitude of ``estimate`` is at least ``smallest``, within the rounding
+    tolerance. The result is False for NaN, and for 0."""
     return abs(estimate) > smallest * (1.0 - rounding.TOLERANCE)
 
 
@@ -352,7 +357,8 @@ def _overall(planners: Sequence[WorldTrials]) -> Tuple[float, str]:
 
 
 def holm(p_values: Sequence[float]) -> List[float]:
-    """Return adjusted p-values. NaN remains NaN and is not counted as a test."""
+    """Return the Holm-adjusted p-values, in the order of ``p_values``. NaN remains NaN and is not
+    counted as a test."""
     adjusted = [math.nan] * len(p_values)
     tested = sorted((p, index) for index, p in enumerate(p_values) if not math.isnan(p))
     highest = 0.0

@@ -61,6 +61,7 @@ class EarlyStop:
 
 
 def early_stop(results: CampaignResults) -> Optional[EarlyStop]:
+    """Return the current decisions, or None for a campaign without early stop."""
     if results.stop is None:
         return None
     rates = success_rates(results.trials)
@@ -73,6 +74,11 @@ def early_stop(results: CampaignResults) -> Optional[EarlyStop]:
 def decide(
     rule: StopSpec, planners: Sequence[str], judged: Sequence[str], rates: Rates
 ) -> Tuple[PairDecision, ...]:
+    """Return the decisions on all pairs of planners, or on the pairs with the rule's baseline.
+
+    ``judged`` are the evaluated worlds in their order, and ``rates`` the success rates by planner
+    and world.
+    """
     selected = [
         pair
         for pair in itertools.combinations(planners, 2)
@@ -83,6 +89,7 @@ def decide(
 
 
 def success_rates(trials: Sequence[TrialRecord]) -> Dict[str, Dict[str, float]]:
+    """Return the success rate over the valid trials, by planner and world."""
     ended: Dict[str, Dict[str, List[bool]]] = {}
     for record in trials:
         if record.outcome.valid:

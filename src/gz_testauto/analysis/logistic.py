@@ -31,7 +31,8 @@ _UNLIMITED = 50.0
 
 @dataclass(frozen=True, eq=False)
 class LogisticFit:
-    """A fitted regression with coefficients, shape (k,), and information matrix, shape (k, k)."""
+    """A fitted logistic regression with its k coefficients, shape (k,), and their information
+    matrix, shape (k, k)."""
 
     coefficients: np.ndarray
     information: np.ndarray
@@ -39,13 +40,14 @@ class LogisticFit:
 
     @property
     def model_covariance(self) -> np.ndarray:
-        """The covariance, shape (k, k), for independent trials."""
+        """The covariance of the coefficients, shape (k, k), for independent trials."""
         return np.asarray(np.linalg.inv(self.information))
 
 
 def fit_logistic(design: np.ndarray, success: np.ndarray, count: np.ndarray) -> LogisticFit:
-    """Return the regression of ``success`` of ``count`` trials, shape (n,), for ``design``, shape
-    (n, k), with linearly independent columns."""
+    """Return the logistic regression for n rows of the ``design`` matrix, shape (n, k), whose
+    columns must be linearly independent. Row i has ``success[i]`` successes in ``count[i]``
+    trials."""
     from scipy.special import expit
 
     beta = np.zeros(design.shape[1])
@@ -79,8 +81,8 @@ def cluster_covariance(
     count: np.ndarray,
     clusters: np.ndarray,
 ) -> np.ndarray:
-    """Return the covariance, shape (k, k), if rows with the same value of ``clusters``, shape (n,),
-    are correlated. The other inputs are those of the fit."""
+    """Return the covariance of the coefficients, shape (k, k), if rows with the same value of
+    ``clusters``, shape (n,), are correlated. The other inputs are those of the fit."""
     from scipy.special import expit
 
     inverse = np.linalg.inv(fit.information)
@@ -118,7 +120,8 @@ class Profile:
         self.largest, self.coefficients = self._maximum(every, np.zeros(len(design)))
 
     def deviance(self, column: int, value: float) -> float:
-        """Return twice the loss of the log-likelihood with this coefficient of ``column``."""
+        """Return twice the decrease of the maximum log-likelihood if the coefficient of ``column``
+        is fixed at ``value``."""
         free = [index for index in range(self._design.shape[1]) if index != column]
         fixed, _ = self._maximum(free, self._design[:, column] * value)
         return max(2.0 * (self.largest - fixed), 0.0)

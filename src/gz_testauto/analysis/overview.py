@@ -34,7 +34,8 @@ class Analysis:
 def analyze(
     results: CampaignResults, pairs: Optional[Sequence[Tuple[str, str]]] = None
 ) -> Analysis:
-    """Compare ``pairs`` of planners, by default all pairs."""
+    """Return the summaries of all planners and the comparisons of ``pairs`` of planners, by default
+    of all pairs."""
     distinct = results.without_copies
     comparisons, summaries = compare(distinct, pairs), summarize(distinct)
     # A selection by results, such as the trials that failed in an earlier version, does not
@@ -83,8 +84,8 @@ def _described(pair: Comparison) -> Comparison:
 
 
 def group_worlds(results: CampaignResults) -> Tuple[WorldGroup, ...]:
-    """Return the worlds in which every planner has a valid trial. Groups with few winners are
-    first, and that without a winner is last."""
+    """Return the worlds in which every planner has a valid trial, grouped by their winners. Groups
+    with few winners are first, and that without a winner is last."""
     rates = success_rates(results.trials)
     groups: Dict[Tuple[str, ...], List[str]] = {}
     for world in dict.fromkeys(record.world for record in results.trials):

@@ -22,7 +22,7 @@ Differences = Union[Sequence[float], np.ndarray]
 
 
 def sign_test(differences: Differences) -> float:
-    """Return the two-sided p-value of a median of 0."""
+    """Return the two-sided p-value of the hypothesis that the median difference is 0."""
     from scipy.stats import binom
 
     values = without_noise(differences)

@@ -11,9 +11,12 @@ from gz_testauto.metrics.recording import Recording
 
 @dataclass(frozen=True)
 class ReplayComparison:
-    """``identical`` is true if all :func:`compared_arrays` are bit-identical. Otherwise
+    """The result of the comparison of two recordings of the same trial.
+
+    ``identical`` is true if all :func:`compared_arrays` are bit-identical. Otherwise
     ``first_difference_s`` is the time of the first sample that differs. ``deviation_m`` is the
-    largest distance between the paths at the same sample. ``samples`` are the numbers of samples.
+    largest distance between the paths at the same sample. ``samples`` are the numbers of samples of
+    the two recordings.
     """
 
     identical: bool
@@ -23,7 +26,8 @@ class ReplayComparison:
 
 
 def compared_arrays(recording: Recording) -> Dict[str, np.ndarray]:
-    """Return the arrays that are equal in each repetition of a trial, by name."""
+    """Return the arrays of a recording, by name, that must be equal in each repetition of a
+    trial."""
     names = ("time_s", "pose", "twist", "command", "clearance_m", "z_m", "roll_pitch_rad")
     arrays = {name: getattr(recording, name) for name in (*names, "goal_times_s")}
     arrays.update({f"series {name}": array for name, array in recording.series.items()})

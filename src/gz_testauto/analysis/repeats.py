@@ -11,7 +11,10 @@ LABELS = ROBUST, UNDECIDED, FRAGILE, UNTESTED = "robust", "undecided", "fragile"
 
 
 class RepeatCount(NamedTuple):
-    """``same`` of the ``valid`` repeats of a trial have its outcome, or another property."""
+    """The number of repeats of a trial with the same result.
+
+    ``same`` of the ``valid`` repeats have the outcome, or another property, of the trial.
+    """
 
     same: int = 0
     valid: int = 0
@@ -22,7 +25,8 @@ class RepeatCount(NamedTuple):
 
     @property
     def label(self) -> str:
-        """The outcome is undecided if the interval of the share contains :data:`LEAST_ROBUST`."""
+        """One of :data:`LABELS`. The outcome is robust or fragile if the whole interval of the
+        share is above or below :data:`LEAST_ROBUST`, and otherwise undecided."""
         if not self.valid:
             return UNTESTED
         if self.share.low >= LEAST_ROBUST:

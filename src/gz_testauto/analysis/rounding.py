@@ -15,12 +15,13 @@ Values = Union[Sequence[float], np.ndarray]
 
 
 def mean(values: Values) -> float:
-    """Return the mean, independent of the order; NaN without values."""
+    """Return the mean, which does not depend on the order of the values; NaN without values."""
     return math.fsum(values) / len(values) if len(values) else math.nan
 
 
 def differences(first: Values, second: Values) -> np.ndarray:
-    """Return ``first`` minus ``second``, shape (n,), without noise; 0 for equal infinite values."""
+    """Return ``first`` minus ``second``, shape (n,), without rounding errors (see
+    :func:`without_noise`); 0 for equal infinite values."""
     minuend, subtrahend = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
     sizes = np.abs(np.concatenate([minuend, subtrahend]))
     sizes = sizes[np.isfinite(sizes)]
@@ -30,9 +31,12 @@ def differences(first: Values, second: Values) -> np.ndarray:
 
 
 def without_noise(values: Values, scale: float = 0.0) -> np.ndarray:
-    """Return ``values`` in which magnitudes within the tolerance of each other are equal, and those
-    within the tolerance of zero are zero. The tolerance is relative to ``scale``, or to the largest
-    magnitude if that is larger."""
+    """Return ``values`` without rounding errors: magnitudes within the tolerance of each other are
+    made equal, and those within the tolerance of zero become zero.
+
+    The tolerance is :data:`TOLERANCE` times ``scale``, or times the largest magnitude if that is
+    larger.
+    """
     numbers = np.asarray(values, dtype=float)
     sizes = np.abs(numbers)
     finite = sizes[np.isfinite(sizes)]

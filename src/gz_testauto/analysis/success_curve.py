@@ -18,10 +18,11 @@ LEAST_WORLDS = 4
 
 @dataclass(frozen=True, eq=False)
 class SuccessCurve:
-    """The curve at ``x``, shape (n,): ``rate`` with the limits ``low`` and ``high``.
+    """A logistic regression of the success rate on a figure of the worlds.
 
-    ``slope`` is ``b``. ``p`` is the p-value of Wald's test of ``b = 0``, which agrees with the
-    interval of ``slope``.
+    At the figures ``x``, shape (n,), the curve is ``rate`` with the limits ``low`` and ``high``.
+    ``slope`` is the coefficient ``b`` of the figure. ``p`` is the p-value of Wald's test of ``b =
+    0``, which agrees with the interval of ``slope``.
     """
 
     x: np.ndarray
@@ -39,7 +40,11 @@ def success_curve(
     trials: Sequence[int],
     points: int = 61,
 ) -> Optional[SuccessCurve]:
-    """Return None for fewer than :data:`LEAST_WORLDS` worlds, or if all have the same figure."""
+    """Return the curve for worlds with ``figures``, such as their difficulty, and ``successes`` in
+    ``trials``, evaluated at ``points`` figures.
+
+    It is None for fewer than :data:`LEAST_WORLDS` worlds, or if all have the same figure.
+    """
     figure, success, count = (np.asarray(v, dtype=float) for v in (figures, successes, trials))
     used = (count > 0) & np.isfinite(figure)
     figure, success, count = figure[used], success[used], count[used]

@@ -42,8 +42,9 @@ NO_JERK = 1e-9
 def acceleration(
     time_s: np.ndarray, twist: np.ndarray, cutoff_hz: float
 ) -> Tuple[np.ndarray, np.ndarray]:
-    """Return evenly spaced stamps, shape (n,), and the acceleration (m/s²), shape (n, 2), along the
-    base's axes. ``twist`` has shape (n, 3), with n at least 2."""
+    """Return evenly spaced stamps (s), shape (n,), and the low-pass filtered acceleration (m/s²),
+    shape (n, 2), along the base's axes. ``twist`` has shape (n, 3), as in :class:`Recording`, with
+    n at least 2."""
     from scipy import signal
 
     even_s, even = evenly(time_s, twist)
@@ -72,7 +73,7 @@ def acceleration(
     description="RMS of the low-pass filtered planar acceleration",
 )
 def comfort_mps2(recording: Recording, context: MetricContext) -> float:
-    """Return NaN for fewer than two samples."""
+    """Return the comfort ``f_c``, or NaN for fewer than two samples."""
     if len(recording.time_s) < 2:
         return math.nan
     time_s, change = acceleration(recording.time_s, recording.twist, context.acceleration_cutoff_hz)
@@ -80,7 +81,8 @@ def comfort_mps2(recording: Recording, context: MetricContext) -> float:
 
 
 def evenly(time_s: np.ndarray, values: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:
-    """Return evenly spaced stamps, and ``values``, shape (n, k), interpolated linearly."""
+    """Return evenly spaced stamps (s), shape (n,), and ``values``, shape (n, k), interpolated
+    linearly at these stamps."""
     even_s = np.linspace(time_s[0], time_s[-1], len(time_s))
     period_s = even_s[1] - even_s[0]
     if np.abs(even_s - time_s).max() <= EVEN_STAMPS * period_s:
@@ -97,7 +99,7 @@ def evenly(time_s: np.ndarray, values: np.ndarray) -> Tuple[np.ndarray, np.ndarr
     description="RMS of the planar jerk",
 )
 def jerk_rms_mps3(recording: Recording, context: MetricContext) -> float:
-    """Return NaN for fewer than five samples."""
+    """Return the RMS of the jerk, or NaN for fewer than five samples."""
     if len(recording.time_s) <= ORDER:
         return math.nan
     time_s, change = _jerk(recording, context)
@@ -144,7 +146,8 @@ def _jerk(recording: Recording, context: MetricContext) -> Tuple[np.ndarray, np.
 
 
 def _window(cutoff_hz: float, period_s: float, samples: int) -> int:
-    """Return the odd number of samples in a window for a cut-off.
+    """Return the odd number of samples in a window of the Savitzky–Golay filter with a cut-off
+    (Hz), for the period between samples (s).
 
     R. W. Schafer, "What is a Savitzky-Golay filter?", IEEE Signal Processing Magazine 28(4), 2011,
     eq. 6, solved for half the window.

@@ -81,7 +81,8 @@ def _percentile(values: np.ndarray, percent: float) -> float:
     description="simulated time divided by wall time",
 )
 def real_time_factor(recording: Recording, context: MetricContext) -> float:
-    """Include the planner's wall time; return NaN if it is unknown."""
+    """Return simulated time divided by wall time, which includes that of the planner, or NaN if the
+    wall time is unknown."""
     if not recording.wall_time_s > 0.0:
         return math.nan
     return recording.duration_s / recording.wall_time_s

@@ -39,10 +39,11 @@ _OFF = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class Encounter:
-    """A moving object and the robot at the n samples with the object.
+    """A moving object and the robot at the n samples at which the object exists.
 
-    ``ttc_s`` is the time to collision at constant velocities, or ``inf``. ``continued`` is true if
-    the previous sample has the object, too.
+    ``distance_m`` is the distance of their outlines. ``ttc_s`` is the time to collision at constant
+    velocities, or ``inf``. ``continued`` is true if the object also exists at the previous sample.
+    All arrays have shape (n,).
     """
 
     name: str
@@ -261,10 +262,12 @@ def _covers(outlines: np.ndarray, cells: np.ndarray) -> np.ndarray:
 
 
 def social_intrusion(recording: Recording, name: str) -> float:
-    """Return the largest intrusion into the space around a person, from 0 to 1 at the center.
+    """Return the largest intrusion of the robot into the space around a person, from 0 to 1 at the
+    center.
 
-    The standard deviation of the Gaussian function ahead of the person is 2 s times the person's
-    speed, but at least 0.5 m; behind the person half, and to the sides two thirds of that.
+    It is a Gaussian function of the robot's position. Its standard deviation ahead of the person is
+    2 s times the person's speed, but at least 0.5 m; behind the person half, and to the sides two
+    thirds of that.
     """
     trajectory = recording.series[ACTOR_SERIES + name]
     present = np.isfinite(trajectory).all(axis=1)

@@ -13,7 +13,8 @@ WINDOW_S = 15.0
 
 
 class GradedScore(NamedTuple):
-    """Scores are compared field by field: the greater, the better."""
+    """The score of a trial. Scores are compared field by field, in this order: the greater, the
+    better."""
 
     success: bool
     progress_mps: float
@@ -31,7 +32,8 @@ def graded_score(
     goals_m: Sequence[Tuple[float, float]],
     timeout_s: float,
 ) -> GradedScore:
-    """``goals_m`` are x and y in the world frame."""
+    """Return the score of a trial. ``goals_m`` are x and y of all goals in order, in the world
+    frame, and ``timeout_s`` is the time limit of the trial."""
     if not goals_m:
         raise ValueError("a score needs at least one goal")
     time_s = recording.time_s
@@ -54,7 +56,8 @@ def graded_score(
 
 
 def _remaining_m(recording: Recording, goals_m: np.ndarray) -> np.ndarray:
-    """Return the straight distance to the last goal through the goals before it, (n,)."""
+    """Return the straight distance (m) at each sample to the last goal through the goals that are
+    not reached yet, shape (n,)."""
     times_s = recording.goal_times_s
     reached = np.zeros(len(recording.time_s), dtype=int)
     if times_s is not None:

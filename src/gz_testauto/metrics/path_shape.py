@@ -46,7 +46,7 @@ class SmoothSection(NamedTuple):
 
 
 def length_along(recording: Recording) -> np.ndarray:
-    """Return the length up to each sample (m), shape (n,)."""
+    """Return the length of the path up to each sample (m), shape (n,)."""
     return _integral(np.hypot(*recording.twist[:, :2].T), recording.time_s)
 
 
@@ -100,7 +100,8 @@ def _integral(values: np.ndarray, time_s: np.ndarray) -> np.ndarray:
     description="mean curvature over the length of the path",
 )
 def curvature_mean_1pm(recording: Recording, context: MetricContext) -> float:
-    """Return NaN if no part is longer than 0.2 m."""
+    """Return the mean curvature, or NaN if no part of the path without stops and cusps is longer
+    than 0.2 m."""
     parts = curvatures(recording)
     length_m = sum(at[-1] - at[0] for at, _ in parts)
     if length_m <= 0.0:
@@ -118,7 +119,8 @@ def curvature_mean_1pm(recording: Recording, context: MetricContext) -> float:
     description="largest curvature of the path",
 )
 def curvature_max_1pm(recording: Recording, context: MetricContext) -> float:
-    """Return NaN if no part is longer than 0.2 m."""
+    """Return the largest curvature, or NaN if no part of the path without stops and cusps is longer
+    than 0.2 m."""
     return max((float(values.max()) for _, values in curvatures(recording)), default=math.nan)
 
 
@@ -139,7 +141,7 @@ def _curvature(part: SmoothSection) -> Tuple[np.ndarray, np.ndarray]:
 
 
 def _area(part: SmoothSection, at_m: np.ndarray) -> np.ndarray:
-    """Return the integral of the course over the length up to ``at_m``."""
+    """Return the integral of the course over the length along the path up to each of ``at_m``."""
     along, course = part
     steps, turns = np.diff(along), np.diff(course)
     until = np.concatenate([[0.0], np.cumsum((course[:-1] + turns / 2.0) * steps)])

@@ -46,7 +46,7 @@ def clearance_min_m(recording: Recording, context: MetricContext) -> float:
     description="mean clearance over time",
 )
 def clearance_mean_m(recording: Recording, context: MetricContext) -> float:
-    """Return infinity if the clearance is infinite at a sample."""
+    """Return the mean clearance over time, which is infinite if it is infinite at a sample."""
     return time_mean(recording.clearance_m, recording.time_s)
 
 
@@ -62,7 +62,8 @@ def clearance_p05_m(recording: Recording, context: MetricContext) -> float:
 
 
 def danger(clearance_m: np.ndarray, safety_distance_m: float) -> np.ndarray:
-    """Return ``dis(t)`` (1/m), NaN where the clearance is NaN."""
+    """Return the danger ``dis(t)`` (1/m) at each clearance: 1/clearance − 1/d_0 below the safety
+    distance d_0, otherwise 0; NaN where the clearance is NaN."""
     near = np.maximum(clearance_m, CLEARANCE_FLOOR_M)
     return np.where(near > safety_distance_m, 0.0, 1.0 / near - 1.0 / safety_distance_m)
 
@@ -79,7 +80,8 @@ def danger(clearance_m: np.ndarray, safety_distance_m: float) -> np.ndarray:
     "distance",
 )
 def safety(recording: Recording, context: MetricContext) -> float:
-    """Return ``f_s``, which is 0 if the clearance was never below d_0."""
+    """Return ``f_s``, the RMS of :func:`danger`, which is 0 if the clearance was never below
+    d_0."""
     return time_rms(danger(recording.clearance_m, context.safety_distance_m), recording.time_s)
 
 

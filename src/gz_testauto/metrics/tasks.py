@@ -76,7 +76,8 @@ def _gates_passed(
 
 
 def _time_inside(region: BaseGeometry, recording: Recording, context: MetricContext) -> float:
-    """Return the time in a region, in which each sample counts until the next one."""
+    """Return the time (s) of the robot in a region, in which each sample counts until the next
+    one."""
     time_s = recording.time_s
     if len(time_s) < 2:
         return 0.0

@@ -6,7 +6,8 @@ import numpy as np
 
 
 def time_mean(values: np.ndarray, time_s: np.ndarray) -> float:
-    """Return ``∫ values dt / T`` by the trapezoidal rule; NaN for fewer than two samples."""
+    """Return the mean over time, ``∫ values dt / T`` by the trapezoidal rule; NaN for fewer than
+    two samples."""
     if len(time_s) < 2:
         return math.nan
     from scipy.integrate import trapezoid
@@ -15,7 +16,7 @@ def time_mean(values: np.ndarray, time_s: np.ndarray) -> float:
 
 
 def time_rms(values: np.ndarray, time_s: np.ndarray) -> float:
-    """Return ``sqrt(∫ values² dt / T)``; NaN for fewer than two samples."""
+    """Return the RMS over time, ``sqrt(∫ values² dt / T)``; NaN for fewer than two samples."""
     return math.sqrt(time_mean(np.square(values), time_s))
 
 
@@ -39,7 +40,7 @@ def time_percentile(values: np.ndarray, time_s: np.ndarray, percent: float) -> f
 
 
 def share_below(values: np.ndarray, time_s: np.ndarray, limit: float) -> float:
-    """Return the share of the time below ``limit``.
+    """Return the share of the time in which the signal is below ``limit``.
 
     Infinite and NaN samples count as in :func:`time_percentile`.
     """

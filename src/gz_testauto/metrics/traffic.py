@@ -35,7 +35,8 @@ PERSON_METRICS = Registry("person metric", {})
 def extra_metric(
     name: str, better: str, description: str, compute: Compute, unit: str = "", decimals: int = 2
 ) -> Metric:
-    """Return a metric that is not part of tables and comparisons."""
+    """Return a metric that exists only in some campaigns. It is part of results and exports, but
+    not of tables and comparisons."""
     return Metric(
         name=name,
         unit=unit,
@@ -61,7 +62,8 @@ def _values(recording: Recording, value: Callable[[Encounter], float]) -> List[f
 
 @_extra("higher", "smallest distance to a moving object", "m")
 def object_distance_min_m(recording: Recording, context: MetricContext) -> float:
-    """Return NaN without moving objects."""
+    """Return the smallest distance between the outlines of the robot and a moving object, or NaN
+    without moving objects."""
     return min(
         _values(recording, lambda encounter: float(encounter.distance_m.min())), default=math.nan
     )
@@ -69,7 +71,8 @@ def object_distance_min_m(recording: Recording, context: MetricContext) -> float
 
 @_extra("higher", "smallest time to collision with a moving object at constant velocities", "s")
 def object_ttc_min_s(recording: Recording, context: MetricContext) -> float:
-    """Return ``inf``, which is stored as NaN, if no collision would occur."""
+    """Return the smallest time to collision with a moving object, or ``inf``, which is stored as
+    NaN, if no collision would occur."""
     return min(_values(recording, lambda encounter: float(encounter.ttc_s.min())), default=math.nan)
 
 
@@ -110,13 +113,14 @@ def object_tit_s2(recording: Recording, context: MetricContext) -> float:
 
 @_extra("lower", "largest deceleration that is needed to avoid a moving object", "m/s²")
 def object_drac_max_mps2(recording: Recording, context: MetricContext) -> float:
-    """Return the deceleration rate to avoid a crash, or NaN without moving objects."""
+    """Return the largest deceleration rate to avoid a crash (DRAC), or NaN without moving
+    objects."""
     return max(_values(recording, greatest_drac_mps2), default=math.nan)
 
 
 @_extra("higher", "smallest post-encroachment time with a moving object", "s")
 def object_pet_min_s(recording: Recording, context: MetricContext) -> float:
-    """Return NaN without moving objects."""
+    """Return the smallest post-encroachment time (PET), or NaN without moving objects."""
     if FOOTPRINT_SERIES not in recording.series:
         return math.nan
     names = moving_objects(recording.series)
@@ -126,8 +130,8 @@ def object_pet_min_s(recording: Recording, context: MetricContext) -> float:
 def _share_within(
     limit_m: float, names: Sequence[str], recording: Recording, context: MetricContext
 ) -> float:
-    """Return the share of the time near an object in ``names``, or any object if this is empty; NaN
-    without such objects."""
+    """Return the share of the time nearer than ``limit_m`` to an object in ``names``, or to any
+    object if ``names`` is empty; NaN without such objects."""
     near = np.zeros(len(recording.time_s))
     relevant = [
         encounter for encounter in encounters(recording) if not names or encounter.name in names
@@ -183,7 +187,7 @@ def struck_standing(recording: Recording, context: MetricContext) -> float:
     "success weighted by time: time of the shortest path at the greatest speed over time driven",
 )
 def stl(recording: Recording, context: MetricContext) -> float:
-    """Return NaN if the shortest path is unknown."""
+    """Return the success weighted by time (STL), or NaN if the shortest path is unknown."""
     if recording.shortest_path_m is None:
         return math.nan
     if not recording.completed:
@@ -211,6 +215,8 @@ def _greatest_intrusion(
 def moving_object_metrics(
     people: Sequence[str], groups: Sequence[Sequence[str]] = ()
 ) -> Tuple[Metric, ...]:
+    """Return the metrics of a campaign with moving objects. ``people`` are the names of the objects
+    that are people, and ``groups`` are the groups of these names."""
     metrics = [
         object_distance_min_m,
         object_ttc_min_s,
@@ -240,6 +246,7 @@ def moving_object_metrics(
 
 
 def lanes_of(recording: Recording) -> List[np.ndarray]:
+    """Return the lanes of the recording, each of shape (n, 3): x, y and width (m)."""
     return [array for name, array in recording.series.items() if name.startswith(LANE_SERIES)]
 
 
@@ -256,6 +263,7 @@ def lane_departure_share(recording: Recording, context: MetricContext) -> float:
 
 
 def surface_of(lane: np.ndarray) -> shapely.Geometry:
+    """Return the surface of a lane with points of shape (n, 3): x, y and width (m)."""
     ends = shapely.buffer(shapely.points(lane[:, :2]), lane[:, 2] / 2)
     pieces = [shapely.MultiPolygon(pair).convex_hull for pair in zip(ends, ends[1:])]
     return shapely.union_all(pieces)
@@ -272,20 +280,21 @@ def _lane_error(recording: Recording) -> np.ndarray:
 
 @_extra("lower", "mean distance of the base to the nearest lane's center", "m")
 def lane_error_mean_m(recording: Recording, context: MetricContext) -> float:
-    """Return NaN without lanes."""
+    """Return the mean distance to the nearest lane's center, or NaN without lanes."""
     errors = _lane_error(recording)
     return _share_of_time(recording, errors) if len(errors) else math.nan
 
 
 @_extra("lower", "largest distance of the base to the nearest lane's center", "m")
 def lane_error_max_m(recording: Recording, context: MetricContext) -> float:
-    """Return infinity, which is stored as NaN, without lanes."""
+    """Return the largest distance to the nearest lane's center, or infinity, which is stored as
+    NaN, without lanes."""
     return float(np.max(_lane_error(recording), initial=-math.inf))
 
 
 @_extra("lower", "share of the time in which the robot drives against the direction of its lane")
 def wrong_way_share(recording: Recording, context: MetricContext) -> float:
-    """Return NaN without lanes.
+    """Return the share of the time on the wrong side of the road, or NaN without lanes.
 
     The robot drives on the wrong side if its base is on lanes whose directions are all more than
     90° from its motion.

@@ -21,14 +21,20 @@ __all__ = ["PLANNERS", "LocalPlanner", "make_planner", "planner_origin"]
 
 
 def make_planner(plugin: str, **parameters: Any) -> LocalPlanner:
-    """Raise ``UnknownNameError`` for an unknown plug-in, ``SpecError`` for invalid parameters."""
+    """Return a new planner of this plug-in.
+
+    Raises ``UnknownNameError`` for an unknown plug-in, ``SpecError`` for invalid parameters.
+    """
     planner: LocalPlanner = construct(PLANNERS, plugin, parameters)
     return planner
 
 
 def planner_origin(plugin: str, **parameters: Any) -> Provenance:
-    """Raise ``UnknownNameError`` for an unknown plug-in, and ``SpecError`` if a file of the planner
-    cannot be read."""
+    """Return the provenance of a planner, which is empty if the plug-in does not declare one.
+
+    Raises ``UnknownNameError`` for an unknown plug-in, and ``SpecError`` if a file of the planner
+    cannot be read.
+    """
     kind = PLANNERS.get(plugin)
     # a plug-in can also be a function, which has no provenance
     return kind.origin(**parameters) if hasattr(kind, "origin") else Provenance()

@@ -131,7 +131,7 @@ class LocalCostmap:
         return np.asarray(_path(self.costs, *start.tolist(), *target.tolist()))
 
     def centers_m(self, cells: np.ndarray) -> np.ndarray:
-        """Return the centers in the world frame, shape (n, 2)."""
+        """Return the centers (m) of cells, row and column, in the world frame, shape (n, 2)."""
         return np.asarray((cells[:, ::-1] + np.array(self._corner) + 0.5) * self.resolution)
 
 
@@ -151,7 +151,8 @@ def _inflation_stamp(
 
 
 def shifted(grid: np.ndarray, rows: int, columns: int) -> np.ndarray:
-    """Return a grid whose first cell is the cell (rows, columns) of ``grid``, filled with 0."""
+    """Return a grid of the same shape whose first cell is the cell (rows, columns) of ``grid``.
+    Cells outside of ``grid`` are 0."""
     moved = np.zeros_like(grid)
     size = len(grid)
     if abs(rows) < size and abs(columns) < size:
@@ -163,8 +164,9 @@ def shifted(grid: np.ndarray, rows: int, columns: int) -> np.ndarray:
 
 @compiled
 def next_cell(x, y, error, over_x, over_y, step_x, step_y):  # type: ignore[no-untyped-def]
-    """Return column, row and accumulated error of the next cell of Bresenham's line, with
-    ``over_x`` and ``over_y`` cells along the axes in the directions ``step_x`` and ``step_y``."""
+    """Return column, row and accumulated error of the cell after (x, y) on a line of Bresenham's
+    algorithm. The whole line extends over ``over_x`` and ``over_y`` cells along the axes, in the
+    directions ``step_x`` and ``step_y`` (1 or -1)."""
     if over_x >= over_y:
         x += step_x
         error += over_y
@@ -182,8 +184,9 @@ def next_cell(x, y, error, over_x, over_y, step_x, step_y):  # type: ignore[no-u
 
 @compiled_for("void(u1[:, ::1], i8[:, ::1], b1[::1])")
 def _trace(marked, cells, hits):  # type: ignore[no-untyped-def]
-    """Clear the cells on the lines from the first cell to each other cell (x, y), without the last
-    one, then mark the last cells of the lines with a hit."""
+    """Clear the cells of ``marked`` on the lines from the first of ``cells``, shape (n + 1, 2), to
+    each other one, without its end, then mark the ends of the lines for which ``hits``, shape (n,),
+    is true. Cells are (x, y)."""
     height, width = marked.shape
     start_x, start_y = cells[0, 0], cells[0, 1]
     for ray in range(len(hits)):
@@ -208,7 +211,8 @@ def _trace(marked, cells, hits):  # type: ignore[no-untyped-def]
 
 @compiled_for("u1[:, ::1](u1[:, ::1], i8[:, ::1], u1[::1])")
 def _inflated(marked, offsets, offset_costs):  # type: ignore[no-untyped-def]
-    """Return the largest cost that a marked cell causes in each cell."""
+    """Return the largest cost that a marked cell causes in each cell, shape (n, n). A marked cell
+    causes ``offset_costs`` (k,) in the cells at ``offsets`` (k, 2) from it."""
     height, width = marked.shape
     costs = np.zeros((height, width), np.uint8)
     for row in range(height):

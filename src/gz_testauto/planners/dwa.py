@@ -50,7 +50,8 @@ must not decrease it."""
 
 
 def _pose_at(poses: Sequence[Tuple[float, Pose2D]], stamp_s: float) -> Pose2D:
-    """Interpolate between the first two poses."""
+    """Return the pose at ``stamp_s``, interpolated between the first two of ``poses``, which are
+    pairs of time (s) and pose."""
     (begin_s, begin), (end_s, end) = poses[0], poses[min(1, len(poses) - 1)]
     if end_s <= begin_s or stamp_s <= begin_s:
         return begin
@@ -232,8 +233,8 @@ class DynamicWindow(LocalPlanner):
         return Weights(path, goal, aligned, goal, obstacle)
 
     def _recover(self, pose: Pose2D, window: np.ndarray) -> Optional[Twist2D]:
-        """Return the slow motion after which the robot is farthest from obstacles, or None. Its
-        distance from near obstacles must not decrease."""
+        """Return the slow motion in the dynamic window ``window`` after which the robot is farthest
+        from obstacles, or None. The motion must not decrease the distance from near obstacles."""
         near_m = self._map.centers_m(np.argwhere(self._map.costs == LETHAL))
         away_m = np.hypot(near_m[:, 0] - pose.x_m, near_m[:, 1] - pose.y_m)
         near_m = near_m[away_m < self._footprint.radius_m + 1.0]
@@ -252,7 +253,8 @@ class DynamicWindow(LocalPlanner):
         return Twist2D(*twists[int(np.argmax(np.where(safe, gap_m[:, -1], -np.inf)))].tolist())
 
     def _window(self, twist: Twist2D) -> np.ndarray:
-        """Return the velocities of the dynamic window (m/s, rad/s), shape (n, 2)."""
+        """Return the velocities that the robot can reach from ``twist`` within one control period
+        (m/s, rad/s), shape (n, 2)."""
         limits, period_s = self._task.limits, self._task.control_period_s
         least_x, least_trans, least_theta = self.least
         linear_step = limits.max_linear_accel_mps2 * period_s
@@ -287,7 +289,8 @@ class DynamicWindow(LocalPlanner):
         return np.asarray(np.maximum(steps, 1).astype(np.int64))
 
     def _scales(self, twists: np.ndarray) -> np.ndarray:
-        """Return the scale of the outline on each trajectory, shape (n,)."""
+        """Return the factor, shape (n,), by which the outline is enlarged on each trajectory, which
+        increases with the speed."""
         slow, largest = self.scaling
         over = np.maximum(0.0, np.abs(twists[:, 0]) - slow)
         return 1.0 + largest * over / max(self._task.limits.max_linear_mps - slow, 1e-9)

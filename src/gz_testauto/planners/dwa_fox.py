@@ -110,7 +110,8 @@ class FoxDynamicWindow(ReactivePlanner):
 def dynamic_window(
     command: Twist2D, limits: RobotLimits, period_s: float, samples: Tuple[int, int]
 ) -> np.ndarray:
-    """Return the reachable commands v, ω (m/s, rad/s), shape (n, 2)."""
+    """Return the commands v, ω (m/s, rad/s), shape (n, 2), that the robot can reach from
+    ``command`` within one control period. ``samples`` are the numbers of different v and ω."""
     linear_step = limits.max_linear_accel_mps2 * period_s
     angular_step = limits.max_angular_accel_radps2 * period_s
     return np.asarray(
@@ -126,7 +127,8 @@ def dynamic_window(
 
 @compiled_for("f8[:, ::1](f8, f8, f8, f8, i8, i8)")
 def _grid(slowest, fastest, rightmost, leftmost, rows, columns):  # type: ignore[no-untyped-def]
-    """Return evenly spaced commands as ``numpy.linspace`` does."""
+    """Return all pairs of ``rows`` speeds and ``columns`` yaw rates, each evenly spaced between its
+    limits as with ``numpy.linspace``."""
     grid = np.empty((rows * columns, 2))
     linear_step = (fastest - slowest) / max(rows - 1, 1)
     angular_step = (leftmost - rightmost) / max(columns - 1, 1)
@@ -144,7 +146,7 @@ def _grid(slowest, fastest, rightmost, leftmost, rows, columns):  # type: ignore
 
 def stoppable(twists: np.ndarray, sweep: Sweep, limits: RobotLimits, period_s: float) -> np.ndarray:
     """Return whether the base can still stop before an obstacle after one control period of each
-    command, shape (c,)."""
+    command, shape (c,). ``sweep`` contains the free arcs of the commands."""
     linear, rate = np.abs(twists[:, 0]), np.abs(twists[:, 1])
     needed_m = linear * period_s + linear**2 / (2 * limits.max_linear_accel_mps2)
     needed_rad = rate * period_s + rate**2 / (2 * limits.max_angular_accel_radps2)

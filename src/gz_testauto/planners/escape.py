@@ -46,6 +46,8 @@ class Escape:
         return self._side != 0.0
 
     def command(self, points_m: np.ndarray, goal_bearing_rad: float) -> Twist2D:
+        """Return the turn command of this cycle, or a stop if both directions are blocked. Start a
+        turn if none is active. ``points_m`` (n, 2) are obstacle points in the base frame."""
         if not self.active:
             self._side = self._better_side(points_m, goal_bearing_rad)
         sides = np.array([self._side, -self._side])
@@ -60,8 +62,8 @@ class Escape:
         return Twist2D(0.0, 0.0)
 
     def try_to_end(self, points_m: np.ndarray, needed_m: float) -> bool:
-        """Stop the turn if the path straight ahead is free for ``CLEAR_AHEAD_M`` or ``needed_m``,
-        whichever is shorter. Return True if no turn is active."""
+        """Return True if no turn is active. First stop an active turn if the path straight ahead is
+        free for ``CLEAR_AHEAD_M`` or ``needed_m``, whichever is shorter."""
         if self.active:
             reach_m = min(CLEAR_AHEAD_M, needed_m)
             ahead = sweep_arcs(
@@ -100,7 +102,12 @@ def first_exit(
     period_s: float,
 ) -> Optional[int]:
     """Return the index of the first safe command on whose arc of the length ``reach_m`` the outline
-    can turn in place, or None. ``twists`` (c, 2) are in m/s and rad/s."""
+    can turn in place, or None.
+
+    ``twists`` (c, 2) are the commands in m/s and rad/s, ``safe`` (c,) is true for the safe ones,
+    and ``sweep`` contains their free arcs. ``points_m`` (n, 2) are obstacle points in the base
+    frame.
+    """
     speed = twists[:, 0]
     stop_m = speed * period_s + speed**2 / (2 * limits.max_linear_accel_mps2)
     free_m = np.where(sweep.blocked, sweep.distance_m, reach_m)
@@ -126,7 +133,7 @@ def _has_room(x_m, y_m, points_m, needed_m):  # type: ignore[no-untyped-def]
 @compiled_for("i8(b1[::1], f8[:, :, ::1], f8[:, ::1], f8)")
 def _first_with_room(safe, places, points_m, needed_m):  # type: ignore[no-untyped-def]
     """Return the index of the first safe command with a position farther than ``needed_m`` from all
-    points, or -1. ``places`` has shape (c, p, 3)."""
+    points, or -1. ``places``, shape (c, p, 3), are the p poses on the arc of each command."""
     for command in range(len(safe)):
         if safe[command]:
             for place in range(places.shape[1]):

@@ -89,8 +89,8 @@ def find_gaps(
 
 @compiled
 def _hidden_sectors(distance, bearing, half, radius_m, half_view):  # type: ignore[no-untyped-def]
-    """Return right border (rad), left border (rad) and distance (m) of the borders of each sector,
-    shape (k, 3)."""
+    """Return right border (rad), left border (rad) and distance to the borders (m) of the sector
+    that each circle hides, shape (k, 3). The inputs are those of :func:`_gap_array`."""
     n = len(distance)
     hidden = np.empty((2 * n, 3))
     count = 0
@@ -112,8 +112,11 @@ def _hidden_sectors(distance, bearing, half, radius_m, half_view):  # type: igno
 
 @compiled_for("f8[:, ::1](f8[::1], f8[::1], f8[::1], f8, f8, f8)")
 def _gap_array(distance, bearing, half, radius_m, half_view, horizon_m):  # type: ignore[no-untyped-def]
-    """Return the fields of each gap, shape (g, 4). A circle hides ``half`` (rad) on either side of
-    its bearing."""
+    """Return the fields of each :class:`Gap`, shape (g, 4).
+
+    The inputs are ``distance`` (m) and ``bearing`` (rad) of the obstacle circles, shape (n,), each
+    of which hides ``half`` (rad) on either side of its bearing, and half the field of view (rad).
+    """
     hidden = _hidden_sectors(distance, bearing, half, radius_m, half_view)
     gaps = np.empty((len(hidden) + 1, 4))
     if len(hidden) == 0:
@@ -198,8 +201,8 @@ class FollowTheGap(ReactivePlanner):
 
 
 def nearest_distance(points_m: np.ndarray, radius_m: float) -> float:
-    """Return the distance from the base to the nearest circle around a point, or ``inf`` without
-    points."""
+    """Return the distance (m) from the base to the nearest circle of ``radius_m`` around a point,
+    or ``inf`` without points."""
     if len(points_m) == 0:
         return math.inf
     return max(NEAREST_M, float(np.hypot(points_m[:, 0], points_m[:, 1]).min()) - radius_m)

@@ -46,7 +46,8 @@ def plan_waypoints(
 
 
 def resample(path: np.ndarray, spacing_m: float) -> np.ndarray:
-    """Return the corners of a polyline and points between them, shape (n, 2)."""
+    """Return the corners of a polyline and evenly spaced points between them, at most ``spacing_m``
+    apart, shape (n, 2)."""
     path = np.asarray(path, dtype=float)
     pieces = [path[:1]]
     for begin, end in zip(path[:-1], path[1:]):

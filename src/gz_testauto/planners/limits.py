@@ -47,7 +47,8 @@ class DefaultDuration(float):
 def value_for_robot(value: Any, speed_mps: float, deceleration_mps2: float) -> Any:
     """Return the value of a parameter for a robot with this largest speed and deceleration.
 
-    Only default values have the types of this module, and depend on the robot.
+    Default values that have the types of this module are scaled; other values are returned
+    unchanged.
     """
     if isinstance(value, DefaultLength):
         return float(value) * length_scale(speed_mps, deceleration_mps2)

@@ -66,6 +66,7 @@ class ReactivePlanner(LocalPlanner):
         return self._task
 
     def for_robot(self, value: Any) -> Any:
+        """Return the value of a parameter for this robot (:func:`value_for_robot`)."""
         limits = self.limits
         return value_for_robot(value, limits.max_linear_mps, limits.max_linear_accel_mps2)
 
@@ -108,7 +109,7 @@ class ReactivePlanner(LocalPlanner):
         return self._scans.points(observation.scan, observation.pose)
 
     def forget(self) -> None:
-        """Discard additional data of the previous task."""
+        """Discard additional data of the previous task. A subclass with such data overrides it."""
 
     @abc.abstractmethod
     def steer(self, situation: Situation) -> Twist2D:

@@ -95,7 +95,7 @@ class ScanMemory:
 
 @compiled_for("f8[:, ::1](f8[::1], f8, f8, f8[::1], f8[::1])")
 def _hits(ranges_m, range_min_m, range_max_m, cosines, sines):  # type: ignore[no-untyped-def]
-    """Return points in the frame of the lidar, shape (k, 3)."""
+    """Return the points of the rays with a return, in the frame of the lidar (m), shape (k, 3)."""
     points_m = np.empty((len(ranges_m), 3))
     count = 0
     for ray in range(len(ranges_m)):

@@ -80,8 +80,9 @@ def sweep_arcs(
     margin_m: float,
     steps: int,
 ) -> Sweep:
-    """Return the free part of the arc of each command, shape (c, 2), in m/s and rad/s. An arc is
-    ``reach_m`` long or turns by 180°, and is checked at ``steps`` positions."""
+    """Return the free part of the arc of each of the commands ``twists``, shape (c, 2), in m/s and
+    rad/s. An arc is ``reach_m`` long or turns by 180°, and is checked at ``steps`` positions.
+    ``points_m`` (n, 2) are obstacle points in the base frame."""
     speed, rate = np.abs(twists[:, 0]), np.abs(twists[:, 1])
     end_s = np.minimum(reach_m / np.maximum(speed, 1e-6), np.pi / np.maximum(rate, 1e-6))
     times = end_s[:, None] * np.arange(1, steps + 1) / steps
@@ -109,7 +110,8 @@ def sweep_arcs(
 
 @compiled
 def _place(normals, offsets_m, pose, cos, sin, lines):  # type: ignore[no-untyped-def]
-    """Write normal and offset (m) of each edge's line at a pose (3,) to ``lines``, shape (e, 3)."""
+    """Write the normal (x, y) and the offset (m) of each edge's line, for the footprint at ``pose``
+    (3,), to ``lines``, shape (e, 3). ``cos`` and ``sin`` are those of the yaw."""
     for edge in range(len(offsets_m)):
         nx, ny = normals[edge, 0], normals[edge, 1]
         turned_x, turned_y = cos * nx - sin * ny, sin * nx + cos * ny
@@ -134,7 +136,8 @@ def _clearances(normals, offsets_m, poses, cosines, sines, points_m):  # type: i
 
 @compiled
 def _is_nearer(lines, x_m, y_m, points_m, allowed_m, reach_m):  # type: ignore[no-untyped-def]
-    """Return whether any point is nearer than ``allowed_m`` to a footprint at (x, y)."""
+    """Return whether any point is nearer than ``allowed_m`` to the footprint at (x, y), given as
+    ``lines`` of :func:`_place`. Points farther than ``reach_m`` from (x, y) are ignored."""
     for point in range(len(points_m)):
         px, py = points_m[point, 0], points_m[point, 1]
         if (px - x_m) * (px - x_m) + (py - y_m) * (py - y_m) > reach_m * reach_m:
@@ -155,7 +158,8 @@ def _is_nearer(lines, x_m, y_m, points_m, allowed_m, reach_m):  # type: ignore[n
 def _free_steps(  # type: ignore[no-untyped-def]
     normals, offsets_m, poses, cosines, sines, points_m, allowed_m, reach_m
 ):
-    """Return the number of free steps of each arc, shape (c,). ``poses`` has shape (c, s, 3)."""
+    """Return the number of poses on each arc before the first one at which a point is nearer than
+    ``allowed_m`` to the footprint, shape (c,). ``poses`` has shape (c, s, 3)."""
     arcs, steps = cosines.shape
     free = np.full(arcs, steps)
     lines = np.empty((len(offsets_m), 3))

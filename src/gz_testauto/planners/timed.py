@@ -29,7 +29,8 @@ _GOAL_M, _RAYS, _RANGE_M, _LANE_WIDTH_M = 5.0, 360, 10.0, 4.0
 
 
 def in_message_precision(observation: Observation) -> Observation:
-    """Convert the scan so that trials with and without ROS are bit-identical."""
+    """Return the observation with its scan in the single precision of ROS messages, so that trials
+    with and without ROS are bit-identical."""
     if observation.scan is None:
         return observation
     return dataclasses.replace(observation, scan=observation.scan.in_single_precision())

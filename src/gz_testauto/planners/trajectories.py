@@ -48,8 +48,9 @@ def velocity_samples(lowest: float, highest: float, count: int) -> np.ndarray:
 def rollout(
     pose: Pose2D, twists: np.ndarray, steps: np.ndarray, duration_s: float
 ) -> Tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return x, y (m), and the cosine and sine of the yaw, each with shape (n, s). Trajectory i
-    consists of the first ``steps[i]`` poses of row i, which are evenly spaced in time."""
+    """Return x, y (m), and the cosine and sine of the yaw, each with shape (n, s), on the
+    trajectories from ``pose`` with the constant velocities ``twists`` (n, 2). Trajectory i consists
+    of the first ``steps[i]`` poses of row i, which are evenly spaced over ``duration_s``."""
     step_s = (duration_s / steps)[:, None]
     number = np.arange(int(steps.max(initial=1)))
     yaw = pose.yaw_rad + twists[:, 1:] * step_s * number
@@ -91,8 +92,8 @@ def trajectory_costs(
 
 @compiled
 def _outline_cost(x_m, y_m, cos, sin, scale, outline_m, costs, origin_x, origin_y, resolution):  # type: ignore[no-untyped-def]
-    """Return the largest cost on the outline, or -1 if it touches an obstacle or leaves the
-    costmap."""
+    """Return the largest cost of the costmap on the outline, enlarged by ``scale``, at one pose, or
+    -1 if it touches an obstacle or leaves the costmap."""
     height, width = costs.shape
     largest = 0
     corners = len(outline_m)
@@ -130,8 +131,11 @@ def _outline_cost(x_m, y_m, cos, sin, scale, outline_m, costs, origin_x, origin_
 def _costs(  # type: ignore[no-untyped-def]
     xs_m, ys_m, cosines, sines, steps, scales, outline_m, costs, path, goal, front, frame, weights
 ):
-    """``frame`` is the costmap's origin (x, y) and resolution, and the distance of the point in
-    front of the base (m)."""
+    """Return the cost of each trajectory, shape (n,), for the poses of :func:`rollout`.
+
+    ``path``, ``goal`` and ``front`` are the fields of :class:`Distances`. ``frame`` is the
+    costmap's origin (x, y) and resolution, and the distance of the point in front of the base (m).
+    """
     height, width = costs.shape
     obstacle = height * width
     origin_x, origin_y, resolution, forward_m = frame[0], frame[1], frame[2], frame[3]
