@@ -27,7 +27,8 @@ FASTEST_TURN_RADPS = 6.0
 def velocity_towards(
     offset: np.ndarray, speed_mps: float, duration_s: float
 ) -> Tuple[np.ndarray, bool]:
-    """Return the velocity for a step along ``offset`` (m), and whether it reaches the end."""
+    """Return the velocity (m/s) for a step of ``duration_s`` along ``offset`` (m), and whether the
+    step reaches the end of ``offset``."""
     length = float(np.sqrt(np.square(offset).sum()))
     arrives = length <= speed_mps * duration_s + ARRIVED_M
     return (offset / duration_s if arrives else offset * (speed_mps / length)), arrives
@@ -79,7 +80,7 @@ class Actor(Hook):
     # to implement
 
     def reset(self) -> None:
-        """Draw the random values for a whole trial."""
+        """Draw the random values of the actor for a whole trial."""
 
     def expected(self, times_s: np.ndarray) -> Optional[np.ndarray]:
         """Return the poses at future simulated times (k,), shape (k, 3): x, y (m) and yaw (rad), or
@@ -210,7 +211,8 @@ class Actor(Hook):
         self.context.delete(self.name)
 
     def set_visuals(self, **properties: Any) -> None:
-        """Change fields of :class:`~gz_testauto.simulators.changes.SetVisual` of all visuals."""
+        """Change properties of all visuals of the model, which are fields of
+        :class:`~gz_testauto.simulators.changes.SetVisual`."""
         for visual in self.context.describe().visuals:
             if visual.startswith(f"{self.name}::"):
                 self.context.change(SetVisual(visual, **properties))

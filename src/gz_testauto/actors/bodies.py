@@ -84,7 +84,7 @@ def actor_body_of(model: Element, version: str, place: str) -> str:
 
 
 def in_contact_group(sdf: str, group: int) -> str:
-    """Return the SDF with the bit mask of the group in all collisions without one."""
+    """Return the SDF in which all collisions without a bit mask have that of the contact group."""
     root = parse_xml(sdf.encode())
     for collision in root.iter("collision"):
         contact = ensure_child(ensure_child(collision, "surface"), "contact")

@@ -53,7 +53,8 @@ class EffectTargets:
     robot: str
 
     def models_of(self, selector: str) -> Sequence[str]:
-        """Raise ``SpecError`` if no model has this name and no actor has this tag."""
+        """Return the names of the models that ``selector``, a name or a tag, selects. Raises
+        ``SpecError`` if no model has this name and no actor has this tag."""
         if selector == "robot":
             return (self.robot,)
         if selector in self.tags:
@@ -79,7 +80,8 @@ def create_effects(
     repetition: int,
     targets: EffectTargets,
 ) -> List[Hook]:
-    """Raise ``SpecError`` for an effect on a model, link or light that does not exist."""
+    """Return the effects of a trial. Raises ``SpecError`` for an effect on a model, link or light
+    that does not exist."""
     hooks: List[Hook] = []
     for spec in specs:
         with spec.locating("target", "target"):
@@ -97,6 +99,7 @@ def create_effects(
 def create_hooks(
     specs: Sequence[spec_of.HookSpec], seed: int, world: int, repetition: int
 ) -> List[Hook]:
+    """Return the hooks of a trial, each with its own random numbers."""
     hooks = []
     for spec in specs:
         with spec.locating("hook", "parameters"):
@@ -261,7 +264,8 @@ def _models(spec: spec_of.EffectSpec, selector: str, targets: EffectTargets) -> 
 
 
 def _checked(spec: spec_of.EffectSpec, targets: EffectTargets) -> Dict[str, str]:
-    """Return the link to push of each model."""
+    """Validate the target of an effect. Return the link to push of each model, empty if the effect
+    does not push."""
     description = targets.description
     if isinstance(spec, spec_of.LightEffect):
         if spec.target not in description.lights:

@@ -79,12 +79,12 @@ class ObstacleOutlines:
     def is_free_path(
         self, start: Tuple[float, float], end: Tuple[float, float], radius_m: float
     ) -> bool:
-        """Return whether a disc on the straight path touches no obstacle."""
+        """Return whether a disc of ``radius_m`` on the straight path touches no obstacle."""
         return self.distance_m(shapely.LineString([start, end])) > radius_m
 
 
 def draw_point(region: BaseGeometry, random: np.random.Generator) -> Optional[Tuple[float, float]]:
-    """Return a uniformly distributed point, or None if the region has no area."""
+    """Return a uniformly distributed point of the region, or None if the region has no area."""
     if region.is_empty or region.area <= 0.0:
         return None
     min_x, min_y, max_x, max_y = region.bounds
@@ -179,8 +179,11 @@ class PluginActorSpec(PlacedActorSpec, LocatedSpec):
 def create_actors(
     specs: Sequence[ActorSpec], seed: int, world: int, repetition: int, ground: ActorPlacementArea
 ) -> Tuple[Actor, ...]:
-    """Raise ``PlacementError`` if no free start or path is found for an actor, and ``SpecError``
-    for an unknown behavior or for two actors with the same name."""
+    """Return the actors of a trial in their order.
+
+    Raises ``PlacementError`` if no free start or path is found for an actor, and ``SpecError`` for
+    an unknown behavior or for two actors with the same name.
+    """
     actors: Dict[str, Actor] = {}
     started: List[Tuple[float, float, float]] = []
     outlines: Dict[str, BaseGeometry] = {}

@@ -65,7 +65,7 @@ class Paint(Effect):
 
 @dataclass(frozen=True)
 class Blink(Effect):
-    """The color applies during every second interval."""
+    """An effect that changes the color during every second interval."""
 
     color: Color = (1.0, 0.0, 0.0, 1.0)
     interval_s: float = 0.5
@@ -79,7 +79,8 @@ class Blink(Effect):
 
 @dataclass(frozen=True)
 class Fade(Effect):
-    """The transparency changes to ``to`` over the duration, or immediately without one."""
+    """An effect that changes the transparency to ``to`` over the duration, or immediately without a
+    duration."""
 
     to: float = 1.0
 
@@ -90,7 +91,8 @@ class Fade(Effect):
 
 
 class Flicker(Effect):
-    """The brightness has a random factor from ``least`` to 1, drawn for each interval."""
+    """An effect that multiplies the brightness by a random factor from ``least`` to 1, drawn for
+    each interval."""
 
     def __init__(self, random: np.random.Generator, least: float = 0.2, interval_s: float = 0.1):
         self._random, self._least, self._interval_s = random, least, interval_s
@@ -112,7 +114,7 @@ class Flicker(Effect):
 
 @dataclass(frozen=True)
 class Dim(Effect):
-    """The colors of a light are multiplied, always or during every second interval."""
+    """An effect that multiplies the colors of a light, always or during every second interval."""
 
     part = "light"
     factor: float = 0.0
@@ -216,7 +218,8 @@ class Effects:
                 running.on_end(running)
 
     def _start_and_end(self, time_s: float) -> List[RunningEffect]:
-        """Return the effects that have ended."""
+        """Start requested effects and end those whose duration is over at ``time_s``. Return the
+        effects that have ended."""
         ended = []
         for running in self._running:
             if running.started_s is None:

@@ -32,6 +32,8 @@ that depend on behaviors. Effects are called last."""
 
 
 class EffectStarter(Protocol):
+    """An object that starts effects, see :class:`~gz_testauto.actors.effects.Effects`."""
+
     def start(self, effect: Any, target: str, duration_s: Optional[float] = None) -> Any:
         """Start an effect, and return the running effect, which has the method ``stop``."""
 

@@ -13,8 +13,8 @@ from gz_testauto.spec.worlds import RandomNumbers
 
 
 class EstimatorInputs(NamedTuple):
-    """``scale`` is the factor of all errors. ``wheel_separation_m`` is None for a robot without a
-    drive controller."""
+    """The input for the creation of a :class:`PoseEstimator`. ``scale`` is the factor of all
+    errors. ``wheel_separation_m`` is None for a robot without a drive controller."""
 
     random_numbers: RandomNumbers
     robot: str
@@ -89,7 +89,8 @@ def inverse(pose: Pose2D) -> Pose2D:
 def as_estimated(
     objects: Sequence[TrackedObject], true_pose: Pose2D, estimated: Pose2D
 ) -> Tuple[TrackedObject, ...]:
-    """Return tracked objects in the map, as a robot with an estimated pose measures them."""
+    """Return tracked objects at the poses in the map frame that a robot would report if it measured
+    them exactly from ``true_pose``, and used its estimated pose."""
     shift = compose(estimated, inverse(true_pose))
     cos, sin = math.cos(shift.yaw_rad), math.sin(shift.yaw_rad)
     moved = []

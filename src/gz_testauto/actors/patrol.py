@@ -91,7 +91,8 @@ class Patrol(Actor):
 def round_trip(
     waypoints_m: Sequence[Tuple[float, float]], closed: bool
 ) -> List[Tuple[float, float]]:
-    """Return the waypoints of one pass, after which the actor returns to the first one."""
+    """Return the waypoints of one pass, after which the actor returns to the first one. If
+    ``closed`` is false, the pass contains the return along the waypoints."""
     forth = [(float(x), float(y)) for x, y in waypoints_m]
     return forth if closed else forth + forth[-2:0:-1]
 

@@ -54,6 +54,9 @@ class _RequestedMotion:
 
 
 class RequestedPoses:
+    """The computed poses of models that move as hooks request, without the errors of the
+    simulator."""
+
     def __init__(self) -> None:
         self._motions: Dict[str, _RequestedMotion] = {}
 

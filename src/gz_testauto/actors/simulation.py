@@ -73,7 +73,7 @@ class ActorSimulation(Simulation):
     # hooks
 
     def add(self, hook: Hook) -> None:
-        """Raise ``ValueError`` for an existing name."""
+        """Add a hook. Raises ``ValueError`` if a hook with its name exists."""
         if hook.name in self._hooks:
             raise ValueError(f"a hook named {hook.name!r} exists already; use another name")
         self._hooks[hook.name] = hook
@@ -81,7 +81,7 @@ class ActorSimulation(Simulation):
         self._arrange()
 
     def remove(self, name: str) -> None:
-        """Raise ``ValueError`` if no hook has this name."""
+        """Remove a hook. Raises ``ValueError`` if no hook has this name."""
         if self._hooks.pop(name, None) is None:
             raise ValueError(
                 f"no hook is named {name!r}; hooks: {', '.join(self._hooks) or 'none'}"

@@ -49,6 +49,9 @@ class _LastObservation(NamedTuple):
 
 
 class ObjectTracker:
+    """A simulated tracker of the moving objects around a robot, which reports
+    :class:`TrackedObject`."""
+
     def __init__(self, spec: TrackingSpec, robot: str, scene: TrackedScene) -> None:
         self._spec, self._robot, self._scene = spec, robot, scene
         self._outlines = {

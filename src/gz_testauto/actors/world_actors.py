@@ -26,7 +26,7 @@ CLOSES_M = 0.05
 
 
 class WorldActorSpec(ScriptSpec):
-    """An actor of a world file."""
+    """An actor of a world file (``<actor>``), which follows the timetable in the file."""
 
     @property
     def path(self) -> None:

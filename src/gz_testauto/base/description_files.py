@@ -48,8 +48,11 @@ class DescriptionFiles(NamedTuple):
 def description_files(
     path: Path, arguments: Mapping[str, str], environment: Optional[Mapping[str, str]] = None
 ) -> DescriptionFiles:
-    """``arguments`` are those of xacro. ``environment`` is added to the variables of this process.
-    Missing files, and files that are not valid XML, are omitted."""
+    """Return the files that a robot description in ``path`` includes or names.
+
+    ``arguments`` are those of xacro. ``environment`` is added to the variables of this process.
+    Missing files, and files that are not valid XML, are omitted.
+    """
     search = _NamedFileSearch({**os.environ, **(environment or {})})
     search.follow(path, dict(arguments), _DEPTH, path.suffix == XACRO)
     unknown = {file: tuple(dict.fromkeys(texts)) for file, texts in search.unknown.items()}
@@ -58,7 +61,8 @@ def description_files(
 
 
 def find_file(word: str) -> Optional[Path]:
-    """Return the path of an absolute path or a URI, whether or not it exists."""
+    """Return the path that an absolute path or a URI denotes, whether or not it exists, or None for
+    another word, and for a URI of an unknown package or model."""
     if word.startswith(_SCHEMES):
         path = _resource(word, os.environ.get("ROS_PACKAGE_PATH", ""))
         return Path(path) if path else None
@@ -76,7 +80,9 @@ class _NamedFileSearch:
         self._is_evaluated = False
 
     def follow(self, file: Path, scope: Dict[str, str], depth: int, is_evaluated: bool) -> None:
-        """``is_evaluated`` is true if xacro always evaluates ``file``."""
+        """Collect the files that ``file`` names, up to ``depth`` levels of inclusion. ``scope``
+        contains the known xacro arguments and properties. ``is_evaluated`` is true if xacro always
+        evaluates ``file``."""
         if depth == 0 or not os.path.isfile(file) or file.stat().st_size > _LARGEST_READ_B:
             return
         try:
@@ -145,7 +151,7 @@ class _NamedFileSearch:
 
 @functools.lru_cache(maxsize=None)
 def _resource(uri: str, package_path: str) -> str:
-    """Return "" if the package or model does not exist."""
+    """Return the path of a URI, or "" if its package or model does not exist."""
     try:
         return str(resources.resolve(uri, Path("/")))
     except ResourceError:

@@ -25,7 +25,8 @@ Value = TypeVar("Value")
 
 
 def read_file(path: Union[str, Path], most_bytes: int = MOST_BYTES) -> bytes:
-    """Raise ``OSError`` also for a larger file, a pipe or a device."""
+    """Return the content of a file. Raises ``OSError`` also for a pipe, a device, or a file larger
+    than ``most_bytes``."""
     with _opened(path) as stream:
         if os.fstat(stream.fileno()).st_size > most_bytes:
             reason = f"it is larger than {most_bytes / 1e6:g} MB, the limit for such a file"

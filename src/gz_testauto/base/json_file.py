@@ -35,8 +35,8 @@ def read_json_object(
 def validate_as(
     shape: Type[Shape], values: Any, where: str, error_class: Type[GzTestautoError]
 ) -> Shape:
-    """Convert ``values`` to the type ``shape``, or raise ``error_class`` with ``where`` and the
-    first invalid field."""
+    """Return ``values`` converted to the type ``shape``. Raises ``error_class`` with the location
+    ``where`` and the first invalid field."""
     try:
         return _adapter(shape).validate_python(values)  # type: ignore[no-any-return, arg-type]
     except ValidationError as invalid:
@@ -46,7 +46,8 @@ def validate_as(
 def parse_entry(
     shape: Type[Shape], line: bytes, where: str, error_class: Type[GzTestautoError], remedy: str
 ) -> Shape:
-    """Convert a line of JSON to the type ``shape``, or raise ``error_class``."""
+    """Return a line of JSON converted to the type ``shape``. Raises ``error_class`` with the
+    location ``where`` and the ``remedy``."""
     try:
         return _adapter(shape).validate_python(json.loads(line))  # type: ignore[no-any-return, arg-type]
     except ValidationError as invalid:

@@ -27,7 +27,8 @@ _BARE = {float: Annotated[float, Field(allow_inf_nan=False)]}
 
 
 def construct(registry: Registry, name: str, parameters: Mapping[str, Any], *arguments: Any) -> Any:
-    """Construct a plug-in with ``arguments`` of the caller and ``parameters`` of a user.
+    """Return the plug-in ``name``, constructed with ``arguments`` of the caller and ``parameters``
+    of a user.
 
     Raises ``UnknownNameError``, ``ParameterError``, ``MissingDependencyError`` for a missing
     import, ``SpecError`` for a ``ValueError`` of the plug-in, and ``PluginError`` for any other
@@ -48,8 +49,8 @@ def construct(registry: Registry, name: str, parameters: Mapping[str, Any], *arg
 def check_parameters(
     registry: Registry, name: str, parameters: Mapping[str, Any], arguments: int = 0
 ) -> Dict[str, Any]:
-    """Return the validated parameters. The caller sets the first ``arguments`` parameters. Raises
-    ``ParameterError``."""
+    """Return the validated parameters of a plug-in. The first ``arguments`` parameters of its
+    constructor are set by the caller, not by the user. Raises ``ParameterError``."""
     plugin, owner = registry.get(name), f"{registry.kind} {name!r}"
     declared = dict(list(parameters_of(plugin).items())[arguments:])
     hints, signature = _annotations(plugin), inspect.signature(plugin)

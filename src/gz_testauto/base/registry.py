@@ -65,7 +65,8 @@ def load_object(reference: str) -> Any:
 
 @lru_cache(maxsize=None)
 def extra_plugins() -> Mapping[str, Mapping[str, Tuple[str, str]]]:
-    """Return extra and reference of each plug-in, by group and name."""
+    """Return the plug-ins of the extras in this package, by group and name, each with the name of
+    its extra and its reference ``"module:attribute"``."""
     plugins: Dict[str, Dict[str, Tuple[str, str]]] = {}
     for path in sorted(EXTRAS.glob("*/entry_points.txt")):
         declared = configparser.ConfigParser(delimiters=("=",), interpolation=None)
@@ -101,7 +102,7 @@ class Registry:
         """Messages about exports of other packages that cannot be imported."""
 
     def register(self, name: str, plugin: Any) -> None:
-        """Raise ``ValueError`` if the name is already registered."""
+        """Add a plug-in. Raises ``ValueError`` if the name is already registered."""
         if name in self._loaders:
             raise ValueError(f"{self.kind} {name!r} is already registered")
         self._loaders[name] = partial(_return_plugin, plugin)
@@ -133,7 +134,8 @@ class Registry:
 
     @contextlib.contextmanager
     def requiring(self, name: str) -> Iterator[None]:
-        """Raise ``MissingDependencyError`` for a module that ``name`` imports in the block."""
+        """Convert the error about a missing module in the block, which loads the plug-in ``name``,
+        to ``MissingDependencyError`` with the command that installs it."""
         try:
             yield
         except ModuleNotFoundError as error:
@@ -146,8 +148,8 @@ class Registry:
             ) from error
 
     def outline(self, name: str, constant: str) -> Tuple[str, Any]:
-        """Return the first line of a module's docstring, and the value of a constant or None,
-        without importing a built-in or an extra."""
+        """Return the first line of the docstring of the plug-in ``name``, a module, and the value
+        of its constant ``constant`` or None. A built-in or an extra is not imported."""
         if name not in self._references:
             module = self.get(name)
             return str(module.__doc__ or "").partition("\n")[0], getattr(module, constant, None)

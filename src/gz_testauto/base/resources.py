@@ -67,7 +67,8 @@ def resolve(
 
 
 def find_ignoring_case(start: Path, name: str) -> Optional[str]:
-    """Return an existing path, relative to ``start``, in another case than ``name``."""
+    """Return the existing path, relative to ``start``, that differs from ``name`` only in upper and
+    lower case, or None."""
     path = start
     for part in Path(name).parts:
         try:

@@ -91,7 +91,7 @@ def requested_state(pose: PoseMessage, twist: Twist) -> ModelState:
 
 
 def state_of(pose: PoseMessage, twist: Twist) -> ModelState:
-    """A twist of NaN is unknown."""
+    """Return the state of a model. A twist of NaN is unknown."""
     if not math.isfinite(twist.linear.x):
         return ModelState(pose_of(pose))
     return requested_state(pose, twist)
@@ -131,7 +131,8 @@ def scan_message(scan: LaserScan, stamp: Time, frame: str, period_s: float) -> L
 
 
 def scan_of(message: LaserScanMessage, stamp_s: float, mount: Pose) -> LaserScan:
-    """``mount`` is the pose of the sensor in the base frame."""
+    """Return the scan in a message. ``stamp_s`` is its simulated time, and ``mount`` the pose of
+    the sensor in the base frame."""
     return LaserScan(
         stamp_s=stamp_s,
         angle_min_rad=message.angle_min,
@@ -144,7 +145,7 @@ def scan_of(message: LaserScanMessage, stamp_s: float, mount: Pose) -> LaserScan
 
 
 def imu_message(sample: ImuSample, stamp: Time, frame: str) -> Imu:
-    """Covariances are zero, which means unknown."""
+    """Return the message of an IMU measurement. Covariances are zero, which means unknown."""
     message = Imu()
     message.header = header(stamp, frame)
     message.orientation = Quaternion(*sample.quaternion)

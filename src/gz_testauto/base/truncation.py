@@ -27,7 +27,8 @@ def join_truncated(names: Sequence[str], most: int = MAX_NAMES) -> str:
 
 
 def log_untruncated(message: str) -> None:
-    """Log a truncated message in full, in the log file of a node only."""
+    """Write a message that :func:`truncate` would shorten in full to the log file of a node. The
+    console does not show it."""
     if truncate(message) != message:
         _LOGGER.info("full message: %s", message)
 

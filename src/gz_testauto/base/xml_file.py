@@ -29,5 +29,6 @@ def parse_xml(
 
 
 def read_xml(path: Path, recover: bool = False) -> "etree._Element":
-    """Parse a file as :func:`parse_xml` does. Raises ``OSError`` if it cannot be read."""
+    """Return the root element of a file, parsed as by :func:`parse_xml`. Raises ``OSError`` if it
+    cannot be read."""
     return parse_xml(read_file(path), recover)

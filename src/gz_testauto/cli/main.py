@@ -119,6 +119,8 @@ def _status(arguments: List[str]) -> int:
 
 
 def _adapt_to_memory_limit() -> None:
+    """Limit the threads of OpenBLAS if the address space of this process is limited. Raises
+    ``GzTestautoError`` if the limit is too small."""
     # OpenBLAS, which NumPy and SciPy use, reserves memory for each thread and repeats a reservation
     # that fails, so its initialization would never return. One thread needs less.
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
@@ -239,8 +241,8 @@ def _continued(line: str) -> str:
 
 
 def _kept(message: str) -> str:
-    """Write a message to a temporary file, and return the path or, if that fails, the error.
-    Earlier messages are removed after :data:`MESSAGE_KEPT_S`."""
+    """Write a message to a temporary file, and return the path of the file, or the text of the
+    error if that fails. Earlier messages are removed after :data:`MESSAGE_KEPT_S`."""
     try:
         for earlier in Path(tempfile.gettempdir()).glob(f"{_MESSAGE_PREFIX}*{_MESSAGE_SUFFIX}"):
             with contextlib.suppress(OSError):  # of another user, or removed by another command

@@ -30,6 +30,8 @@ def add_options(parser: argparse._ActionsContainer, options: Type[Options], *nam
 
 
 def read_options(arguments: argparse.Namespace, options: Type[OptionsType]) -> OptionsType:
+    """Return the options of a class from the command line. Raises ``SpecError``, which lists all
+    invalid options."""
     return options.of(**{name: getattr(arguments, name) for name in options.model_fields})
 
 

@@ -135,6 +135,8 @@ def _replay(opened: OpenedResults, arguments: argparse.Namespace) -> int:
 
 
 def find_trial(campaign: PreparedCampaign, world: str, planner: str, repetition: int) -> Trial:
+    """Return the trial of a world, planner and repetition. Raises ``ResultsError`` or
+    ``SpecError``, which lists existing names, if it does not exist."""
     world = world_name(world, campaign.worlds)
     planners = [entry.name for entry in campaign.spec.planners]
     if planner not in planners:
@@ -206,7 +208,8 @@ def run_once(
 
 
 def _paced(stop: Callable[[], bool], period_s: float, speed: float) -> Callable[[], bool]:
-    """Delay each call of ``stop`` for a real-time factor of ``speed``."""
+    """Return a function with the result of ``stop``, which is called once in each ``period_s`` of
+    simulated time. It delays each call so that the real-time factor is ``speed``."""
     if speed <= 0.0:
         return stop
     period_s /= speed

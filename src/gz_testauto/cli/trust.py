@@ -31,9 +31,12 @@ def require_trust(
     is_trusted: bool = False,
     option: str = "--trust",
 ) -> None:
-    """Ask the user for permission to run the programs that stored campaigns name, and raise
-    ``ResultsError`` without it. A node, whose ``option`` is a parameter such as ``~trust``, does
-    not ask."""
+    """Ask the user for permission to run the programs that stored campaigns name.
+
+    ``worlds`` are the files of their worlds. Raises ``ResultsError`` without the permission, unless
+    there are no programs or ``is_trusted`` is true. ``option`` is the option that grants the
+    permission. A node, whose ``option`` is a parameter such as ``~trust``, does not ask.
+    """
     programs: Dict[str, None] = {}
     for spec in () if is_trusted else campaigns:
         programs.update(dict.fromkeys(map(escape_text, _programs(spec, worlds))))

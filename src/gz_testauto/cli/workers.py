@@ -42,6 +42,8 @@ def processors() -> int:
 
 
 def whole_number(text: str, least: int = 0) -> int:
+    """Return the value of an option. Raises ``argparse.ArgumentTypeError`` unless it is a whole
+    number of at least ``least``."""
     if not text.isdecimal() or int(text) < least:
         raise argparse.ArgumentTypeError(
             f"{text!r} is invalid; it must be a whole number of at least {least}"

@@ -17,7 +17,9 @@ TOUCH_M = 1e-9
 
 @compiled
 def _touches(x, y, end_x, end_y, tail_x, tail_y, head_x, head_y, margin):  # type: ignore[no-untyped-def]
-    """``margin`` is ``TOUCH_M`` times the length of the segment."""
+    """Return whether the segment from (x, y) to (end_x, end_y) touches the edge from its tail to
+    its head, or is closer to it than the tolerance. ``margin`` is ``TOUCH_M`` times the length of
+    the segment."""
     # Without this tolerance, a segment could pass through a corner into collinear outlines.
     along_x, along_y = end_x - x, end_y - y
     level = along_x * y - along_y * x
@@ -41,8 +43,9 @@ def _touches(x, y, end_x, end_y, tail_x, tail_y, head_x, head_y, margin):  # typ
 
 @compiled
 def _blocking_edge(x, y, end_x, end_y, own_start, own_end, tails, after, likely):  # type: ignore[no-untyped-def]
-    """Return an edge that a segment touches, or -1. Edges at ``own_start`` or ``own_end`` are
-    ignored, since the segment is tangent there. ``likely`` is checked first, unless it is -1."""
+    """Return the index of an edge that the segment from (x, y) to (end_x, end_y) touches, or -1.
+    Edges at the corners ``own_start`` and ``own_end`` are ignored, since the segment is tangent
+    there. The edge ``likely`` is checked first, unless it is -1."""
     margin = TOUCH_M * math.hypot(end_x - x, end_y - y)
     for number in range(-1 if likely >= 0 else 0, len(tails)):
         edge = likely if number < 0 else number
@@ -57,6 +60,7 @@ def _blocking_edge(x, y, end_x, end_y, own_start, own_end, tails, after, likely)
 
 @compiled
 def touches_any(path, tails, after):  # type: ignore[no-untyped-def]
+    """Return whether a path (n, 2) touches any edge."""
     for start in range(len(path) - 1):
         x, y, end_x, end_y = path[start, 0], path[start, 1], path[start + 1, 0], path[start + 1, 1]
         if _blocking_edge(x, y, end_x, end_y, -1, -1, tails, after, -1) >= 0:
@@ -75,7 +79,8 @@ def _is_tangent(along_x, along_y, into, out, node):  # type: ignore[no-untyped-d
 
 @compiled
 def shortest_path_nodes(nodes, starting, into, out, tails, after):  # type: ignore[no-untyped-def]
-    """Return the nodes of the shortest path from node 0 to node 1 by A*, or an empty array."""
+    """Return the indices of the nodes of the shortest path from node 0 to node 1 by A*, or an empty
+    array if no path exists."""
     count = len(nodes)
     ahead = np.empty(count)
     for n in range(count):

@@ -74,8 +74,8 @@ class _MapFields(Spec):
 
 @dataclass(frozen=True, eq=False)
 class MapFile:
-    """A map. ``occupied`` and ``unknown`` are bool arrays (rows, columns) whose row 0 has the
-    lowest y. The origin is the pose (m, rad) of the outer corner of cell (0, 0)."""
+    """The content of a map file. ``occupied`` and ``unknown`` are bool arrays (rows, columns) whose
+    row 0 has the lowest y. The origin is the pose (m, rad) of the outer corner of cell (0, 0)."""
 
     occupied: np.ndarray
     unknown: np.ndarray
@@ -84,7 +84,7 @@ class MapFile:
 
 
 def read_map_file(path: Path) -> MapFile:
-    """Raise ``SpecError`` for a missing or damaged file."""
+    """Return the content of a map file. Raises ``SpecError`` for a missing or damaged file."""
     fields = load(Path(path), _MapFields)
     image = fields.image
     pixels = _read_pgm(image) if image.suffix.lower() == ".pgm" else _read_image(image, fields.mode)

@@ -43,8 +43,11 @@ class PathMeasures(NamedTuple):
 def path_measures(
     occupied: np.ndarray, cells: np.ndarray, reach: Optional[int] = None
 ) -> PathMeasures:
-    """``occupied`` (rows, columns), bool, are the cells that the robot's center must not enter.
-    ``cells`` (n, 2) are (row, column) of the path. Lines end after ``reach`` cells."""
+    """Return the measures of a path.
+
+    ``occupied`` (rows, columns), bool, are the cells that the robot's center must not enter.
+    ``cells`` (n, 2) are (row, column) of the path. Lines of free cells end after ``reach`` cells.
+    """
     cells = np.asarray(cells, dtype=np.int64)
     most = max(occupied.shape) if reach is None else reach
     runs = _free_cells(occupied, cells, _EIGHT, most)
@@ -60,7 +63,8 @@ def path_measures(
 
 @compiled
 def _free_cells(occupied, cells, moves, most):  # type: ignore[no-untyped-def]
-    """Return the number of free cells in each direction, including the cell."""
+    """Return the number of free cells from each of ``cells`` (n, 2) in each direction of ``moves``
+    (k, 2), including the cell, shape (n, k). The counts are limited by ``most``."""
     rows, columns = occupied.shape
     free = np.zeros((len(cells), len(moves)), dtype=np.int64)
     for index in range(len(cells)):

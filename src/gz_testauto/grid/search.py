@@ -64,6 +64,7 @@ def path_length_m(path: np.ndarray) -> float:
 def line_is_free(
     grid: OccupancyGrid, first_xy: Tuple[float, float], second_xy: Tuple[float, float]
 ) -> bool:
+    """Return whether a straight line, in the world frame (m), crosses only free cells."""
     # Sorted, so that rounding at a corner of cells does not depend on the direction.
     (x0, y0), (x1, y1) = sorted((first_xy, second_xy))
     cell = grid.resolution_m
@@ -93,7 +94,8 @@ def _crossings(first: float, second: float) -> np.ndarray:
 
 
 def _shortcut(grid: OccupancyGrid, path: np.ndarray) -> np.ndarray:
-    """Connect each kept point to the farthest point that is visible from it."""
+    """Return the path without the points that are not needed: each remaining point is followed by
+    the farthest point that is visible from it."""
     kept = [0]
     last = len(path) - 1
     while kept[-1] < last:
@@ -111,7 +113,8 @@ def _shortcut(grid: OccupancyGrid, path: np.ndarray) -> np.ndarray:
 
 
 def _graph(occupied: np.ndarray) -> "csr_matrix":
-    """Return the edges between free neighbors, weighted by their length in cells."""
+    """Return the sparse matrix of the edges between free neighbors, weighted by their length in
+    cells."""
     from scipy.sparse import coo_matrix
 
     free = ~occupied

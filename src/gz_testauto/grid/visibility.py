@@ -15,7 +15,8 @@ Point = Tuple[float, float]
 
 
 def inflate(shapes: np.ndarray, radius_m: Union[float, np.ndarray]) -> np.ndarray:
-    """Return ``shapes`` enlarged by ``radius_m``, or in rounded corners up to 0.9 % more."""
+    """Return ``shapes`` enlarged by ``radius_m``. In rounded corners, the distance can be up to 0.9
+    % larger."""
     # the segments of a corner are outside the true arc, so that paths keep their distance
     reach = np.asarray(radius_m) / math.cos(math.pi / (4 * ARC_SEGMENTS))
     return shapely.buffer(shapes, reach, quad_segs=ARC_SEGMENTS)
@@ -24,7 +25,8 @@ def inflate(shapes: np.ndarray, radius_m: Union[float, np.ndarray]) -> np.ndarra
 def free_region(
     area: shapely.Polygon, blocked: shapely.Geometry, start: Point, *goals: Point
 ) -> Optional[shapely.Polygon]:
-    """Return the connected part that contains all points, or None."""
+    """Return the connected part of ``area`` outside of ``blocked`` that contains start and goals,
+    or None if no part contains all of them."""
     for part in shapely.get_parts(shapely.difference(area, blocked)):
         if part.geom_type != "Polygon":
             continue
@@ -112,7 +114,7 @@ class _Edges:
 
 
 def _rings(free: shapely.Polygon) -> List[_Edges]:
-    """Return the outer ring counter-clockwise, and the holes clockwise."""
+    """Return the edges of the outer ring counter-clockwise, and of the holes clockwise."""
     rings = shapely.get_rings(free)
     reversed_ = shapely.is_ccw(rings)
     reversed_[0] = not reversed_[0]

@@ -71,6 +71,8 @@ def write_figures(
 
 
 def _unused(name: str, paths: Sequence[Path]) -> str:
+    """Return a file name made from ``name`` without special characters. It has a number if one of
+    ``paths`` already uses the name."""
     plain = re.sub(r"(?:[^\w.-]|_)+", "_", name)
     used = {path.stem for path in paths}
     numbered = (f"{plain}_{number}" for number in itertools.count(2))

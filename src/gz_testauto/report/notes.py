@@ -39,7 +39,7 @@ _EARLY_STOP_CAVEAT = (
 
 @dataclass(frozen=True)
 class Note:
-    """A sentence, and the list that it introduces."""
+    """A sentence of the report, and the list of items that it introduces."""
 
     text: str
     items: Tuple[str, ...] = ()

@@ -145,7 +145,8 @@ def _height_inches(axes: Any) -> float:
 
 
 def figure_class() -> type:
-    """Raise ``MissingDependencyError`` without matplotlib."""
+    """Return the class of figures of matplotlib. Raises ``MissingDependencyError`` without
+    matplotlib."""
     try:
         from matplotlib.figure import Figure  # not pyplot: no display, no global state
     except ImportError as error:

@@ -148,7 +148,7 @@ def metric_differences(
 def _tested(
     compared: Union[Comparison, MetricComparison], notation: Notation
 ) -> Tuple[str, str, str]:
-    """Return both p-values and the verdict."""
+    """Return the p-value, the adjusted p-value, and the verdict of a comparison as texts."""
     verdict = notation.missing  # nothing could be compared
     if not math.isnan(compared.p_value):
         verdict = {

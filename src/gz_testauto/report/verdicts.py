@@ -117,7 +117,8 @@ def _higher_rate(pair: Comparison, ahead: str, behind: str) -> str:
 
 
 def _not_significant(ahead: str, behind: str, adjusted: bool = False) -> str:
-    """Return a sentence. ``adjusted`` is true if only the unadjusted p-value is significant."""
+    """Return a sentence on a difference that is not significant. ``adjusted`` is true if only the
+    unadjusted p-value is significant."""
     after = " after Holm's correction" if adjusted else ""
     return f"The success rates of {ahead} and {behind} did not differ significantly{after}."
 
@@ -135,6 +136,7 @@ def _interval(pair: Comparison, sign: float) -> str:
 
 
 def _ending(end: EarlyStop) -> str:
+    """Return the sentence on when the campaign stops, and by which rule."""
     valid = "its result is valid at every number of worlds."
     if end.worlds >= end.max_worlds:
         return f"The campaign reached its limit of {end.max_worlds} worlds; {valid}"

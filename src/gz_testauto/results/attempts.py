@@ -41,7 +41,8 @@ def run_attempts(
     failed: Callable[[GzTestautoError, bool], None],
     limit: int = MAX_ATTEMPTS,
 ) -> Result:
-    """Repeat an attempt until it is valid, at most ``limit`` times, and raise its last error.
+    """Return the result of the first valid attempt among at most ``limit``. Raises the error of the
+    last attempt if all are invalid.
 
     After each invalid attempt, ``failed`` is called with the error and with whether another attempt
     follows.
@@ -92,7 +93,7 @@ class Attempts:
         return bool(self._valid)
 
     def count(self, trial: int) -> int:
-        """Return the number of invalid attempts in all runs."""
+        """Return the number of invalid attempts at a trial in all runs."""
         return self._made[trial]
 
     def has_reached_limit(self, trial: int) -> bool:
@@ -114,8 +115,8 @@ class Attempts:
         self._valid.add(trial)
 
     def abandon(self, trial: Trial, scene_at_fault: bool = False) -> None:
-        """Record that a trial is not attempted again. A fault in its scene does not affect other
-        worlds."""
+        """Record that a trial is not attempted again. If ``scene_at_fault`` is true, its scene
+        caused the failure, which does not affect other worlds."""
         if scene_at_fault:
             return
         causes = {_NUMBER.sub("0", attempt.cause) for attempt in self._counted(trial.index)}

@@ -24,7 +24,7 @@ MODULE = ", module "
 
 
 def file_sha256(path: Path) -> str:
-    """Raise ``ResultsError`` for a file that cannot be read."""
+    """Return the SHA-256 sum of a file. Raises ``ResultsError`` if it cannot be read."""
     return with_input(path, ResultsError, lambda: hash_file(path))
 
 
@@ -48,7 +48,8 @@ def differing_names(stored: Mapping[str, Any], current: Mapping[str, Any]) -> Li
 
 
 def comparable(stored: Mapping[str, Any], current: Mapping[str, Any]) -> Dict[str, Any]:
-    """Return the inputs ``current`` without the modules of plug-ins if ``stored`` has none."""
+    """Return the inputs ``current``, without the modules of plug-ins if ``stored`` contains none,
+    as in manifests of older versions."""
     # Older versions did not store modules as inputs.
     has_modules = any(MODULE in name for name in stored)
     return {name: value for name, value in current.items() if has_modules or MODULE not in name}
@@ -68,7 +69,8 @@ def refuse_differences(
     differences: Sequence[str],
     remedy: str = "specify a new directory with --out",
 ) -> None:
-    """Raise ``ResultsError`` for any ``differences``. ``content`` describes that of ``path``."""
+    """Raise ``ResultsError`` if ``differences`` is not empty. ``content`` names the different
+    content of the results in ``path``, such as another campaign."""
     if not differences:
         return
     shown = list(differences[:SHOWN_DIFFERENCES])

@@ -60,8 +60,8 @@ def further_files(spec: CampaignSpec, robot: RobotBody) -> Dict[str, str]:
 
 
 def _launch_contents(spec: StackCampaignSpec) -> Dict[str, str]:
-    """Return the hashes of input files, and descriptions of unknown paths. Raises
-    ``MissingDependencyError`` if ROS is not installed."""
+    """Return the hashes of the input files of a navigation stack, and descriptions of paths that
+    are not known. Raises ``MissingDependencyError`` if ROS is not installed."""
     try:
         launch_inputs = load_object("gz_testauto.ros.stack.launch_contents:launch_inputs")
     except ImportError as error:
@@ -77,7 +77,8 @@ def _launch_contents(spec: StackCampaignSpec) -> Dict[str, str]:
 
 
 def _planner_files(spec: BuiltinCampaignSpec) -> Dict[str, str]:
-    """Return the files that parameters name, and descriptions of the planners' origins."""
+    """Return the hashes of the files that parameters of planners name, and descriptions of the
+    planners' origins."""
     inputs = {}
     planners = [
         (f"planner {planner.name}", planner.plugin, planner.parameters) for planner in spec.planners
@@ -180,7 +181,8 @@ def modules_of(plugin: Any) -> Dict[str, Path]:
 
 
 def _file_of(module: str) -> Optional[Path]:
-    """Return the source or compiled file of a module in an imported package."""
+    """Return the source or compiled file of a module in an imported package, or None without a
+    file."""
     top, _, submodules = module.partition(".")
     for folder in getattr(sys.modules.get(top), "__path__", ()):
         base = Path(folder, *submodules.split(".")) if submodules else Path(folder)

@@ -18,8 +18,8 @@ JUDGED_CORPUS = "corpus.json"
 
 @dataclass(frozen=True)
 class CorpusTrial:
-    """One planner in one world. ``outcome`` is empty without a valid trial, and ``detail`` then
-    contains the cause."""
+    """The result of one planner in one world of a regression corpus. ``outcome`` is empty without a
+    valid trial, and ``detail`` then contains the cause."""
 
     world: str
     planner: str
@@ -31,13 +31,16 @@ class CorpusTrial:
 
 @dataclass(frozen=True)
 class JudgedCorpusFile:
-    """The name of the corpus, and its worlds in the order of their trials."""
+    """The content of :data:`JUDGED_CORPUS`, the results of a regression corpus: the name of the
+    corpus, and its worlds in the order of their trials."""
 
     directory: str
     worlds: Tuple[CorpusTrial, ...]
 
 
 def read_judged_corpus(results: Path) -> Optional[JudgedCorpusFile]:
+    """Return the results of a regression corpus in a results directory, or None if it contains
+    none."""
     path = results / JUDGED_CORPUS
     if not os.path.exists(path):
         return None

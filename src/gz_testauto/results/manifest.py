@@ -155,7 +155,8 @@ class Manifest:
     def of(
         cls, spec: CampaignSpec, files: Mapping[str, str], robot: Optional[RobotExtent] = None
     ) -> "Manifest":
-        """``files`` maps the names of further input files to hashes or descriptions."""
+        """Return the manifest of a campaign. ``files`` maps the names of further input files to
+        hashes or descriptions."""
         inputs = {
             **campaign_inputs(spec),
             **{name: _as_input(text) for name, text in files.items()},
@@ -215,8 +216,8 @@ class Manifest:
     def require_same(
         self, stored: "Manifest", directory: CampaignDirectory, but_for: str = ""
     ) -> None:
-        """Raise ``ResultsError`` unless both describe the same campaign, except for inputs whose
-        names start with ``but_for``."""
+        """Raise ``ResultsError`` unless this and the ``stored`` manifest describe the same
+        campaign, except for inputs whose names start with ``but_for``."""
         content = f"results of another campaign ({stored._content['campaign']})"
         refuse_differences(directory.path, content, self._differences(stored, but_for))
 
@@ -233,8 +234,9 @@ class Manifest:
         return {**kept, "gz_testauto": self.gz_testauto}
 
     def with_simulator(self, identity: SimulatorIdentity, bound: bool) -> "Manifest":
-        """Raise ``ResultsError`` for a different simulator if ``bound``: if the results already
-        contain trials of the previous one."""
+        """Return the manifest with the version of the simulator. Raises ``ResultsError`` for a
+        different simulator if ``bound`` is true: if the results already contain trials of the
+        previous one."""
         stored = self._content["simulator"]
         running = {"name": identity.name, "version": identity.version}
         if bound and stored is not None and stored != running:
@@ -262,7 +264,7 @@ class Manifest:
 
     @property
     def robot(self) -> Optional[RobotExtent]:
-        """None for imported trials and manifests of older versions."""
+        """The extent of the robot; None for imported trials and manifests of older versions."""
         stored = self._content.get("robot")
         return None if stored is None else RobotExtent(**stored)
 

@@ -17,7 +17,8 @@ FORMAT = "zip"
 
 @dataclass(frozen=True)
 class OpenedResults:
-    """Results in the directory ``path``, which can be a temporary copy of the file ``pack``."""
+    """Results in the directory ``path``. If they come from a file, ``pack`` is this file, and
+    ``path`` a temporary copy of its content."""
 
     path: Path
     pack: Optional[Path] = None

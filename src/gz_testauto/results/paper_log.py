@@ -21,7 +21,7 @@ from gz_testauto.results.records import TrialRecord
 
 
 class CampaignLog:
-    """The log of one campaign. ``goals_in`` returns the goals of a world."""
+    """The text log of one campaign. ``goals_in`` returns the goals of a world by its name."""
 
     def __init__(self, path: Path, goals_in: Callable[[str], Tuple[Pose2D, ...]]) -> None:
         self._path = path

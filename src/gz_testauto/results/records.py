@@ -178,7 +178,8 @@ class CampaignResults:
 
     @property
     def is_sequential(self) -> bool:
-        """True if the number of worlds can depend on their outcomes, because of ``stop``."""
+        """True if the number of worlds can depend on their outcomes, because the campaign has early
+        stop (``stop``)."""
         return self.stop is not None or bool(self.stopped)
 
     @property
@@ -211,7 +212,7 @@ class CampaignResults:
 
 
 def _installed(name: str) -> Metric:
-    """Return the installed metric, or a metric with only this name."""
+    """Return the installed metric of this name, or a metric without any other declaration."""
     try:
         metric = REPORTED.get(name) or METRICS.get(name)
     except GzTestautoError:

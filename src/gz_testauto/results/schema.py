@@ -136,7 +136,7 @@ class Table(Generic[Record]):
     def read(
         self, connection: sqlite3.Connection, where: str = "", values: Sequence = ()
     ) -> List[Record]:
-        """Raise ``ValueError`` if a row is not a valid record."""
+        """Return the rows as records. Raises ``ValueError`` if a row is not a valid record."""
         try:
             return [self._record(**row) for row in self.rows(connection, where, values)]
         except ValidationError as error:
@@ -290,7 +290,8 @@ def is_created(connection: sqlite3.Connection) -> bool:
 
 
 def stored_version(connection: sqlite3.Connection) -> int:
-    """Raise ``ValueError`` for a damaged file or an unknown version."""
+    """Return the version of the tables in a store. Raises ``ValueError`` for a damaged file or an
+    unknown version."""
     _require_stored_values(connection)
     versions = [row.version for row in SCHEMA.read(connection)]
     if len(versions) != 1 or not isinstance(versions[0], int):

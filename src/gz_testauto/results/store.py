@@ -62,7 +62,7 @@ class ResultStore:
         planned: int,
         stop: Optional[StopSpec] = None,
     ) -> "ResultStore":
-        """The caller must hold the directory's lock."""
+        """Return a new store in the directory. The caller must hold the directory's lock."""
         _make_trajectories(directory)
         store = cls(directory, connect(directory.results))
         with store._transaction():
@@ -123,7 +123,8 @@ class ResultStore:
             )
 
     def select(self, selection: str) -> None:
-        """Store that the next trials were selected, such as ``worlds selected with --only``."""
+        """Store that the next trials were selected. ``selection`` describes the selection, such as
+        ``worlds selected with --only``."""
         with _reporting_damage(self._directory.results):
             stored = self._campaign().selection
         if selection in stored:
@@ -152,7 +153,8 @@ class ResultStore:
         self._insert(schema.WORKER_DEATHS, attempt)
 
     def retry_limits(self) -> Dict[str, Optional[int]]:
-        """Return the limits of the last call of :meth:`reopen` by name, or None for each."""
+        """Return the limits of the last call of :meth:`reopen` by name; a limit is None before the
+        first call."""
         with _reporting_damage(self._directory.results):
             row = self._campaign()
         return {"max_attempts": row.max_attempts, "max_worker_deaths": row.max_worker_deaths}
@@ -298,7 +300,8 @@ class ResultStore:
 
 @dataclass(frozen=True)
 class LoadedCampaign:
-    """``label`` is the campaign's name in tables."""
+    """The results of a campaign, loaded from a directory. ``label`` is the campaign's name in
+    tables."""
 
     label: str
     results: CampaignResults
@@ -306,7 +309,8 @@ class LoadedCampaign:
 
 
 def load_campaign(path: Path, label: str = "") -> LoadedCampaign:
-    """Read a results directory, whose name is the default of ``label``."""
+    """Return the campaign in a results directory. The default of ``label`` is the directory's
+    name."""
     directory = CampaignDirectory(path)
     with ResultStore.read(directory) as store:
         results = store.results()
@@ -314,9 +318,9 @@ def load_campaign(path: Path, label: str = "") -> LoadedCampaign:
 
 
 def _checked(results: CampaignResults, path: Path) -> CampaignResults:
-    """Raise ``ResultsError`` if a value does not have the type of its column, which SQLite does not
-    enforce, or if the world or the planner of a trial is not listed.
-    """
+    """Return ``results``, or raise ``ResultsError`` if a value does not have the type of its
+    column, which SQLite does not enforce, or if the world or the planner of a trial is not
+    listed."""
     values = {
         name: list(map(vars, value)) if name in _LISTS else value
         for name, value in vars(results).items()

@@ -48,8 +48,8 @@ def heading(results: CampaignResults) -> str:
 
 
 def ranking(analysis: Analysis) -> str:
-    """Return the line at the top of the page: the planners by success rate, and the decided and
-    undecided pairs."""
+    """Return the sentences at the top of the page, empty for fewer than two planners. They list the
+    planners by success rate, and then the decided and undecided pairs."""
     ranked = sorted(
         (summary for summary in analysis.summaries if summary.trials),
         key=lambda summary: -summary.success.value,

@@ -28,7 +28,8 @@ def campaign_block(
     fitted: Mapping[Figure, Sequence[Optional[SuccessCurve]]],
     replay: Sequence[Optional[Dict[str, Any]]],
 ) -> Dict[str, Any]:
-    """Return the block for all worlds, with the commands ``replay`` of :func:`replays`."""
+    """Return the data of the page that apply to all worlds. ``replay`` contains the commands of
+    :func:`replays`."""
     results = analysis.results
     outcomes = list(Outcome)
     recorded = {name for record in results.trials for name in record.metrics}

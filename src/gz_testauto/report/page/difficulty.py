@@ -14,7 +14,8 @@ from gz_testauto.worlds.record import WorldRecord
 
 
 class Figure(NamedTuple):
-    """A figure of difficulty, with the factor that converts it to the unit."""
+    """A figure of the difficulty of worlds, such as a published number, with the factor that
+    converts it to the shown unit."""
 
     key: str
     heading: str

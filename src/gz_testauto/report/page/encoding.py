@@ -115,7 +115,8 @@ def keep(time_s: np.ndarray, *columns: np.ndarray) -> np.ndarray:
 
 
 def coded(values: np.ndarray) -> List[int]:
-    """Return thousandths as integers: the first value, followed by the differences."""
+    """Return the values (n,), in thousandths and rounded to integers, as the first value followed
+    by the differences between consecutive values."""
     whole = np.rint(values * _MILLI).astype(np.int64)
     return np.diff(whole, prepend=0).tolist()
 

@@ -49,7 +49,7 @@ _TEMPLATE = "page.html.jinja"
 
 @dataclass(frozen=True)
 class Page:
-    """The HTML text, and one line per missing part."""
+    """A page: its HTML text, and one line per part that is missing, with the reason."""
 
     html: str
     problems: Tuple[str, ...]

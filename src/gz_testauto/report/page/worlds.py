@@ -159,7 +159,8 @@ def _ends(surroundings: WorldContext, world: WorldRecord) -> Dict[str, Any]:
 def _trial(
     read: ReadRecording, surroundings: WorldContext, outlines: Outlines, record: TrialRecord
 ) -> Dict[str, Any]:
-    """Return the data of one trial, or only its number without a valid recording."""
+    """Return the drawn data of one trial, or only its number if its recording is missing or
+    damaged."""
     data: Dict[str, Any] = {"trial": record.trial}
     if not record.trajectory:
         return data
@@ -184,8 +185,8 @@ def _trial(
 def _touched(
     footprint_m: Optional[np.ndarray], recording: Recording, outlines: Outlines, episode: Any
 ) -> List[float]:
-    """Return the position (m) of the first contact: the centroid of the intersection of both
-    outlines, or the nearest point of the robot's outline."""
+    """Return the position (m) of the first contact of ``episode``: the centroid of the intersection
+    of the outlines of robot and partner, or the nearest point of the robot's outline."""
     at = min(int(np.searchsorted(recording.time_s, episode.start_s)), len(recording.pose) - 1)
     pose = recording.pose[at]
     point = shapely.Point(pose[:2])
