@@ -32,11 +32,12 @@ LARGEST = 0.999
 
 @dataclass(frozen=True, eq=False)
 class Demonstrations:
-    """The control periods of the recorded episodes of a planner.
+    """The data recorded in n control periods of e episodes of a planner.
 
-    These are the observation vectors (n, size), the actions (n, 2) that result in the planner's
-    commands, and the indices of the episodes (n,). ``worlds`` and ``reached`` (e,) are those of
-    each episode.
+    ``observations`` (n, size) are the observation vectors, ``actions`` (n, 2) the actions that
+    result in the planner's commands, and ``episodes`` (n,) the index of the episode of each
+    period. For each episode, ``worlds`` (e,) has the index of its world, and ``reached`` (e,) is
+    True if the robot reached its goal.
     """
 
     observations: np.ndarray
@@ -54,7 +55,7 @@ class Demonstrations:
 
     @classmethod
     def read(cls, path: Path) -> "Demonstrations":
-        """Raise ``SpecError`` if the file cannot be read."""
+        """Read a file of :meth:`write`. Raise ``SpecError`` if it cannot be read."""
         try:
             arrays = read_arrays(path, MOST_UNPACKED_BYTES)
             return cls(**{name: arrays[name] for name in cls.__dataclass_fields__})
@@ -71,9 +72,12 @@ def record(
     worlds: Sequence[int],
     report: Callable[[str, Outcome], None] = lambda world, outcome: None,
 ) -> Demonstrations:
-    """Run a planner in the worlds with these indices, counted from 0.
+    """Run a planner once in each world, and return its observations and actions.
 
-    Raises ``SpecError`` for an unknown planner or world, and ``SimulatorError``.
+    ``plugin`` is the name of a planner plug-in, ``parameters`` are those of its constructor, and
+    ``worlds`` the indices of worlds, from 0. ``report`` is called after each episode with the name
+    of its world and its outcome. Raises ``SpecError`` for an unknown planner or world, and
+    ``SimulatorError``.
     """
     make_planner(plugin, **parameters)
     trials = [prepared.trial(world) for world in worlds]
@@ -110,7 +114,9 @@ def record(
 
 
 class _CommandRecorder(LocalPlanner):
-    """A planner that returns the commands of another planner, and records a policy's data."""
+    """A planner that returns the commands of another planner, and records them as actions of a
+    policy, with the observation vectors that the policy would receive.
+    """
 
     def __init__(self, planner: LocalPlanner, interface: PolicyInterface) -> None:
         self._planner, self._interface = planner, interface
@@ -131,7 +137,7 @@ class _CommandRecorder(LocalPlanner):
 
 
 def cloned(demonstrations: Demonstrations) -> LinearPolicy:
-    """Fit the actions of the successful episodes by least squares.
+    """Return a linear policy fitted by least squares to the actions of the successful episodes.
 
     Raises ``SpecError`` if no episode reached its goal.
     """

@@ -212,7 +212,10 @@ class EpisodeRunner:
         self._current: Optional[Episode] = None
 
     def begin(self, trial: Trial, every: bool = False) -> "Episode":
-        """Start an episode, and stop the previous one, or raise ``SimulatorError``."""
+        """Start an episode, and stop the previous one, or raise ``SimulatorError``.
+
+        With ``every``, the caller controls all robots without a planner, not only the first robot.
+        """
         if not self._open:
             self._executor.open()
             self._open = True
@@ -320,8 +323,8 @@ class Agent:
 class Episode:
     """One trial that is executed step by step.
 
-    ``agents`` are the first robot and, with ``every``, all robots without a planner. The other
-    robots use their planners.
+    ``agents`` are the robots whose commands the caller computes: the first robot and, with
+    ``every``, all robots without a planner. The other robots use their planners.
     """
 
     def __init__(

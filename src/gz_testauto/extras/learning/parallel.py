@@ -117,7 +117,7 @@ class ParallelNavigationEnv(ParallelEnv):  # type: ignore[misc]
         )
 
     def render(self) -> None:
-        """Do nothing."""
+        """Do nothing: the environment has no render mode."""
 
     def close(self) -> None:
         self._episode = None

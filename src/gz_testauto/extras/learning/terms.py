@@ -159,8 +159,10 @@ class OffPlan(TerminationTerm):
 
 
 class EpisodeRules:
+    """The reward terms and termination terms of an environment, evaluated together."""
+
     def __init__(self, rewards: Sequence[Named], terminations: Sequence[Named]) -> None:
-        """Raise ``SpecError`` for an unknown term or invalid parameters."""
+        """Create the terms from their names and parameters, or raise ``SpecError``."""
         self._rewards: List[RewardTerm] = [
             construct(REWARDS, name, parameters) for name, parameters in rewards
         ]

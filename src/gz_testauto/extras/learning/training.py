@@ -64,6 +64,8 @@ MOST_FAILURES = 10
 
 
 class TrainingDirectory(RunDirectory):
+    """The results directory of a training: worlds, journal, checkpoint and trained policy."""
+
     CONTENT, COMMAND, MARKER = "training", "gz_testauto train", "training.json"
     EARLIER = ("worlds", f"worlds{WORLDS_OF}")
     UNFINISHED = (f"*{PARTIAL_SUFFIX}", ".worlds.*")

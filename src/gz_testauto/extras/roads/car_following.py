@@ -33,9 +33,10 @@ class IntelligentDriver(NamedTuple):
     def acceleration(
         self, speed_mps: float, gap_m: float = math.inf, leader_speed_mps: float = 0.0
     ) -> float:
-        """Return the acceleration, at least −:data:`MOST_BRAKING_MPS2`.
+        """Return the acceleration (m/s²) of the driver, at least −:data:`MOST_BRAKING_MPS2`.
 
-        ``gap_m`` is the distance from the front of the vehicle to the rear of the leader.
+        ``gap_m`` is the distance from the front of the vehicle to the rear of its leader, the
+        vehicle ahead.
         """
         share = 1.0 - (speed_mps / self.desired_speed_mps) ** EXPONENT
         if math.isfinite(gap_m):
@@ -48,7 +49,9 @@ class IntelligentDriver(NamedTuple):
 
 
 def advance(speed_mps: float, accel_mps2: float, duration_s: float) -> Tuple[float, float]:
-    """Return the distance (m) and the speed (m/s); a vehicle that stops stays at rest."""
+    """Return the distance (m) driven in ``duration_s`` at a constant acceleration, and the speed
+    (m/s) at its end. A vehicle that stops stays at rest.
+    """
     after = speed_mps + accel_mps2 * duration_s
     if after < 0.0:
         return speed_mps * speed_mps / (-2.0 * accel_mps2), 0.0
@@ -56,7 +59,7 @@ def advance(speed_mps: float, accel_mps2: float, duration_s: float) -> Tuple[flo
 
 
 class Occupancy(NamedTuple):
-    """The part of a line that a model occupies, and its speed along the line.
+    """The part of a line that a model occupies, and the model's speed along the line.
 
     ``rear_m`` and ``front_m`` are arc lengths. ``right_m`` and ``left_m`` are lateral offsets,
     positive to the left. The speed is negative against the direction of the line.
@@ -84,10 +87,10 @@ def occupancy(
     lowest_m: float = 0.0,
     reach_m: float = math.inf,
 ) -> Occupancy:
-    """Return the occupancy of a line by a model with an outline (n, 2) in its frame.
+    """Return the part of a line that a model occupies; its outline (n, 2) is in its own frame.
 
-    The nearest point of the line is searched on ``reach_m`` from ``lowest_m``, and the line counts
-    as straight there.
+    The line is approximated by its tangent at the point nearest to the model. That point is
+    searched at arc lengths from ``lowest_m`` to ``lowest_m + reach_m``.
     """
     arc_m = line.arc_of(pose.x_m, pose.y_m, lowest_m, reach_m)
     points, headings = line.at(np.array([arc_m]))

@@ -40,13 +40,18 @@ class CenterLine:
         return points, arctan2(directions[:, 1], directions[:, 0])
 
     def between(self, values: np.ndarray, arcs_m: np.ndarray) -> np.ndarray:
-        """Interpolate values (n,) at the points to arc lengths (k,)."""
+        """Return values at arc lengths (k,), interpolated between values (n,) at the points of the
+        constructor.
+        """
         return np.interp(arcs_m, self._starts, np.asarray(values, dtype=float)[self._kept])
 
     def arc_of(
         self, x_m: float, y_m: float, lowest_m: float = 0.0, reach_m: float = np.inf
     ) -> float:
-        """Return the arc length of the nearest point on ``reach_m`` from ``lowest_m``."""
+        """Return the arc length of the point of the line that is nearest to (x, y).
+
+        Only points from ``lowest_m`` to ``lowest_m + reach_m`` are considered.
+        """
         along = ((np.array([x_m, y_m]) - self._points[:-1]) * self._directions).sum(axis=1)
         highest_m = min(self.length_m, lowest_m + reach_m)
         arcs = self._starts[:-1] + np.clip(along, 0.0, np.diff(self._starts))

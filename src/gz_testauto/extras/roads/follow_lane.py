@@ -108,7 +108,9 @@ class FollowLaneSpec(ActorSpec, LocatedSpec):
 
     @override
     def create(self, new: NewActor) -> Tuple["FollowLane", Pose2D]:
-        """Raise ``PlacementError`` if the vehicle would start outside its route."""
+        """Return the vehicle and its start pose, or raise ``PlacementError`` if the vehicle would
+        start outside its route.
+        """
         start_m, gap_m = new.draw(self.start_m), new.draw(self.gap_m)
         offset_m, initial_mps = new.draw(self.offset_m), new.draw(self.initial_speed_mps)
         driver = IntelligentDriver(
@@ -179,9 +181,10 @@ def _outline(spec: ActorSpec) -> np.ndarray:
 
 
 def pull_out_path(lane: Lane, start_m: float, offset_m: float, pull_out_m: float) -> CenterLine:
-    """Return the path along a lane, which starts ``offset_m`` to the left of its center.
+    """Return the path of a vehicle that pulls out from the side of a lane.
 
-    It reaches the center after ``pull_out_m``.
+    The path starts at the arc length ``start_m``, ``offset_m`` to the left of the lane's center,
+    and reaches the center after ``pull_out_m``.
     """
     line = CenterLine(lane.center_m)
     corners = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(line.points_m, axis=0).T))])
@@ -271,7 +274,9 @@ class FollowLane(Actor):
         return True
 
     def _acceleration(self, context: StepContext) -> float:
-        """Return the smallest acceleration that the road and the models ahead require."""
+        """Return the acceleration (m/s²): the smallest of those that the road, the models ahead,
+        the obstacles and the right of way require.
+        """
         driver, speed_mps, front_m = self.driver, self.speed_mps, self.arc_m + self._front_m
         models = list(self._other_models(context))
         are_velocities_known = context.before is not None
@@ -299,7 +304,10 @@ class FollowLane(Actor):
     def _leaders(
         self, models: List[OtherModel], are_velocities_known: bool
     ) -> Iterator[Tuple[float, float]]:
-        """Yield the gap and the speed of each model ahead, if unknown the vehicle's own speed."""
+        """Yield the gap (m) to each model ahead, and its speed along the path (m/s).
+
+        Without known velocities, the speed is that of this vehicle.
+        """
         lowest_m = max(0.0, self.arc_m + self._rear_m)
         for outline_m, pose, velocity in models:
             if self.planar.distance_to(pose.x_m, pose.y_m) > LOOK_AHEAD_M:
@@ -314,7 +322,9 @@ class FollowLane(Actor):
 def _obstacles_on(
     path: CenterLine, width_m: float, front_m: float, surroundings: ObstacleOutlines
 ) -> Tuple[float, ...]:
-    """Return the arc lengths beyond ``front_m`` at which obstacles on the path start."""
+    """Return the sorted arc lengths beyond ``front_m`` at which obstacles start that a vehicle of
+    ``width_m`` on the path would touch.
+    """
     strip = shapely.LineString(path.points_m).buffer(width_m / 2, cap_style="flat")
     starts = [
         min(path.arc_of(x_m, y_m) for x_m, y_m in shapely.get_coordinates(part).tolist())

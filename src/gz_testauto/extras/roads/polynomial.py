@@ -112,7 +112,8 @@ LEAST_SHARE = 0.1
 
 
 def dynabarn_path(random: np.random.Generator, order: int, half_m: float = HALF_M) -> np.ndarray:
-    """Return the waypoints (n, 2) of a random path through a square field around the origin.
+    """Return the waypoints (n, 2) of a random path through a square field around the origin, whose
+    sides are ``2 * half_m`` long.
 
     They are on a polynomial through ``order + 1`` random points, or on a straight line if no drawn
     polynomial is long enough. Raises ``ValueError`` if the field is too small for the order.
@@ -133,7 +134,7 @@ def dynabarn_path(random: np.random.Generator, order: int, half_m: float = HALF_
 
 
 def _longest_inside(curve: np.polynomial.Polynomial, half_m: float) -> Tuple[float, float]:
-    """Return the range of x of the longest part of a curve inside the field."""
+    """Return the first and last x (m) of the longest part of a curve y(x) inside the field."""
     roots = np.concatenate([(curve - edge).roots() for edge in (-half_m, half_m)])
     real = roots.real[np.abs(roots.imag) < 1e-9]
     cuts = np.unique(np.concatenate([[-half_m, half_m], real[np.abs(real) < half_m]]))
@@ -152,8 +153,9 @@ def dynabarn_speeds(
     speed_stddev_mps: float,
     bounds_mps: Sequence[float],
 ) -> np.ndarray:
-    """Return the normally distributed speed of each leg; without a draw within the bounds, it is
-    uniformly distributed."""
+    """Return a speed (m/s) for each of ``legs`` legs of a path, drawn from a normal distribution.
+    If no draw of a speed is within ``bounds_mps``, it is drawn uniformly from them.
+    """
     low, high = bounds_mps
     speeds = np.empty(legs)
     for leg in range(legs):

@@ -29,7 +29,11 @@ OtherModel = Tuple[np.ndarray, Pose2D, Tuple[float, float]]
 
 
 class Conflict:
-    """The area in which a path meets another lane, from the arc length ``entry_m`` of the path."""
+    """The area in which the path of a vehicle crosses or joins another lane.
+
+    The area starts at the arc length ``entry_m`` of the path, and extends from ``start_m`` to
+    ``end_m`` along the center of the lane.
+    """
 
     def __init__(self, lane: Lane, entry_m: float, start_m: float, end_m: float) -> None:
         self.entry_m = entry_m
@@ -40,9 +44,10 @@ class Conflict:
     def between(
         cls, path: CenterLine, width_m: float, lane: Lane, needed_m: float
     ) -> Optional["Conflict"]:
-        """Return the first area in which a vehicle on ``path`` is on ``lane``, or None.
+        """Return the first area in which a vehicle on ``path`` covers a part of ``lane``, or None.
 
-        If the paths merge, its length is ``needed_m``.
+        ``width_m`` is the width of the vehicle. The area extends at most ``needed_m`` along the
+        lane: if the path joins the lane, the vehicle does not wait for vehicles farther ahead.
         """
         swept = _strip(path.points_m, width_m)
         common = swept.intersection(_strip(lane.center_m, float(lane.width_m.max())))
@@ -59,9 +64,10 @@ class Conflict:
         return first
 
     def is_reserved(self, models: Iterable[OtherModel], entry_s: float, gap_s: float) -> bool:
-        """Return whether a model is in the area, or reaches it within the accepted gap.
+        """Return whether another model has the right of way in the area.
 
-        The vehicle reaches it in ``entry_s``.
+        That is a model on the lane that is in the area, or reaches it less than ``gap_s`` after
+        the vehicle, which reaches it in ``entry_s``.
         """
         return any(
             self._has_right_of_way(occupancy(self._line, *model), entry_s + gap_s)
@@ -84,9 +90,12 @@ def _strip(center_m: np.ndarray, width_m: float) -> shapely.Geometry:
 
 
 class RightOfWay:
-    """The decision of a vehicle to wait before the first of several lanes, or to enter them.
+    """The decision of a vehicle to wait before the first of several conflicts, or to enter them.
 
-    It waits at its start if ``waits_at_start``, or if it already covers a part of the lane.
+    ``gap_s`` is the accepted gap, and ``front_m`` the arc length of the vehicle's front at its
+    start. The vehicle waits with its front at the arc length ``stop_m``: at its start if
+    ``waits_at_start`` is true or if it already covers a part of a lane, else before the first
+    conflict.
     """
 
     def __init__(
@@ -113,8 +122,10 @@ class RightOfWay:
     ) -> bool:
         """Return whether the vehicle must stop at ``stop_m``.
 
-        ``braking_mps2`` are its comfortable and its largest deceleration. It enters if the gap is
-        sufficient where it can still stop comfortably, or if it can no longer stop.
+        ``front_m`` is the arc length of its front, and ``braking_mps2`` are its comfortable and
+        its largest deceleration. The decision to enter is final. The vehicle decides to enter if
+        the gap is sufficient at the last point where it can stop comfortably, or if it can no
+        longer stop.
         """
         if self._enters:
             return False
