@@ -31,7 +31,9 @@ class Progress:
 
 
 class CauseTexts:
-    """The causes of invalid attempts; a repeated cause of a trial is not repeated in full."""
+    """The causes of invalid attempts that have been reported, so that no cause is reported twice
+    for the same trial.
+    """
 
     def __init__(self) -> None:
         self._last: Dict[int, str] = {}
@@ -42,7 +44,9 @@ class CauseTexts:
         return "the same cause" if is_repeated else cause
 
     def of_trial(self, record: TrialRecord) -> str:
-        """Return the detail, or the number of attempts if its cause was already reported."""
+        """Return the text that reports a trial: its detail, or for an invalid trial whose cause was
+        already reported, only the number of attempts.
+        """
         if record.outcome.valid or self._last.get(record.trial) != record.detail:
             return record.detail
         return f"after {record.attempts} {'attempt' if record.attempts == 1 else 'attempts'}"

@@ -44,7 +44,7 @@ from gz_testauto.results.store import ResultStore
 from gz_testauto.sdf.robot import RobotBody
 from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.spec.model import STORED
-from gz_testauto.trial.plan import PreparedCampaign, may_be_run
+from gz_testauto.trial.plan import PreparedCampaign, is_within_max_worlds
 from gz_testauto.trial.static_maps import scan_height_m
 from gz_testauto.trial.testbed import TestBed, bed_of, read_body, robot_limits
 from gz_testauto.worlds.record import WorldRecord
@@ -74,7 +74,7 @@ def open_or_create_campaign(
         campaign = PreparedCampaign(bed_of(spec, robot), worlds, missions)
         if store is None:
             names = [planner.name for planner in spec.planners]
-            planned = sum(may_be_run(spec, trial) for trial in campaign.trials)
+            planned = sum(is_within_max_worlds(spec, trial) for trial in campaign.trials)
             store = ResultStore.create(directory, spec.name, names, worlds, planned, spec.stop)
         relevant = spec.metrics.smallest_relevant.get(SUCCESS, RELEVANT_SUCCESS)
         store.declare(declared, relevant, spec.normal_real_time_factor)
@@ -110,7 +110,7 @@ def open_for_replay(
 def open_for_reading(
     directory: CampaignDirectory, worlds: Tuple[WorldRecord, ...]
 ) -> PreparedCampaign:
-    """Return a campaign that is only drawn, without reading the files that it names.
+    """Return a campaign for drawings of its trials, without reading the files that it names.
 
     Raises ``ResultsError``, also if the extent of the robot is unknown.
     """
@@ -135,7 +135,9 @@ def _extent(spec: CampaignSpec, robot: RobotBody) -> RobotExtent:
 
 
 def not_followed_notice(directory: CampaignDirectory) -> str:
-    """Return a warning about input files with unknown paths, which the manifest omits."""
+    """Return a warning about input files whose paths are unknown, so that their changes cannot be
+    detected; "" if there are none.
+    """
     inputs = Manifest.read(directory).inputs
     unchecked_files = [
         f"  {name[len(NOT_FOLLOWED) :]}: {text}"
@@ -187,7 +189,10 @@ def _read_spec(directory: CampaignDirectory) -> CampaignSpec:
 
 
 def _declared_metrics(spec: CampaignSpec) -> Tuple[Metric, ...]:
-    """Return all metrics with their smallest relevant differences, or raise ``SpecError``."""
+    """Return all metrics, with the smallest relevant differences that the campaign sets for them.
+
+    Raises ``SpecError`` for an unknown metric.
+    """
     source = world_source(spec)
     numbers = () if source is None else source.recorded_numbers()
     of_hooks = [(hook.name, number) for hook in spec.hooks for number in numbers_of(hook)]
@@ -220,7 +225,10 @@ def _declared_metrics(spec: CampaignSpec) -> Tuple[Metric, ...]:
 
 
 def find_world(world: WorldRecord, directory: CampaignDirectory) -> WorldRecord:
-    """Set the current path of a world; raise ``ResultsError`` if it is missing or has changed."""
+    """Return a stored world with the path at which its file is now.
+
+    Raises ``ResultsError`` if the file is missing or has changed.
+    """
     if os.path.basename(world.name) != world.name:
         raise ResultsError(f"{directory.results}: is damaged: {world.name!r} is not a file name")
     # Generated worlds are stored in the results directory, which the user can move.

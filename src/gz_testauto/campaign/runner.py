@@ -27,7 +27,7 @@ from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.trial.checks import check_trials
 from gz_testauto.trial.executor import StopRequest, TrialResult, TrialStopped, close_completely
 from gz_testauto.trial.outcome import Outcome
-from gz_testauto.trial.plan import ALL, TrialSelection, may_be_run
+from gz_testauto.trial.plan import ALL, TrialSelection, is_within_max_worlds
 from gz_testauto.trial.real_time_factor import low_factor_cause, low_real_time_factor
 from gz_testauto.trial.testbed import TestBed
 from gz_testauto.trial.trial import Trial
@@ -78,7 +78,7 @@ def run_campaign(
         campaign, store = open_or_create_campaign(spec, directory, world_workers)
         with store:
             attempts = Attempts(store, spec.limits, retry_invalid)
-            plan = [trial for trial in campaign.trials if may_be_run(spec, trial)]
+            plan = [trial for trial in campaign.trials if is_within_max_worlds(spec, trial)]
             selected = selected_trials(plan, selection, campaign.worlds, failed_in)
             pending = attempts.remaining(selected)
             chosen = selection_text(selection, failed_in)
@@ -263,7 +263,10 @@ class _Run:
         return not (ended or self._should_stop())
 
     def _start(self, trial: Trial) -> bool:
-        """Return False if the trial was abandoned."""
+        """Start an attempt at a trial.
+
+        Returns False if the trial has no attempts left and was therefore stored as invalid.
+        """
         if self._attempts.has_reached_limit(trial.index):
             self._abandon(trial)
             return False

@@ -74,7 +74,7 @@ class RunOptions(CampaignOptions):
 
 
 def world_name(text: str, worlds: Sequence[WorldRecord]) -> str:
-    """Find a world by name or number, or raise ``SpecError``."""
+    """Return the name of a world from its name or number, or raise ``SpecError``."""
     names = [world.name for world in worlds]
     if text in names:
         return text
@@ -104,8 +104,9 @@ def valid_trials(
     worlds: Optional[Sequence[str]] = None,
     planners: Optional[Sequence[str]] = None,
 ) -> List[TrialRecord]:
-    """Return the valid trials of some worlds, as names or numbers, and planners.
+    """Return the valid trials of some worlds and planners, by default of all.
 
+    ``worlds`` are names or numbers.
     Raises ``SpecError`` for an unknown world or planner, and ``ResultsError`` if one of ``worlds``
     has no valid trial.
     """
@@ -173,7 +174,7 @@ def selected_trials(
 
 
 def selection_text(selection: TrialSelection, failed_in: Optional[LoadedCampaign]) -> str:
-    """Return the name of the selected trials in reports, or ""."""
+    """Return a text that names the trials selected by failures or by names of worlds, or ""."""
     named = []
     if failed_in is not None:
         named.append(f"trials that failed in {failed_in.label} (--failed-of)")

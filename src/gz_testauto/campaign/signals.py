@@ -8,7 +8,10 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class StopSignals:
-    """A context manager, for the main thread; the first signal calls ``on_first``."""
+    """A context manager that handles SIGINT and SIGTERM, for the main thread.
+
+    The first signal calls ``on_first``; the second raises ``KeyboardInterrupt``.
+    """
 
     def __init__(self, on_first: Callable[[], None] = lambda: None) -> None:
         self._on_first = on_first

@@ -30,9 +30,10 @@ def with_simulator(spec: CampaignSpec, name: str = "") -> BuiltinCampaignSpec:
 
 
 def select_simulator(spec: CampaignSpec, name: str = "") -> CampaignSpec:
-    """Return the campaign with the simulator ``name``, whose options are checked.
+    """Return the campaign with the simulator ``name`` after a check of the simulator's options.
 
-    A campaign with a ``stack`` is returned unchanged if ``name`` is empty.
+    A campaign with a ``stack`` is returned unchanged if ``name`` is empty. Raises the errors of
+    :func:`with_simulator` and :func:`simulator_options`.
     """
     if not name and not isinstance(spec, BuiltinCampaignSpec):
         return spec
@@ -70,7 +71,7 @@ def simulator_options(spec: BuiltinCampaignSpec, **more: Any) -> Dict[str, Any]:
 
 
 def start_simulator(bed: BuiltinTestBed, **more: Any) -> Simulator:
-    """Open the simulator of a campaign; ``more`` replace options.
+    """Open the simulator of a campaign; ``more`` are options that replace those of the campaign.
 
     Raises ``SpecError`` if the simulator cannot turn the robot at ``robot.max_angular_radps``.
     """

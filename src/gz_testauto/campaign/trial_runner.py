@@ -314,12 +314,14 @@ class TrialRunner:
 def path_of_mission_m(
     spec: CampaignSpec, robot: RobotBody, world: Path, mission: Mission
 ) -> Optional[float]:
-    """Return the shortest path of the robot's circumscribed circle, or None."""
+    """Return the length (m) of the shortest path of the robot's circumscribed circle from the start
+    to all goals, or None if there is no such path.
+    """
     return shortest_path_m(read_scene(world), mission_of_robot(spec, robot, mission))
 
 
 def _content_key(trial: Trial) -> str:
-    """Return a hash of the inputs that differ between the trials of a runner."""
+    """Return a hash of the inputs in which trials of the same runner can differ."""
     # Files count by their content. Names of worlds and planners do not count.
     planner, world = trial.planner, trial.world
     assert isinstance(planner, BuiltinPlannerSpec)

@@ -42,7 +42,7 @@ def runs_plugins(spec: CampaignSpec) -> bool:
 
 
 def plugins_notice(spec: CampaignSpec, worlds: Optional[Iterable[Path]] = None) -> str:
-    """List the plugins that the simulator will run, in one line; "" if it runs none.
+    """Return a line that lists the plugins that the simulator will run; "" if it runs none.
 
     Raises the errors of :func:`runs_plugins`.
     """
@@ -63,7 +63,7 @@ def plugins_notice(spec: CampaignSpec, worlds: Optional[Iterable[Path]] = None) 
 
 
 def plugin_counts(worlds: Iterable[Path]) -> "Counter[str]":
-    """Return the number of worlds by file name of the plugin."""
+    """Return for each plugin, by its file name, the number of worlds that contain it."""
     library = ModelLibrary()
     counts: Counter[str] = Counter()
     for path in worlds:

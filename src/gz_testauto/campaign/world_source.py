@@ -124,7 +124,8 @@ def shortest_path_m(scene: WorldScene, mission: RequiredMission) -> Optional[flo
 
 
 def copy_worlds(worlds: WorldSet, spec: WorldsSpec, folder: Path) -> WorldSet:
-    """Copy worlds to ``folder`` with ``worlds.repair`` and ``worlds.allow_missing`` applied.
+    """Return copies of worlds in ``folder``, with ``worlds.repair`` and ``worlds.allow_missing``
+    applied.
 
     References to missing resources are removed and listed as ``missing``; other paths are absolute.
     Raises ``SdfError`` or ``ResultsError``.

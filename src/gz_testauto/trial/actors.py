@@ -58,9 +58,10 @@ _LINK_NAME = re.compile(r"[\w/:-]+")
 
 @dataclass(frozen=True, eq=False)
 class TrialActors:
-    """The hooks of a trial, including actors, and the filters between first robot and planner.
+    """The hooks of a trial, including actors, and the filters that change scans and commands.
 
-    ``numbers`` are the drawn values by the names of their columns in the results.
+    The filters are between the first robot and its planner. ``numbers`` are the drawn values by
+    the names of their columns in the results.
     """
 
     hooks: Tuple[Hook, ...] = ()
@@ -155,9 +156,10 @@ class ActorContext(NamedTuple):
 
 
 def prepare_actors(context: ActorContext) -> TrialActors:
-    """Raise ``SpecError`` for an invalid actor or term, ``PlacementError`` without a free start.
+    """Create the hooks and filters of a trial: actors, effects, hooks and drawn random values.
 
-    Raises ``SdfError`` if the model of an actor cannot be read.
+    Raises ``SpecError`` for an invalid actor or term, ``PlacementError`` if no start of an actor is
+    free, and ``SdfError`` if the model of an actor cannot be read.
     """
     spec, numbers = context.spec, context.numbers
     seed, world, repetition = numbers.seed, numbers.world, numbers.repetition
@@ -194,7 +196,7 @@ def prepare_actors(context: ActorContext) -> TrialActors:
 
 
 def _outlines(context: ActorContext) -> Dict[str, np.ndarray]:
-    """Return the outlines, shape (n, 2) (m), of all robots."""
+    """Return the outlines of all robots, shape (n, 2) (m, in the base frame), by name."""
     bodies = [context.robot, *(body for body, _ in context.companions)]
     outlines = {body.name: np.asarray(body.footprint_m, dtype=float) for body in bodies}
     if context.spec.robot.footprint_m:
@@ -231,7 +233,10 @@ def _radius_m(
 
 
 def _has_bit_masks(context: ActorContext) -> bool:
-    """Return whether collisions have ``<collide_bitmask>``, or the robot's model is unknown."""
+    """Return whether world or robot contain ``<collide_bitmask>``.
+
+    True also if the robot's model is unknown.
+    """
     if not isinstance(context.robot, RobotModel):
         return True
     elements = [
@@ -242,7 +247,10 @@ def _has_bit_masks(context: ActorContext) -> bool:
 
 
 def _set_contact_groups(hook: Hook, first: int) -> None:
-    """Prevent contacts between the models of a hook, and with those in the ``first`` groups."""
+    """Give each model of a hook its own contact group, so that the models do not touch each other.
+
+    ``first`` is the number of contact groups that are already in use by other models.
+    """
     # The number of groups is limited; further models share a group.
     models = [*hook.models, *hook.spare_models]
     grouped = tuple(
@@ -264,7 +272,10 @@ def _agents(context: ActorContext) -> Optional[Hook]:
 def tracker_of(
     context: ActorContext, actors: TrialActors, moving_models: Sequence[NamedModel] = ()
 ) -> Optional[ObjectTracker]:
-    """Return None if ``tracking`` is not set in the campaign."""
+    """Return the tracker of the actors and ``moving_models`` of a trial.
+
+    Returns None if ``tracking`` is not set in the campaign.
+    """
     spec = context.spec
     if spec.tracking is None:
         return None
@@ -297,7 +308,7 @@ def _randomized_scene(context: ActorContext, models: Sequence[NamedModel]) -> Ra
 
 
 def pushed_links(spec: CampaignSpec, robot: str) -> Tuple[str, ...]:
-    """Return the scoped names of the robot's links that terms and effects push.
+    """Return the scoped names of the robot's links to which terms and effects apply forces.
 
     Raises ``SpecError`` for an incomplete name and for an effect without a link.
     """

@@ -65,9 +65,10 @@ def check_trials(bed: TestBed, trials: Sequence[Trial]) -> Tuple[str, ...]:
 
 
 def _check_missions(bed: TestBed, trials: Sequence[Trial]) -> Dict[int, str]:
-    """Return the notices about actors by the index of the world.
+    """Check the missions of all trials, and return notices about ``<actor>`` elements of worlds.
 
-    Raises ``SpecError`` if a start or goal of the robot is invalid.
+    The keys are the indices of the worlds. Raises ``SpecError`` if a start or goal of the robot is
+    invalid.
     """
     notices: Dict[int, str] = {}
     spec, outline = bed.spec, np.asarray(bed.limits.footprint_m)

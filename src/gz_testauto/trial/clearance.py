@@ -129,7 +129,9 @@ class ObstacleField:
     def _by_bound(
         self, shape: BaseGeometry, states: Mapping[str, ModelState]
     ) -> List[Tuple[float, "_Mover", Pose]]:
-        """Return the movable models with a lower bound of their distance, sorted by the bound."""
+        """Return each movable model with its pose and a lower bound of its distance (m) to
+        ``shape``, sorted by this bound. Models without a state are omitted.
+        """
         if not self._movers:
             return []
         min_x, min_y, max_x, max_y = shape.bounds

@@ -39,7 +39,9 @@ class ContactClassifier:
         self._partners: Dict[Tuple[str, str], str] = {}
 
     def partner(self, contact: Contact, robot_bottom_m: float) -> Optional[str]:
-        """Return the name of the model with which the robot collides; None if it does not.
+        """Return the name of the model with which the robot collides by this contact.
+
+        Returns None if the contact is no collision, for example with the ground.
 
         ``robot_bottom_m`` is the z (m, world frame) of the robot's lowest point.
         """
@@ -75,9 +77,10 @@ def _is_support(contact: Contact, robot_bottom_m: float) -> bool:
 
 
 class EpisodeLog:
-    """A log that groups contacts, in order of time, into collisions.
+    """A log that groups contacts, which are added in order of time, into collisions.
 
-    A source is the simulator or an overlap of outlines: either alone can miss a collision.
+    Contacts have two sources, the simulator and an overlap of outlines, since either alone can miss
+    a collision.
     """
 
     def __init__(self) -> None:

@@ -104,7 +104,10 @@ class TrialResult:
 
 @contextlib.contextmanager
 def scene_faults(repeatable: bool) -> Iterator[None]:
-    """Raise ``SimulatorError`` for a ``SceneError`` unless the simulator is repeatable."""
+    """Replace a ``SceneError`` in this context by a ``SimulatorError``: the trial is repeated.
+
+    A ``SceneError`` of a ``repeatable`` simulator is not replaced: it would occur again.
+    """
     try:
         yield
     except SceneError as error:

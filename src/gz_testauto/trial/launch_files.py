@@ -41,13 +41,16 @@ def check_launch(launch: LaunchSpec, where: str) -> None:
 
 
 def launch_files(spec: StackCampaignSpec) -> Tuple[Path, ...]:
-    """Return each launch file once. Raises ``SpecError`` if one is missing."""
+    """Return the launch files of a campaign, each once. Raises ``SpecError`` if one is missing."""
     files = (find_launch_file(launch, where) for where, launch, _ in launches_of(spec))
     return tuple(dict.fromkeys(files))
 
 
 def find_launch_file(launch: LaunchSpec, where: str) -> Path:
-    """Raise ``SpecError``, whose message starts with ``where``, if the file does not exist."""
+    """Return the path of a launch file, specified by its path or by package and name.
+
+    Raises ``SpecError``, whose message starts with ``where``, if the file does not exist.
+    """
     assert launch.file is not None
     if launch.package is None:
         return Path(launch.file)
@@ -66,7 +69,10 @@ def find_launch_file(launch: LaunchSpec, where: str) -> Path:
 
 
 def fill_in(launch: LaunchSpec, where: str, values: Mapping[str, object]) -> Launch:
-    """Replace placeholders by ``values``."""
+    """Return the launch file with its arguments, whose placeholders are replaced by ``values``.
+
+    Raises the errors of :func:`find_launch_file`.
+    """
     arguments = tuple(
         f"{name}:={fill(argument_text(value), values)}" for name, value in launch.args.items()
     )
@@ -111,7 +117,7 @@ def launches_of(spec: StackCampaignSpec) -> Iterator[Tuple[str, LaunchSpec, Tupl
 def _declared_arguments(file: Path) -> Optional[Dict[str, Any]]:
     """Return the declared arguments of a launch file; None if it has ``pass_all_args``.
 
-    Raises ``SpecError`` for another file, or if an included file does not exist.
+    Raises ``SpecError`` if it is no launch file, or if an included file does not exist.
     """
     try:
         root = read_xml(file)

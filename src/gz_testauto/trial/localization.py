@@ -26,9 +26,11 @@ def make_estimator(
     robot: RobotBody,
     numbers: RandomNumbers,
 ) -> Optional[PoseEstimator]:
-    """Return None if the planner receives the true pose.
+    """Return the estimator of the pose that the planner receives.
 
-    ``terms`` can scale the errors. Raises ``SpecError`` if the robot lacks a required part.
+    Returns None if the planner receives the true pose. Terms ``localization_error`` scale the
+    errors of the estimate. Raises ``SpecError`` if the robot lacks a part that the estimator
+    requires, such as an IMU.
     """
     if localization is None or localization.is_true:
         return None
@@ -66,9 +68,10 @@ class EstimateRecorder:
         return np.array(self._poses, dtype=float).reshape(-1, 3)
 
     def has_arrived(self, goal: Pose2D, time_s: float, is_new: bool) -> bool:
-        """Return whether the estimate was in the tolerance :data:`ARRIVED_GRACE_S` ago or before.
+        """Return whether the estimated position arrived at the goal at least
+        :data:`ARRIVED_GRACE_S` ago.
 
-        ``is_new`` is True at the first sample of another goal.
+        ``is_new`` is True at the first sample with this goal.
         """
         if is_new:
             self._arrived_s = None
@@ -81,8 +84,9 @@ class EstimateRecorder:
 
 
 def localization_errors(poses: np.ndarray, true_poses: np.ndarray) -> Dict[str, float]:
-    """Return the mean, largest and last distance (m) of estimated and true poses (n, 3), by metric.
+    """Return the mean, largest and last distance (m) of estimated and true poses (n, 3).
 
+    The keys are the names of the metrics.
     Samples without an estimate are omitted; without any, the values are NaN.
     """
     distances_m = np.hypot(*(poses[:, :2] - true_poses[: len(poses), :2]).T)

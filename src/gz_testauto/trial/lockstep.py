@@ -94,7 +94,7 @@ class LockstepExecutor(TrialExecutor):
     def load_trial(
         self, trial: Trial, show_objects: bool = False, planner: Optional[LocalPlanner] = None
     ) -> "LoadedTrial":
-        """Load the scene of a trial; the caller must close the returned actors.
+        """Load the scene of a trial; the caller must close ``actors`` of the returned trial.
 
         With ``show_objects``, all planners receive tracked objects. ``planner`` replaces that of
         the first robot.
@@ -220,7 +220,7 @@ class TrialRobot:
         return self.estimated(self.true_observation(snapshot))
 
     def estimated(self, true: Observation) -> Observation:
-        """Replace the true pose and twist by the estimate."""
+        """Return the observation with the true pose and twist replaced by their estimates."""
         estimator = self._monitor.estimator
         if estimator is None:
             return true
@@ -269,7 +269,7 @@ def _make_planner(spec: BuiltinPlannerSpec, bed: BuiltinTestBed) -> LocalPlanner
 
 
 def sensors_of(planner: LocalPlanner, robot: RobotModel, name: str) -> Tuple[Sensor, ...]:
-    """Return the sensors of a planner; raise ``SpecError`` if the robot lacks one."""
+    """Return the robot's sensors that a planner requires; raise ``SpecError`` if one is missing."""
     if not planner.sensors:
         return ()
     try:

@@ -37,7 +37,7 @@ class TrialMonitor:
         world: Optional[WorldRecord] = None,
         estimate: Optional[EstimateRecorder] = None,
     ) -> None:
-        """Without ``estimate``, the robot's localization is exact."""
+        """Create the monitor. Without ``estimate``, the robot's localization is exact."""
         self._rules = rules
         self._recorder = recorder
         self._stability = stability
@@ -84,11 +84,17 @@ class TrialMonitor:
         self._recorder.commanded(command)
 
     def planner_aborted(self, reason: str) -> TrialEnd:
-        """End the trial; the outcome is ``reached`` if the robot is at the goal."""
+        """End the trial after the planner aborted; ``reason`` is its message.
+
+        The outcome is ``reached`` if the robot is at the goal, else ``planner_aborted``.
+        """
         return self._finished(reason, Outcome.PLANNER_ABORTED)
 
     def reported_arrival(self, reason: str) -> TrialEnd:
-        """End the trial; the outcome is ``reached`` if the report is true."""
+        """End the trial after the planner reported that it arrived; ``reason`` is its message.
+
+        The outcome is ``reached`` if the robot is at the goal, else ``false_arrival``.
+        """
         return self._finished(reason, Outcome.FALSE_ARRIVAL)
 
     @property
@@ -97,7 +103,7 @@ class TrialMonitor:
 
     @property
     def visited(self) -> int:
-        """The number of reached goals before the last goal."""
+        """The number of reached goals, without the last goal of the trial."""
         return self._rules.visited
 
     @property

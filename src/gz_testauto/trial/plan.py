@@ -48,13 +48,13 @@ class TrialSelection:
 ALL = TrialSelection()
 
 
-def may_be_run(spec: CampaignSpec, trial: Trial) -> bool:
+def is_within_max_worlds(spec: CampaignSpec, trial: Trial) -> bool:
     """Return whether the world of the trial is within ``stop.max_worlds`` of the campaign."""
     return spec.most_worlds is None or trial.world.world_index < spec.most_worlds
 
 
 class PreparedCampaign:
-    """A campaign as a plan of trials, in the order of execution, on a test bed."""
+    """A campaign that is ready to run: its test bed, and its trials in the order of execution."""
 
     def __init__(
         self, bed: TestBed, worlds: Sequence[WorldRecord], missions: Optional[Missions] = None

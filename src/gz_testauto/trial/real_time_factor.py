@@ -16,14 +16,16 @@ _CAUSE = "real-time factor "
 
 
 def low_real_time_factor(spec: CampaignSpec, recording: Recording) -> Optional[float]:
-    """Return the real-time factor of a parallel trial that must be repeated alone, or None."""
+    """Return the real-time factor of a parallel trial if the trial must be repeated alone because
+    the factor is too low, else None.
+    """
     # The wall times of a slow parallel trial depend more on other trials than on the planner.
     factor = real_time_factor(recording, MetricContext())
     return factor if factor < spec.limits.min_parallel_real_time_factor else None
 
 
 def low_factor_cause(spec: CampaignSpec, recording: Recording) -> str:
-    """Return why the real-time factor makes a trial invalid, or ""."""
+    """Return why a low real-time factor makes a trial invalid; "" if the factor is high enough."""
     least = spec.least_real_time_factor
     factor = real_time_factor(recording, MetricContext())
     if least is None or not recording.duration_s > 0.0 or not factor < least:

@@ -73,7 +73,7 @@ class Recorder:
         self._radius_m = float(np.hypot(*self._outline.T).max())
 
     def sample(self, snapshot: Snapshot) -> None:
-        """Raise ``SimulatorError`` if the snapshot does not contain the robot."""
+        """Record a snapshot, or raise ``SimulatorError`` if it does not contain the robot."""
         state = snapshot.models.get(self.body.name)
         if state is None:
             raise SimulatorError(
@@ -130,7 +130,7 @@ class Recorder:
 
     @property
     def tilt_rad(self) -> np.ndarray:
-        """The tilt of the vertical axis at each sample, shape (n,)."""
+        """The angle of the robot's vertical axis to the world's at each sample, shape (n,)."""
         return self._rows[: self._count, _TILT]
 
     @property

@@ -79,9 +79,9 @@ class LowestLevels:
                     self._floor_m = min(self._floor_m, surface_m)
 
     def bottom_m(self, x_m: float, y_m: float) -> float:
-        """Return the height of the world's lowest point; ``-inf`` for an empty world.
+        """Return the height (m) of the lowest collision shape; ``-inf`` for a world without any.
 
-        Planes are evaluated at ``x_m``, ``y_m``.
+        Infinite planes, which can be inclined, have the height that they have at (x, y).
         """
         return _lowest([self._bottom_m, *self._levels(x_m, y_m)])
 
@@ -200,7 +200,7 @@ class StabilityCheck:
         time_s: float,
         collision: Optional[ContactEpisode],
     ) -> str:
-        """Describe a motion that gravity does not explain; "" if there is none."""
+        """Return the description of a motion of a model that gravity does not explain, or ""."""
         state = snapshot.models.get(model.name)
         if state is None:
             return ""

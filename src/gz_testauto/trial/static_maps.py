@@ -64,9 +64,10 @@ class StaticMaps:
         self._plans: Dict[MapInputs, _GlobalPlan] = {}
 
     def waypoints(self, world: WorldRecord, mission: Mission) -> Tuple[np.ndarray, ...]:
-        """Return the waypoints, shape (n, 2), to each goal from the previous goal or the start.
+        """Return the waypoints to each goal from the previous goal or the start.
 
-        They are in the world frame. Raises ``SpecError`` if the static map has no path.
+        The shape of each array is (n, 2) (m, world frame). Raises ``SpecError`` if the static map
+        has no path.
         """
         lanes, inputs = self.lanes(mission), self.inputs(world, mission)
         if not lanes:
@@ -75,7 +76,10 @@ class StaticMaps:
         return waypoints_along(lanes[0], inputs.start, inputs.goals, names)
 
     def lanes(self, mission: Mission) -> Tuple[Lane, ...]:
-        """Return the lanes of a road: the route, and the lanes next to it."""
+        """Return the lanes of the mission's road: first the route, then the lanes next to it.
+
+        Returns no lanes for a mission without a road.
+        """
         return () if mission.road is None else lanes_of(mission.road)
 
     def inputs(self, world: WorldRecord, mission: Mission) -> MapInputs:
@@ -86,7 +90,7 @@ class StaticMaps:
         return self._plan(self.inputs(world, mission)).bounds
 
     def grid(self, inputs: MapInputs) -> OccupancyGrid:
-        """Raise the errors of :meth:`waypoints`."""
+        """Return the static map as an occupancy grid, or raise the errors of :meth:`waypoints`."""
         return self._map(self._scene(inputs), self._plan(inputs).bounds)
 
     def _scene(self, inputs: MapInputs) -> WorldScene:
@@ -222,7 +226,10 @@ class StaticMaps:
 
 
 def scan_height_m(spec: CampaignSpec, robot: RobotBody) -> float:
-    """The default is the height of the lidar in the model."""
+    """Return the height (m) at which obstacles are drawn in the map.
+
+    Without ``robot.scan_height_m`` in the campaign, this is the height of the lidar in the model.
+    """
     if spec.robot.scan_height_m is not None:
         return spec.robot.scan_height_m
     lidar = robot.lidar if isinstance(robot, RobotModel) else None

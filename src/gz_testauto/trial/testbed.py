@@ -110,7 +110,10 @@ class TestBed:
         )
 
     def monitor(self, trial: Trial, extra_models: Sequence[NamedModel] = ()) -> TrialMonitor:
-        """Return a new monitor; the world file does not contain ``extra_models``."""
+        """Return a new monitor of a trial.
+
+        ``extra_models`` are models of the scene that are not in the world file, such as actors.
+        """
         data = self._world_data(trial.world)
         body = RobotBody(self.robot.name, self.limits.footprint_m, self.robot.height_m)
         models = [*data.scene.models, *(model.name for model in extra_models)]
@@ -155,9 +158,9 @@ class TestBed:
     def tracker(
         self, trial: Trial, actors: TrialActors, moving_models: Sequence[NamedModel] = ()
     ) -> Optional[ObjectTracker]:
-        """Return None if ``tracking`` is not set in the campaign.
+        """Return the tracker of the actors and ``moving_models`` for a trial.
 
-        The tracker follows the actors and ``moving_models``.
+        Returns None if ``tracking`` is not set in the campaign.
         """
         return tracker_of(self._actor_context(trial), actors, moving_models)
 
@@ -378,9 +381,9 @@ def read_body(spec: CampaignSpec) -> RobotBody:
 
 
 def with_delays(robot: RobotModel, delays_s: Mapping[str, float]) -> RobotModel:
-    """Return the robot with the delays (s) of its sensors and of the parts of a merged lidar.
+    """Return the robot with delays (s) of its sensors, and of the parts of a merged lidar.
 
-    Raises ``SdfError`` for an unknown name of a sensor.
+    The keys of ``delays_s`` are the names of the sensors. Raises ``SdfError`` for an unknown name.
     """
     lidar = robot.lidar
     parts = () if lidar is None else lidar.parts
@@ -417,7 +420,10 @@ def _wheel_joints(robot: RobotSpec) -> Optional[WheelJoints]:
 
 
 def robot_limits(spec: CampaignSpec, robot: RobotBody) -> RobotLimits:
-    """Return the limits; the default footprint is the outline of the model's collision shapes."""
+    """Return the speed limits, accelerations and footprint of a robot as planners receive them.
+
+    Without a footprint in the campaign, it is the outline of the model's collision shapes.
+    """
     footprint_m, steering = spec.robot.footprint_m, spec.robot.steering
     return RobotLimits(
         footprint_m=robot.footprint_m if footprint_m is None else tuple(footprint_m),
