@@ -49,7 +49,7 @@ SAMPLES = {
 
 
 def load(directory: Union[str, Path]) -> "Results":
-    """Return the results in a directory, or those in a file of ``pack``.
+    """Return the results in a directory, or those in a file that ``gz_testauto pack`` wrote.
 
     The campaign can still be running; the results are those at the time of the call. Raises
     ``ResultsError`` if the directory contains no results, or if the file is damaged or unsafe.

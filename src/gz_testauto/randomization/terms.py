@@ -77,7 +77,9 @@ class RandomizedScene:
 
 @dataclass(eq=False)
 class DrawnTerms:
-    """The random values for one trial. ``numbers`` maps result columns to drawn values."""
+    """The random values for one trial, and the hooks and filters that apply them. ``numbers`` maps
+    result columns to drawn values.
+    """
 
     numbers: Dict[str, float] = field(default_factory=dict)
     hooks: List[Hook] = field(default_factory=list)
@@ -142,7 +144,9 @@ def draw_terms(
 
 
 def localization_scale(specs: Sequence[RandomizationTermSpec], numbers: RandomNumbers) -> float:
-    """Return the product of the factors of the terms ``localization_error``."""
+    """Return the factor of all localization errors in a trial: the product of the drawn factors of
+    the terms ``localization_error``.
+    """
     scale = 1.0
     for spec in specs:
         if isinstance(spec, FaultTerm) and spec.term == LOCALIZATION_ERROR:
@@ -230,7 +234,9 @@ class _Drawing:
         return before * drawn if spec.scale is not None else drawn
 
     def values(self, befores: Sequence[float], alike: bool) -> List[float]:
-        """Return the changed values. If ``alike``, they are changed by the same drawn value."""
+        """Return the changed values of ``befores``. If ``alike``, one drawn value changes them all;
+        otherwise, a value is drawn for each.
+        """
         if not alike:
             return [self.value(before) for before in befores]
         state = self.random.bit_generator.state
@@ -241,7 +247,9 @@ class _Drawing:
         return changed
 
     def selected(self, names: Sequence[str], kind: str) -> List[str]:
-        """Return the names that the term selects. Raises ``SpecError`` if no name matches."""
+        """Return those of ``names`` that match the pattern of the term. ``kind`` names them in the
+        ``SpecError`` that is raised if no name matches.
+        """
         select = self.spec.select  # type: ignore[attr-defined]
         matches = [name for name in names if re.fullmatch(select.names, name)]
         if not matches:

@@ -40,7 +40,7 @@ Handler = Callable[[Any], Any]
 
 
 def offer(services: Iterable[Endpoint], find_handler: Callable[[str], Handler]) -> None:
-    """Register services; ``find_handler`` returns the handler with a name.
+    """Register services of this node; ``find_handler`` returns the handler with a name.
 
     If a handler raises ``GzTestautoError``, ``OSError`` or ``ValueError``, the response has
     ``success`` False and the error as ``message`` or ``status_message``. Without these fields, the
@@ -75,7 +75,7 @@ def is_served(service: str, timeout_s: float) -> bool:
 
 @contextlib.contextmanager
 def require_master() -> Iterator[None]:
-    """Raise ``MasterError`` in place of an error due to an exited or restarted ROS master."""
+    """Replace an error in this context by ``MasterError`` if the ROS master exited or restarted."""
     # roslaunch detects only the exit of a master that it started itself. A restarted master does
     # not know the parameters, topics and services of running nodes.
     uri = os.environ.get("ROS_MASTER_URI", "")

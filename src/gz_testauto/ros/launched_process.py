@@ -63,11 +63,11 @@ class LaunchedProcess:
 
     @property
     def pid(self) -> int:
-        """Process id of the subreaper."""
+        """Id of the subreaper, the process that starts the command and ends all its processes."""
         return self._process.pid
 
     def failure(self) -> str:
-        """Return why the command exited or a node died; "" while the command runs."""
+        """Return why the command exited or one of its nodes died; "" while all of them run."""
         if not self._cause:
             status = self._process.poll()
             died = self._newly_died()

@@ -33,7 +33,7 @@ _CAUSE = re.compile(r"(?i)error|not found|no such|denied|cannot|invalid|fail")
 
 
 def readable(log: bytes) -> str:
-    """Remove the escape sequences for colors and window titles."""
+    """Return a log as text without the escape sequences for colors and window titles."""
     return _ESCAPES.sub("", log.decode("utf-8", "replace"))
 
 
@@ -49,7 +49,7 @@ def unusual(messages: Sequence[str], usual: AbstractSet[str]) -> List[str]:
 
 
 def signature(message: str) -> str:
-    """Remove time stamps and numbers, for comparisons."""
+    """Return a message without its time stamps and numbers, for comparisons with other messages."""
     return re.sub(r"\d+", "0", STAMP.sub("", message))
 
 
@@ -72,7 +72,10 @@ def _messages(lines: Sequence[str]) -> Iterator[str]:
 
 
 def _exception_start(lines: Sequence[str], index: int) -> Optional[int]:
-    """Return the line of the exception if it, or its traceback, starts at ``index``."""
+    """Return the index of the line with an exception, or None.
+
+    The exception, or the traceback before it, must start at the line ``index``.
+    """
     if lines[index].startswith(_TRACEBACK):
         index += 1
         while index < len(lines) and (lines[index][:1].isspace() or not lines[index]):

@@ -36,7 +36,7 @@ def grid_message(grid: OccupancyGrid, stamp: Time) -> OccupancyGridMessage:
 
 
 def grid_of(message: OccupancyGridMessage) -> OccupancyGrid:
-    """Return an occupancy grid in which unknown cells are free.
+    """Return the occupancy grid of a map message; its unknown cells become free cells.
 
     Raises ``SpecError`` for a rotated map, and for an invalid size, resolution or origin.
     """
@@ -94,7 +94,9 @@ def objects_of(messages: Iterable[TrackedObjectMessage]) -> Tuple[TrackedObject,
 
 
 def road_message(lanes: Iterable[Lane], stamp: Time, frame: str = WORLD_FRAME) -> Road:
-    """Return the message for the goal with this time stamp."""
+    """Return the message with the lanes of a road; ``stamp`` is that of the goal to which the road
+    leads, and ``frame`` the frame of the lanes.
+    """
     messages = [
         LaneMessage(lane.center_m.ravel().tolist(), lane.width_m.tolist()) for lane in lanes
     ]

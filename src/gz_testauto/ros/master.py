@@ -27,7 +27,9 @@ DEAD_ADDRESS = "http://127.0.0.1:9/"
 
 @contextlib.contextmanager
 def master_faults() -> Iterator[None]:
-    """Raise ``SimulatorError`` if rospy does not reach the master of the trial."""
+    """Replace a ``ConnectionError`` in this context, raised if rospy does not reach the master of
+    the trial, by ``SimulatorError``.
+    """
     try:
         yield
     except ConnectionError as error:
@@ -78,7 +80,10 @@ def start_master(home: Path, logs: Path, timeout_s: float) -> LaunchedProcess:
 
 
 def _await_master(core: LaunchedProcess, port: int, deadline: float) -> str:
-    """Return the reason for a failure; "" when the master responds."""
+    """Wait for the master. Return "" when it responds, or the reason why it failed.
+
+    ``deadline`` is a time of the monotonic clock (s).
+    """
     while time.monotonic() < deadline:
         failure = core.failure()
         if failure:

@@ -57,7 +57,7 @@ def _fault(node: str, error: Mapping[str, Any]) -> str:
 
 
 def end_with_launcher() -> None:
-    """Send SIGTERM to this process when the roslaunch that started it has exited."""
+    """Send SIGTERM to this process as soon as the roslaunch that started it has exited."""
     if not any(argument.startswith("__log:=") for argument in sys.argv):
         return  # started by a shell, rosrun or a test, which can exit before the node
 

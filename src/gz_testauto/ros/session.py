@@ -84,7 +84,7 @@ class Session:
             raise SimulatorError(cause) from error
 
     def list_trial(self, trial: Trial) -> None:
-        """Add wall time (s) and label to the list of trials with logs in this directory."""
+        """Add the wall time (s) and the label of a trial to the list in the log directory."""
         with self._trials_file.open("a", encoding="utf-8") as stream:
             stream.write(f"{time.time():.3f} {trial.label}\n")
 
