@@ -40,7 +40,9 @@ Midpoint = Callable[[Number, Number], Optional[Number]]
 
 
 def _log_capitals(failed: Sequence[bool], rate: float) -> Tuple[float, float]:
-    """Return the logarithms of the capitals from bets that the rate is below and above ``rate``."""
+    """Return the logarithms of two capitals: from bets that the failure rate is below ``rate``, and
+    from bets that it is above. ``failed`` are the results of the trials at one value.
+    """
     outcomes = np.asarray(failed, dtype=float)
     estimate = np.cumsum(outcomes) - outcomes + PRIOR * rate
     estimate /= np.arange(len(outcomes)) + PRIOR

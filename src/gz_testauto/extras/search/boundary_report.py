@@ -77,7 +77,7 @@ class BoundaryReport:
         return f"{text}; the trials at {values} contradict this: increase --budget or --worlds"
 
     def to_json(self) -> Dict[str, Any]:
-        """Ends of intervals outside of the range of values are null."""
+        """Return the report as a JSON object; ends of intervals outside of the range are null."""
         levels = []
         for value, failed in self.outcomes.items():
             rate = success_rate(sum(failed), len(failed))

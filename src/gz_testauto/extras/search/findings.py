@@ -53,7 +53,10 @@ class FoundTrial:
 
 
 def searched_campaign(spec: CampaignSpec, plan: SearchPlan) -> BuiltinCampaignSpec:
-    """Raise ``SpecError`` for a campaign without random obstacles, or with a stack."""
+    """Return the campaign with the number of worlds of the plan, without repetitions and stop.
+
+    Raises ``SpecError`` for a campaign without random obstacles, or with a navigation stack.
+    """
     spec = spec.without_stack("search with planners of this package or of plug-ins")
     if spec.worlds.obstacles is None or spec.worlds.base is None:
         raise SpecError(
@@ -76,7 +79,11 @@ def examine(
     confirm: bool,
     should_stop: StopRequest,
 ) -> List[FoundTrial]:
-    """Measure the findings, until a stop; fragile findings are not confirmed."""
+    """Return the findings with their robustness and their outcome in another simulator.
+
+    Each finding is repeated ``perturbed`` times. With ``confirm``, it also runs in the other
+    simulator, unless it is fragile. After a stop, the remaining findings are omitted.
+    """
     trials = {trial.index: trial for trial in campaign.trials}
     examined: List[FoundTrial] = []
     for number, finding in enumerate(findings):

@@ -23,7 +23,10 @@ REMEDY = "remove this line and all later lines, and run the same command again"
 
 
 class StoredTrial(BaseModel, extra="allow", frozen=True):
-    """The answer of a trial, without ``outcome`` for an invalid scene; other fields are metrics."""
+    """The answer of a trial, in which other fields are metrics.
+
+    ``outcome`` is None for an invalid scene.
+    """
 
     outcome: Optional[Outcome]
     detail: str = ""
@@ -31,7 +34,7 @@ class StoredTrial(BaseModel, extra="allow", frozen=True):
 
     @property
     def metrics(self) -> Mapping[str, Optional[float]]:
-        """None for a value that the trial does not determine."""
+        """The metrics by name; a value that the trial does not determine is None."""
         return self.model_extra or {}
 
     @property
@@ -51,13 +54,13 @@ class _Inputs:
 
 
 class StoredAnswer(NamedTuple):
-    """An answer with its file and line."""
+    """An answer of a journal; ``where`` is its file and line for messages."""
 
     answer: Mapping[str, Any]
     where: str
 
     def parse(self, shape: Type[Shape]) -> Shape:
-        """Raise ``ResultsError`` if the answer is damaged."""
+        """Return the answer as an instance of ``shape``, or raise ``ResultsError``."""
         return parse_entry(shape, _line(self.answer), self.where, ResultsError, REMEDY)
 
 
@@ -70,7 +73,10 @@ class StoredJournal(NamedTuple):
 
 
 def read_journal(path: Path) -> Optional[StoredJournal]:
-    """Return None without a complete line. Raise ``ResultsError`` with the damaged line."""
+    """Read a journal; return None if it is missing or has no complete line.
+
+    Raises ``ResultsError`` with the number of a damaged line.
+    """
     if not os.path.exists(path):
         return None
     content = read_input(path, ResultsError)
@@ -87,7 +93,11 @@ def read_journal(path: Path) -> Optional[StoredJournal]:
 
 
 class Journal:
-    """The answers of a search; raises ``ResultsError`` for a file with other ``inputs``."""
+    """The answers of a search, which are stored in the file ``path``.
+
+    ``inputs`` are all inputs on which the answers depend. Raises ``ResultsError`` if the file
+    exists and has other inputs.
+    """
 
     def __init__(self, path: Path, inputs: Mapping[str, Any]) -> None:
         self.path = path
@@ -110,7 +120,10 @@ class Journal:
                 os.truncate(path, stored.size)
 
     def get(self, key: str, shape: Type[Shape]) -> Optional[Shape]:
-        """Raise ``ResultsError`` if the answer is damaged."""
+        """Return the answer with this key as an instance of ``shape``, or None if there is none.
+
+        Raises ``ResultsError`` if the answer is damaged.
+        """
         stored = self._answers.get(key)
         return None if stored is None else stored.parse(shape)
 

@@ -49,7 +49,7 @@ class Perturbation:
                 at_exit.callback(runner.close)
 
     def run(self, trial: Trial, number: int) -> Optional[MeasuredTrial]:
-        """Return None if the scene is invalid."""
+        """Run repeat ``number`` of a trial, and return its result; None if the scene is invalid."""
         random = seeds.child_generator(trial.numbers.seed, seeds.PERTURBATION, number)
         if self._world is None or self._world[0] != trial.world.sha256:
             self._world = trial.world.sha256, EditedWorld(trial.world.path, self._pattern)
@@ -72,7 +72,9 @@ def _shifted(pose: Pose2D, random: np.random.Generator) -> Pose2D:
 
 
 def _noisy(spec: CampaignSpec) -> List[BuiltinCampaignSpec]:
-    """Return the campaign with noise, and with half of the step if there is an option for it."""
+    """Return the campaign with lidar noise and, if the simulator has an option for the physics
+    step, also the same campaign with half of this step.
+    """
     spec = spec.without_stack("omit the perturbed trials")
     data: Dict[str, Any] = spec.model_dump(mode="json")
     if any(entry["name"] == NOISE for entry in data["randomize"]):

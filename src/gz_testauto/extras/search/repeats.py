@@ -42,7 +42,8 @@ class Repeat(NamedTuple):
 
 
 class RepeatTask:
-    """A function of a :class:`Repeat`: the answer for the journal, or the cause without one.
+    """A function that runs a :class:`Repeat` and returns its answer for the journal, or the cause
+    of the failure if it has none.
 
     The simulators start with the first call. ``metric`` is the name of a metric to store.
     """

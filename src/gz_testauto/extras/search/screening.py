@@ -25,12 +25,18 @@ STRATEGIES = ("screened", RANDOM)
 
 @dataclass(frozen=True)
 class SearchPlan:
+    """The numbers of simulated worlds of a search: plain worlds, and worlds after a screening."""
+
     plain: int
     screened: int
 
     @classmethod
     def of_budget(cls, budget: int, planners: int, strategy: str) -> "SearchPlan":
-        """Raise ``SpecError`` if the budget is too low for a plain and a screened world."""
+        """Return the plan for ``budget`` simulations in total with a number of planners.
+
+        With the strategy ``random``, all worlds are plain. Raises ``SpecError`` if the budget is
+        too low for one world of each kind.
+        """
         worlds = budget // planners
         least = 1 if strategy == RANDOM else 2
         if worlds < least:
@@ -47,7 +53,10 @@ class SearchPlan:
         return self.plain + GROUP * self.screened
 
     def chosen(self, worlds: Sequence[WorldRecord]) -> List[WorldRecord]:
-        """Return the screened worlds; groups in which the robot has no path are omitted."""
+        """Return the world with the longest shortest path of each group.
+
+        Groups in which the robot has no path are omitted.
+        """
         chosen_worlds = []
         for first in range(self.plain, self.worlds, GROUP):
             group = worlds[first : first + GROUP]

@@ -67,7 +67,7 @@ class Candidate:
 
     @classmethod
     def complete(cls, trial: Trial, world: EditedWorld) -> "Candidate":
-        """Return the unchanged trial."""
+        """Return the candidate that repeats a trial unchanged, with all its obstacles."""
         return cls(tuple(world.obstacles), (), trial.mission.start, trial.mission.goals)
 
     def trial(self, failed: Trial, world: WorldRecord) -> Trial:
@@ -112,13 +112,15 @@ class FailedTrial:
 
 @dataclass(frozen=True)
 class StoredFailure:
+    """The answer of a candidate in the journal; ``same`` is True for the same failure."""
+
     outcome: str
     same: bool
     trials: int = 1
 
 
 class FailureTest(abc.ABC):
-    """A function of a candidate: whether the planner fails in it as in the ``first`` trial."""
+    """A function that returns whether the planner fails in a candidate as in the first trial."""
 
     def __init__(
         self, world: EditedWorld, journal: Journal, progress: Callable[[str], None]
@@ -130,11 +132,14 @@ class FailureTest(abc.ABC):
 
     @abc.abstractmethod
     def shortest_path_m(self, candidate: Candidate) -> Optional[float]:
-        """Return None without a path."""
+        """Return the length (m) of the robot's shortest path to the goals, or None without a path."""
 
     @abc.abstractmethod
     def simulate(self, candidate: Candidate, first: FailedTrial) -> Mapping[str, Any]:
-        """Return ``outcome``, ``same`` for an equal failure, and ``trials`` if they are not 1."""
+        """Simulate a candidate, and return the fields of :class:`StoredFailure`.
+
+        ``first`` is the failure with which its result is compared.
+        """
 
     @property
     def simulations(self) -> int:
@@ -145,12 +150,14 @@ class FailureTest(abc.ABC):
         return self._world.content(candidate.kept, dict(candidate.moved))
 
     def compare_with(self, first: FailedTrial, complete: Candidate) -> None:
-        """Set the failure with which candidates are compared."""
+        """Set the failure with which candidates are compared; ``complete`` is its candidate."""
         self._first = first
         self._needs_path = self.has_path(complete)
 
     def has_path(self, candidate: Candidate) -> bool:
-        """Return True also if the first trial had no path."""
+        """Return whether the robot has a path to the goals; True for all candidates if it had no
+        path in the first trial.
+        """
         if self._first is not None and not self._needs_path:
             return True
         return self.shortest_path_m(candidate) is not None
@@ -171,7 +178,7 @@ class FailureTest(abc.ABC):
         return answer.same
 
     def key(self, candidate: Candidate) -> str:
-        """Return a hash of the inputs that a candidate changes."""
+        """Return the key of a candidate in the journal, a hash of the inputs that it changes."""
         inputs = [candidate.start, candidate.goals, sorted(candidate.without)]
         return sha256_of(self.content(candidate) + json.dumps(inputs).encode())
 
@@ -268,7 +275,10 @@ def _nearest(
 
 
 def _minimal(fails: FailureTest, candidate: Candidate, ordered: Sequence[str]) -> Candidate:
-    """Leave out obstacles one after the other, the farthest first, until none can be left out."""
+    """Return the candidate without all obstacles that are not needed for its failure.
+
+    They are left out one after the other, the last of ``ordered`` first.
+    """
     was_smaller = True
     while was_smaller:
         was_smaller = False
@@ -301,7 +311,11 @@ class _Steps:
         yield self._omitted(candidate)
 
     def _closer(self, candidate: Candidate, nearest: int) -> Candidate:
-        """Move start and goal to :data:`CLOSER_M` from the place, or as close as a path allows."""
+        """Return the candidate with start and goal closer to the place of the failure.
+
+        ``nearest`` is the index in :data:`CLOSER_M` of the first distance to try for the goal.
+        Without a path, farther goals are tried.
+        """
         moved = self._with_start(candidate, CLOSER_M[nearest])
         closer = (self._with_goal(moved, away_m) for away_m in CLOSER_M[nearest:])
         return next(filter(self._has_path, closer), candidate)
@@ -310,7 +324,9 @@ class _Steps:
         return replace(candidate, without=tuple(sorted({*candidate.without, *self._omissible})))
 
     def _with_start(self, candidate: Candidate, distance_m: float) -> Candidate:
-        """Move the start along the trajectory."""
+        """Return the candidate that starts at the last recorded pose that is at least
+        ``distance_m`` away from the place of the failure.
+        """
         away_m = np.hypot(*(self._recording.pose[:, :2] - self._place).T)
         before = np.flatnonzero(away_m >= distance_m)
         if not len(before):
@@ -319,7 +335,9 @@ class _Steps:
         return replace(candidate, start=pose)
 
     def _with_goal(self, candidate: Candidate, distance_m: float) -> Candidate:
-        """Move the only goal along the line from the place."""
+        """Return the candidate whose goal is ``distance_m`` away from the place of the failure, in
+        the same direction. Several goals are not moved.
+        """
         goal = candidate.goals[0]
         offset = np.array([goal.x_m, goal.y_m]) - self._place
         remaining_m = float(np.hypot(*offset))

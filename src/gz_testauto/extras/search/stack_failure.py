@@ -42,7 +42,11 @@ class Repeats:
 def run_repeats(
     campaign: Path, first: FailedTrial, is_decided: Callable[[Repeats], bool] = lambda _: False
 ) -> Repeats:
-    """Run the trials of a campaign file next to it until they are decided; finished ones count."""
+    """Run the trials of a campaign file until ``is_decided`` returns True, and count the failures.
+
+    The results directory is next to the file; its finished trials count too. ``first`` is the
+    failure with which the trials are compared.
+    """
     spec = load(campaign, CampaignSpec)  # type: ignore[type-abstract]
     out = campaign.with_name(RESULTS)
     follower = _Follower(out, first)
@@ -79,7 +83,10 @@ class _Follower(CampaignListener):
 
 
 class StackFailureTest(FailureTest):
-    """A test of failures on a navigation stack, which removes the trials from ``folder``."""
+    """A test of failures on a navigation stack, for which a candidate is simulated several times.
+
+    The trials run in ``folder`` and are removed from it afterwards.
+    """
 
     def __init__(
         self,

@@ -35,8 +35,9 @@ SHOWN = 20
 
 
 def read_outcomes(directory: Path) -> Dict[str, Dict[int, Optional[Outcome]]]:
-    """Return the outcome of each repeat, None for an invalid scene, by label and number.
+    """Return the outcome of each repeat by the label of its trial and its number.
 
+    The outcome is None for an invalid scene.
     Raises ``ResultsError`` if a file is damaged.
     """
     outcomes: Dict[str, Dict[int, Optional[Outcome]]] = {}
@@ -50,7 +51,10 @@ def read_outcomes(directory: Path) -> Dict[str, Dict[int, Optional[Outcome]]]:
 
 
 def read_counts(directory: Path, results: CampaignResults) -> Dict[int, RepeatCount]:
-    """Return the counts by index of the trial; raise ``ResultsError`` if a file is damaged."""
+    """Return for each repeated trial, by its index, the counts of repeats with an equal outcome.
+
+    Raises ``ResultsError`` if a file is damaged.
+    """
     outcomes = read_outcomes(directory)
     counts = {}
     for record in results.trials:
@@ -63,7 +67,10 @@ def read_counts(directory: Path, results: CampaignResults) -> Dict[int, RepeatCo
 
 
 def section(directory: Path, results: CampaignResults) -> Optional[Section]:
-    """Return None if no trial was repeated. Raise ``ResultsError`` if a file is damaged."""
+    """Return the section of the report about robustness, or None if no trial was repeated.
+
+    Raises ``ResultsError`` if a file is damaged.
+    """
     counts = read_counts(directory, results)
     if not counts:
         return None

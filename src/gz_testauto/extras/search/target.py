@@ -43,12 +43,18 @@ class SearchTarget:
         raise NotImplementedError
 
     def is_same(self, first: Outcome, outcome: Outcome, value: float) -> bool:
-        """Return whether a repeat with ``value`` as its metric has the property of the trial."""
+        """Return whether a repeat has the property for which its trial was selected.
+
+        ``first`` is the outcome of the trial, ``outcome`` that of the repeat, and ``value`` the
+        repeat's metric :attr:`metric_name`.
+        """
         return outcome is first
 
 
 @dataclass(frozen=True)
 class OutcomeTarget(SearchTarget):
+    """The trials with one of the outcomes."""
+
     outcomes: FrozenSet[Outcome]
 
     @override
@@ -104,9 +110,10 @@ class ConditionTarget(SearchTarget):
 
 
 def read_target(text: str, planners: int) -> SearchTarget:
-    """Raise ``SpecError`` for an unknown name or metric, or a limit that is not a number.
+    """Return the target that a value of ``--for`` specifies, for a number of planners.
 
-    A single planner cannot disagree.
+    Raises ``SpecError`` for an unknown name or metric, for a limit that is not a number, and for
+    ``disagreement`` with a single planner.
     """
     failures = {
         outcome.value: outcome for outcome in Outcome if outcome.valid and not outcome.success

@@ -80,12 +80,14 @@ class VariedCampaign:
         ]
 
     def midpoint(self, low: Number, high: Number) -> Optional[Number]:
-        """Return None if the two values are neighbors."""
+        """Return a value in the middle of two values; None if there is no value between them."""
         middle = self._rounded((low + high) / 2.0)
         return middle if low < middle < high else None
 
     def level(self, value: Number) -> Level:
-        """Raise ``SpecError`` if the value is not allowed."""
+        """Return the campaign in which the key has this value, or raise ``SpecError`` if the value
+        is not allowed.
+        """
         text = f"{value:.6g}"
         seed = seeds.child_seed(self._spec.seed, seeds.BOUNDARY, text)
         data = {**self._data, "seed": seed}
@@ -117,7 +119,11 @@ def _number(text: str) -> Number:
 
 
 def _paths(data: Mapping[str, Any], key: str) -> List[Path]:
-    """Return several paths if the key contains ``[*]``."""
+    """Return the paths in ``data`` of the values that a key selects.
+
+    A key with ``[*]`` selects all entries of a list. Raises ``SpecError`` for an unknown key, or if
+    its value is not a number.
+    """
     known = [name for name, value in flatten(data) if value is None or _is_number(value)]
     paths: List[Path] = [()]
     for match in re.finditer(r"[^.\[\]]+|\[(\d+|\*)\]", key):
@@ -147,7 +153,10 @@ def _is_number(value: Any) -> bool:
 
 
 def _numbers(value: Any) -> List[Number]:
-    """Return the values of a number, or of a mapping such as ``{min: 3, max: 5}``."""
+    """Return the numbers in a value, a number or a mapping such as ``{min: 3, max: 5}``.
+
+    Returns no number if the value contains anything else.
+    """
     parts = list(value.values()) if isinstance(value, Mapping) else [value]
     return parts if all(map(_is_number, parts)) else []
 
