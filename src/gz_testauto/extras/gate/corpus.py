@@ -96,7 +96,7 @@ def read_corpus(directory: Path) -> List[CorpusWorld]:
 
 
 def in_order(worlds: Sequence[CorpusWorld], history: Sequence[str]) -> List[CorpusWorld]:
-    """Sort worlds: those of ``history`` first, and the others by the expected time."""
+    """Return the worlds sorted: first those of ``history``, then the others by ``expected_s``."""
     latest = {name: position for position, name in enumerate(history)}
     return sorted(
         worlds,
@@ -106,13 +106,16 @@ def in_order(worlds: Sequence[CorpusWorld], history: Sequence[str]) -> List[Corp
 
 @dataclass(frozen=True)
 class _HistoryFile:
-    """The worlds that failed, the latest first."""
+    """The names of the corpus worlds in which a planner failed, the latest failure first."""
 
     failed_worlds: Tuple[str, ...]
 
 
 def read_history(corpus: Path) -> Tuple[str, ...]:
-    """Return the worlds that failed, the latest first. Raise ``SpecError`` for a damaged file."""
+    """Return the names of the corpus worlds in which a planner failed, the latest failure first.
+
+    Returns no names without a history. Raises ``SpecError`` for a damaged file.
+    """
     path = corpus / HISTORY
     if not os.path.exists(path):
         return ()
@@ -121,7 +124,10 @@ def read_history(corpus: Path) -> Tuple[str, ...]:
 
 
 def add_to_history(corpus: Path, failed_worlds: Sequence[str]) -> None:
-    """Put the worlds first. Raise ``ResultsError`` if the file cannot be written."""
+    """Add the worlds to the start of the history of a corpus, which determines the order of runs.
+
+    Raises ``ResultsError`` if the file cannot be written.
+    """
     before = read_history(corpus)
     after = tuple(dict.fromkeys([*failed_worlds, *before]))
     if after != before:
@@ -165,7 +171,10 @@ def _expected_s(details: Path, spec: BuiltinCampaignSpec) -> float:
 def corpus_planners(
     spec: CampaignSpec, planners: Sequence[str], but_for: str = ""
 ) -> Tuple[BuiltinPlannerSpec, ...]:
-    """Return the planners to judge, by default all ``but_for`` one, or raise ``SpecError``."""
+    """Return the planners of a campaign to judge, by default all except ``but_for``.
+
+    Raises ``SpecError`` for an unknown planner.
+    """
     spec = spec.without_stack("omit the corpus")
     known = {entry.name: entry for entry in spec.planners}
     for name in planners:

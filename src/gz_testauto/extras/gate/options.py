@@ -114,6 +114,6 @@ class GateOptions(Options):
 
     @property
     def has_question(self) -> bool:
-        """Return whether there is a question about the campaign."""
+        """Return whether the options define a question about the campaign, not only a corpus."""
         questions = self.not_worse_than, self.min_success, self.baseline, self.baseline_planner
         return bool(self.metrics) or any(questions)

@@ -54,7 +54,11 @@ class DiscordantRate:
     def from_rates(
         cls, first: float, second: float, discordant: Optional[float] = None
     ) -> "DiscordantRate":
-        """The default of ``discordant`` is the share for independent planners."""
+        """Return the difference of two planners with these success rates.
+
+        ``discordant`` is the share of worlds in which only one of them succeeds, by default the
+        share for independent planners.
+        """
         for rate in (first, second):
             if not 0.0 <= rate <= 1.0:
                 raise SpecError(f"a success rate is {rate:g}; it must be between 0 and 1")
@@ -126,7 +130,10 @@ class Pilot:
         return mean(self.differences)
 
     def with_difference(self, difference: float) -> "Pilot":
-        """Return a pilot with each difference in both signs, shifted and limited to its range."""
+        """Return a pilot whose mean is ``difference``, unless values reach the possible range.
+
+        It contains each difference of this pilot with both signs, shifted by ``difference``.
+        """
         symmetric = np.concatenate([self.differences, -self.differences])
         return Pilot(np.clip(symmetric + difference, *DIFFERENCE) if difference else symmetric)
 
@@ -239,7 +246,8 @@ def _worlds_to_pass(worlds: int, source: Source, margin: float, alpha: float) ->
 def _first_over(
     worlds: int, source: Source, capital: Callable[[np.ndarray], np.ndarray], limit: float
 ) -> np.ndarray:
-    """Return the worlds after which each capital first reaches ``limit``, shape (SIMULATED,).
+    """Return the number of worlds after which the capital of each simulated campaign first reaches
+    ``limit``, shape (SIMULATED,).
 
     Without such a world, the number is ``worlds`` + 1.
     """

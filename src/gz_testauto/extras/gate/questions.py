@@ -27,6 +27,8 @@ from gz_testauto.report.names import metric_heading
 
 
 class Verdict(enum.Enum):
+    """The result of a test: passed, failed, or undecided because of too few worlds."""
+
     PASSED = "passed"
     FAILED = "failed"
     UNDECIDED = "undecided"
@@ -182,7 +184,9 @@ class _Question:
     failed: Tuple[str, ...] = ()
 
     def answer(self, errors: Tuple[float, float], fixed: bool) -> QuestionVerdict:
-        """``errors`` are the probabilities of passing and failing wrongly."""
+        """Return the verdict. ``errors`` are the allowed probabilities of passing wrongly and of
+        failing wrongly. ``fixed`` is true if the number of worlds was declared before.
+        """
         values, limit = np.array([*self.values.values()], dtype=float), self.limit
         passed, failed, more, ends = False, False, None, (math.nan, math.nan)
         if fixed and len(values):

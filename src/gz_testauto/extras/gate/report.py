@@ -39,7 +39,7 @@ _FORMATS = {
 
 
 def gate_lines(judged: GateEvaluation) -> List[str]:
-    """Return the lines, those that prevent the gate from passing first."""
+    """Return the lines for a terminal; first those that prevent the gate from passing."""
     answers = _sorted_by_verdict(judged)
     lines = [
         *corpus_lines(judged.corpus),
@@ -63,7 +63,9 @@ def verdict_line(answer: QuestionVerdict) -> str:
 
 
 def _worlds_text(answer: QuestionVerdict) -> str:
-    """Return the worlds with a loss or a gain, or those that failed for a required rate."""
+    """Return a text with the worlds in which the planner is worse and those in which it is better
+    than its baseline; for a required rate, those in which it failed.
+    """
     if answer.kind is QuestionKind.SUCCESS:
         if answer.verdict is Verdict.PASSED or not answer.lost:
             return ""
@@ -118,7 +120,7 @@ def error_to_junit(name: str, message: str) -> str:
 
 
 def to_document(judged: GateEvaluation) -> dict:
-    """Unknown and infinite numbers are null."""
+    """Return the result as a JSON object, in which unknown and infinite numbers are null."""
     return {
         "verdict": judged.verdict.value,
         "answers": [
@@ -279,8 +281,9 @@ def _bounds(answer: QuestionVerdict) -> str:
 
 
 def _format(answer: QuestionVerdict) -> Tuple[float, int, str, str]:
-    """Return the factor, the number of decimals, the unit with a leading space, and the sign of an
-    estimate."""
+    """Return the format of a verdict's estimate: the factor that converts it to the reported unit,
+    the number of decimals, the unit with a leading space, and the format of its sign.
+    """
     factor, decimals, unit, sign = _FORMATS.get(answer.kind, (1.0, 3, answer.unit, "+"))
     return factor, decimals, f" {unit}".rstrip(), sign
 

@@ -131,7 +131,7 @@ def evaluate_gate(directory: Path, options: GateOptions) -> GateEvaluation:
 
 
 def _with_time_limit(metric: Metric, campaign: LoadedCampaign) -> Metric:
-    """Return the metric, for ``time_s`` with the time limit of the campaign as its upper bound."""
+    """Return a metric; ``time_s`` gets the time limit of the campaign as its upper bound."""
     inputs = campaign.manifest.inputs
     if metric.name != "time_s" or "limits.timeout_s" not in inputs:
         return metric
@@ -141,7 +141,10 @@ def _with_time_limit(metric: Metric, campaign: LoadedCampaign) -> Metric:
 
 
 def _require_fixed_worlds(gate: GateEvaluation, results: CampaignResults) -> None:
-    """Raise ``ResultsError`` if the number of worlds is not the declared one."""
+    """Raise ``ResultsError`` unless the finished worlds are as many as ``fixed_worlds`` declares.
+
+    Results with an early stop are rejected too.
+    """
     declared = gate.options.fixed_worlds
     if declared is None:
         return
@@ -162,7 +165,7 @@ def _require_fixed_worlds(gate: GateEvaluation, results: CampaignResults) -> Non
 
 
 def _load(directory: Path, label: str) -> LoadedCampaign:
-    """Raise ``ResultsError`` if the trials were selected."""
+    """Load a campaign; raise ``ResultsError`` if it contains only selected trials."""
     campaign = load_campaign(directory, label)
     if campaign.results.selection:  # these do not represent all worlds
         raise ResultsError(
@@ -173,7 +176,10 @@ def _load(directory: Path, label: str) -> LoadedCampaign:
 
 
 def _complete(options: GateOptions) -> GateOptions:
-    """Add the default margin if none is specified. Raise ``SpecError`` without a question."""
+    """Return the options, with the default margin if a baseline but no margin is specified.
+
+    Raises ``SpecError`` if the options define no question.
+    """
     name_of = options.name_of
     against = f"{name_of('baseline')} DIR or {name_of('baseline_planner')} NAME"
     if options.baseline or options.baseline_planner:
@@ -228,7 +234,9 @@ def _within(
 def _against(
     directory: Path, campaign: LoadedCampaign, other: LoadedCampaign, options: GateOptions
 ) -> Tuple[GateEvaluation, CampaignResults]:
-    """Select planners of two campaigns to compare, by their names in tables."""
+    """Return the planners of two campaigns to compare, as a gate without verdicts, and the results
+    of both campaigns, in which planners have their names in tables.
+    """
     assert options.baseline is not None
     new_results, baseline_results, base = campaign.results, other.results, options.baseline_planner
     _require_planners(new_results, directory, options.planner)
@@ -334,9 +342,9 @@ def _settled(campaign: LoadedCampaign, planners: Sequence[str]) -> LoadedCampaig
 def _match(
     requested: Sequence[str], run: Sequence[str], baseline: Sequence[str], options: GateOptions
 ) -> Tuple[List[Tuple[str, str]], List[NotJudged]]:
-    """Return each planner with its baseline, or "", and the missing planners.
+    """Return pairs of a planner and its baseline (or ""), and the planners that are missing.
 
-    ``run`` and ``baseline`` are the planners with trials.
+    ``run`` and ``baseline`` are the planners with trials in the campaign and in the baseline.
     """
     pairs: List[Tuple[str, str]] = []
     missing = []
@@ -398,7 +406,11 @@ def _unneeded(options: GateOptions, missing: Sequence[NotJudged]) -> List[str]:
 def _comparable_metrics(
     campaign: LoadedCampaign, other: LoadedCampaign, options: GateOptions
 ) -> Tuple[GateOptions, List[NotJudged]]:
-    """Remove metrics that do not depend only on the planners, unless differences are ignored."""
+    """Return the options without the metrics that are not comparable, and these metrics.
+
+    They depend on the machine or on a parameter of the metric, which differ between the campaigns.
+    With ``ignore_differences``, they are not removed.
+    """
     without = conditions(campaign, other).without
     affected = [margin.name for margin in options.margins if margin.name in without]
     ignored = options.ignore_differences
