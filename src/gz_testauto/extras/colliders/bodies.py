@@ -104,7 +104,7 @@ class Bodies:
         self._move(poses)
 
     def pose(self, name: str) -> Pose:
-        """Return the pose in the world frame."""
+        """Return the pose of a collider in the world frame."""
         number = self._at(name)
         turn = Rotation.from_matrix(self._turns[number])
         return Pose(tuple(self._places_m[number].tolist()), tuple(turn.as_quat().tolist()))
@@ -113,7 +113,7 @@ class Bodies:
         return self._meet(self._at(name), self._at(other_name))
 
     def distance_m(self, name: str, other_name: str) -> float:
-        """Return the distance, 0 if the colliders touch.
+        """Return the distance (m) of two colliders, 0 if they touch.
 
         Raises ``MissingDependencyError`` if it requires a newer version of MuJoCo.
         """
@@ -194,8 +194,11 @@ class Bodies:
         return Triangles in kinds and all(kind in (Triangles, Box, Sphere) for kind in kinds)
 
     def _beside_surface(self, first: int, second: int) -> Optional[Tuple[TriangleGap, np.ndarray]]:
-        """Return the shape without exact distances in FCL, and the triangles (n, 3, 3) in its
-        frame, or None for a pair of other types."""
+        """Return for a pair of a surface and a body without exact distances in FCL the body, and
+        the triangles (n, 3, 3) of the surface in its frame; None for other pairs.
+
+        ``first`` and ``second`` are indices of colliders.
+        """
         for surface, other in ((first, second), (second, first)):
             shape = self._shapes[surface]
             if isinstance(shape, Triangles) and other in self._gaps:

@@ -29,14 +29,14 @@ class FlatCollider:
 
     @classmethod
     def box(cls, size_x_m: float, size_y_m: float, pose: Pose2D = ORIGIN) -> "FlatCollider":
-        """Raise ``SpecError`` for a size of 0 or less. The center is at ``pose``."""
+        """Return a box with its center at ``pose``; raise ``SpecError`` for a size of 0 or less."""
         check_positive("size_x_m", size_x_m)
         check_positive("size_y_m", size_y_m)
         return cls(Outline.box(size_x_m, size_y_m)).moved(pose)
 
     @classmethod
     def circle(cls, radius_m: float, center: Tuple[float, float] = (0.0, 0.0)) -> "FlatCollider":
-        """Raise ``SpecError`` for a radius of 0 or less."""
+        """Return a circle, or raise ``SpecError`` for a radius of 0 or less."""
         check_positive("radius_m", radius_m)
         return cls(Outline.disc(float(center[0]), float(center[1]), radius_m))
 
@@ -44,9 +44,9 @@ class FlatCollider:
     def polygon(
         cls, corners: Sequence[Tuple[float, float]], pose: Pose2D = ORIGIN
     ) -> "FlatCollider":
-        """Raise ``SpecError`` if the outline crosses itself or has no area.
+        """Return a polygon with ``corners`` (n, 2), in meters in the frame of ``pose``.
 
-        The corners (n, 2) are in the frame of ``pose``.
+        Raises ``SpecError`` if the outline crosses itself or has no area.
         """
         points = np.asarray(corners, dtype=float)
         if points.ndim != 2 or points.shape[1] != 2 or len(points) < 3:
@@ -62,7 +62,9 @@ class FlatCollider:
         return cls(Outline(outline)).moved(pose)
 
     def moved(self, pose: Pose2D) -> "FlatCollider":
-        """Move the frame to ``pose``. Raise ``SpecError`` for a pose that is not finite."""
+        """Return the collider with its frame at ``pose``, or raise ``SpecError`` if the pose is not
+        finite.
+        """
         if not all(map(math.isfinite, pose)):
             raise SpecError("the coordinates and the yaw of a pose must be finite")
         return FlatCollider(self.outline.moved(*pose))
@@ -71,7 +73,7 @@ class FlatCollider:
         return self.distance_m(other) == 0.0
 
     def distance_m(self, other: "FlatCollider") -> float:
-        """Return the distance, 0 if the colliders touch."""
+        """Return the distance (m) to another collider, 0 if they touch."""
         return self.outline.distance_m(other.outline)
 
     def contains(self, points: np.ndarray) -> np.ndarray:
@@ -105,7 +107,10 @@ class FlatCollider:
 def rays(
     origins: np.ndarray, directions: np.ndarray, dimensions: int
 ) -> Tuple[np.ndarray, np.ndarray]:
-    """Return origins and unit directions, each (n, ``dimensions``), or raise ``ValueError``."""
+    """Return the origins and the unit directions of rays, each (n, ``dimensions``).
+
+    Raises ``ValueError`` for a direction of length 0.
+    """
     start, towards = np.broadcast_arrays(
         np.asarray(origins, dtype=float).reshape(-1, dimensions),
         np.asarray(directions, dtype=float).reshape(-1, dimensions),
@@ -117,7 +122,10 @@ def rays(
 
 
 def to_ball(start: np.ndarray, towards: np.ndarray, radius_m: float) -> np.ndarray:
-    """Return the distances along rays (n, d) with unit directions to a ball around the origin."""
+    """Return the distances (n,) along rays to a ball of ``radius_m`` around the origin.
+
+    ``start`` are the origins, and ``towards`` the unit directions of the rays, each (n, d).
+    """
     middle = -np.sum(start * towards, axis=1)
     nearest = start + middle[:, None] * towards
     under = radius_m**2 - np.sum(nearest**2, axis=1)

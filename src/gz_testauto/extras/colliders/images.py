@@ -170,7 +170,9 @@ class Painter:
         view: Frustum,
         at: np.ndarray,
     ) -> Tuple[np.ndarray, List[object]]:
-        """Return the hit points (n, 3) of rays at image positions (n, 2), and visuals or None."""
+        """Return the points (n, 3) that rays through the image positions ``at`` (n, 2) hit, and the
+        n visuals at these points, None without a hit.
+        """
         eye, towards = np.asarray(view.pose.position), view.rays(at)
         ahead = towards @ view.pose.rotation[:, 0]
         away_m, labels = bodies.raycast(eye, towards)
@@ -205,7 +207,10 @@ def _normals(
     neighbor_hits: List[Tuple[np.ndarray, List[object]]],
     eye: np.ndarray,
 ) -> np.ndarray:
-    """Return normals (n, 3) toward the camera, from the hits of two neighboring rays."""
+    """Return the surface normals (n, 3) at ``points``, on the side of the camera at ``eye``.
+
+    They are computed from ``neighbor_hits``, the hits of two neighboring rays of each ray.
+    """
     (right, of_right), (under, of_under) = neighbor_hits
     towards = eye - points
     normals = np.cross(under - points, right - points)

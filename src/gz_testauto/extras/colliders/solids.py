@@ -128,8 +128,10 @@ def inside(shape: Shape, points: np.ndarray) -> np.ndarray:
 
 
 def _wound_around(triangles: np.ndarray, points: np.ndarray) -> np.ndarray:
-    """Return whether closed surfaces enclose points: the sum of the solid angles of the triangles
-    is not 0 (Van Oosterom and Strackee, 1983)."""
+    """Return for each point (n, 3) whether closed surfaces of ``triangles`` (m, 3, 3) enclose it.
+
+    The sum of the solid angles of the triangles is then not 0 (Van Oosterom and Strackee, 1983).
+    """
     enclosed = np.zeros(len(points), dtype=bool)
     if not len(triangles):
         return enclosed

@@ -22,7 +22,7 @@ _TRIANGLE, _OWN = 0, 1
 
 
 class TriangleGap:
-    """A convex body that computes its distance to triangles in its frame."""
+    """A convex body that computes its distance (m) to triangles, which are in its frame."""
 
     def __init__(self, shape: Body) -> None:
         self._shape = shape
@@ -45,7 +45,9 @@ class TriangleGap:
             self._outer_m = float(np.hypot(shape.radius, shape.length / 2))
 
     def distance_m(self, triangles: np.ndarray) -> float:
-        """Return the distance to at least one triangle (n, 3, 3), 0 if the body touches one."""
+        """Return the distance (m) to the nearest of at least one triangle, shape (n, 3, 3); 0 if
+        the body touches it.
+        """
         middles = np.tile(self._middle_m, (len(triangles), 1))
         nearest = trimesh.triangles.closest_point(triangles, middles)
         away_m = np.linalg.norm(nearest - middles, axis=1)

@@ -127,7 +127,7 @@ def group_force(
 
 
 class Group:
-    """The common state of the members of a group in a trial.
+    """The common state of the members of a group in a trial: their path and its direction.
 
     The members of a group that talks return to ``starts``. The random numbers of ``leader``
     determine the targets. ``heading`` has the length 1 or 0.

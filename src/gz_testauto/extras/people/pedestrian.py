@@ -190,7 +190,7 @@ class Pedestrian(SocialForce):
 
     @property
     def _stop_m(self) -> float:
-        """The distance of the centers at which the person stops."""
+        """The distance (m) between the centers of person and robot at which the person stops."""
         nearest_m = self._robot_radius_m + self._radius_m + FREE_GAP_M
         return max(self.reaction.stop_distance_m, nearest_m)
 

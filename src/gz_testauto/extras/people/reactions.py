@@ -91,7 +91,10 @@ class ReactionSpec(Spec):
         return self
 
     def draw(self, random: np.random.Generator) -> "Reaction":
-        """Draw one number from ``random``, also if the reaction is fixed."""
+        """Return the reaction of a person, drawn from ``shares`` if they are set.
+
+        One number is always drawn from ``random``, also if the reaction is fixed.
+        """
         number = float(random.random())
         kind: str = self.kind or next(reversed(self.shares or {}), "regular")
         for name, share in (self.shares or {}).items():
@@ -129,7 +132,10 @@ REGULAR = Reaction()
 
 
 def sees(pose: Tuple[float, float, float], point: Tuple[float, float]) -> bool:
-    """Return whether a point is in the field of view at ``pose``, regardless of obstacles."""
+    """Return whether a point is in the field of view of a person at ``pose`` (x, y, yaw).
+
+    Obstacles do not hide the point.
+    """
     x_m, y_m, yaw_rad = pose
     bearing_rad = math.atan2(point[1] - y_m, point[0] - x_m)
     return abs(wrap_angle(bearing_rad - yaw_rad)) <= HALF_VIEW_RAD

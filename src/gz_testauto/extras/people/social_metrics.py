@@ -68,7 +68,9 @@ def social_force(offset: np.ndarray, relative: np.ndarray) -> np.ndarray:
 
 @functools.lru_cache(maxsize=2)  # two metrics use the same forces
 def _forces(recording: Recording, people: Tuple[str, ...]) -> Tuple[np.ndarray, np.ndarray]:
-    """Return the moduli (n,) of the total force on the robot, and of the forces on the people."""
+    """Return at each sample the modulus of the total social force of all people on the robot, and
+    the sum of the moduli of the robot's forces on the people (m/s²), each of shape (n,).
+    """
     robot, time_s = recording.pose, recording.time_s
     on_robot, on_people = np.zeros((len(robot), 2)), np.zeros(len(robot))
     robot_velocity = velocity_mps(robot, time_s)
@@ -95,7 +97,9 @@ def _mean(recording: Recording, values: np.ndarray) -> float:
 
 
 def social_work(people: FrozenSet[str], recording: Recording, context: MetricContext) -> float:
-    """Return the integral (m/s) of the forces on robot and people; NaN without people."""
+    """Return the time integral (m/s) of the social forces between robot and people, in both
+    directions; NaN without people.
+    """
     names = _present(people, recording)
     if not names or len(recording.time_s) < 2:
         return math.nan
@@ -103,7 +107,7 @@ def social_work(people: FrozenSet[str], recording: Recording, context: MetricCon
 
 
 def force_on_people(people: FrozenSet[str], recording: Recording, context: MetricContext) -> float:
-    """Return the integral (m/s) of the forces on the people; NaN without people."""
+    """Return the time integral (m/s) of the robot's social forces on people; NaN without people."""
     names = _present(people, recording)
     if not names or len(recording.time_s) < 2:
         return math.nan
@@ -111,7 +115,8 @@ def force_on_people(people: FrozenSet[str], recording: Recording, context: Metri
 
 
 def _nearest(people: FrozenSet[str], recording: Recording) -> Tuple[np.ndarray, np.ndarray]:
-    """Return the distance to and speed of the nearest person, each (n,).
+    """Return the distance (m) from the robot to the nearest person, and the speed (m/s) of this
+    person, each of shape (n,).
 
     The distance is infinite while no person is present.
     """
@@ -131,7 +136,9 @@ def _nearest(people: FrozenSet[str], recording: Recording) -> Tuple[np.ndarray, 
 def _mean_while_present(
     choice: int, people: FrozenSet[str], recording: Recording, context: MetricContext
 ) -> float:
-    """Return the mean over the time in which a person is present; NaN without people."""
+    """Return the mean of the nearest person's distance or speed over the time in which a person is
+    present; NaN without people. ``choice`` is the index in the result of :func:`_nearest`.
+    """
     distance_m, speed_mps = _nearest(people, recording)
     present = np.isfinite(distance_m)
     if len(recording.time_s) < 2 or not present[:-1].any():
@@ -179,7 +186,7 @@ def _group_distances(recording: Recording, groups: Tuple[Tuple[str, ...], ...]) 
 def _group_intrusion(
     groups: Tuple[Tuple[str, ...], ...], recording: Recording, context: MetricContext
 ) -> float:
-    """Return the share of the time in the space of a group."""
+    """Return the share of the time in which the robot is in the space of any group."""
     if recording.duration_s <= 0.0:
         return math.nan
     return _mean(recording, (_group_distances(recording, groups) <= 0.0).astype(float))

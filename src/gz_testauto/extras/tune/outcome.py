@@ -57,7 +57,7 @@ class Figures:
 
 
 def figures_of(results: CampaignResults, names: Sequence[str]) -> List[Figures]:
-    """Return the figures of planners, paired by world."""
+    """Return the figures of planners in the worlds in which all of them have valid trials."""
     trials_of = [trials_by_world(results.of(name)) for name in names]
     common = sorted(set.intersection(*(set(by_world) for by_world in trials_of)))
     reached = [w for w in common if all(r.completed for by_world in trials_of for r in by_world[w])]
@@ -95,6 +95,11 @@ def pareto_front(figures: Sequence[Figures]) -> List[str]:
 
 @dataclass(frozen=True)
 class TuningResult:
+    """The result of a tuning; ``best`` is the number of the tuned candidate.
+
+    ``finalists`` are the figures of the candidates that ran in all training worlds.
+    """
+
     tuning: Tuning
     parameters: Tuple[Parameter, ...]
     best: int

@@ -47,7 +47,10 @@ class RacePlan:
 
 
 def plan_race(candidates: int, worlds: int) -> RacePlan:
-    """From stage to stage, the number of worlds doubles, and that of candidates halves."""
+    """Return the plan of a race that starts with ``candidates`` and ends in ``worlds`` worlds.
+
+    From stage to stage, the number of worlds doubles, and that of candidates halves.
+    """
     stages = [worlds]
     while math.ceil(stages[0] / 2) >= FIRST_WORLDS:
         stages.insert(0, math.ceil(stages[0] / 2))
@@ -58,12 +61,15 @@ def plan_race(candidates: int, worlds: int) -> RacePlan:
 
 
 def least_plan(worlds: int) -> RacePlan:
-    """Return the smallest plan in which each stage but the last drops half of the candidates."""
+    """Return the plan with the fewest candidates of which each stage but the last drops half."""
     return plan_race(2 ** (len(plan_race(1, worlds).worlds) - 1), worlds)
 
 
 def largest_plan(budget: int, worlds: int) -> RacePlan:
-    """Return the plan with the most candidates for a budget of at least :func:`least_plan`."""
+    """Return the plan with the most candidates that needs at most ``budget`` trials.
+
+    The budget must be sufficient for :func:`least_plan`.
+    """
     count = len(least_plan(worlds).worlds)
     while plan_race(count + 1, worlds).trials <= budget:
         count += 1
@@ -75,7 +81,10 @@ def mean_loss(losses: Sequence[Loss]) -> Loss:
 
 
 def mean_losses(losses: Sequence[Losses]) -> List[Loss]:
-    """Return the means over the common worlds, or raise ``ValueError`` without such a world."""
+    """Return the mean loss of each candidate over the worlds in which all candidates have a loss.
+
+    Raises ``ValueError`` if there is no such world.
+    """
     common = set.intersection(*(set(candidate_losses) for candidate_losses in losses))
     if not common:
         raise ValueError("no world in which all candidates have a valid trial")

@@ -109,7 +109,7 @@ class Parameter:
     choices: Tuple[Any, ...] = ()
 
     def value(self, quantile: float) -> Any:
-        """``quantile`` is in [0, 1)."""
+        """Return the value of the parameter at a quantile, from 0 to less than 1, of its range."""
         if self.choices:
             return self.choices[int(quantile * len(self.choices))]
         low, high = self.low, self.high
@@ -245,7 +245,7 @@ def _declared(
 def draw_candidates(
     parameters: Tuple[Parameter, ...], entry: PlannerSpec, seed: int, count: int
 ) -> List[Values]:
-    """Draw different candidates, or raise ``SpecError`` if there are too few.
+    """Return ``count`` different candidates, or raise ``SpecError`` if there are too few.
 
     A candidate depends only on the seed, its number and those before it.
     """

@@ -66,7 +66,7 @@ class TuningStopped(Exception):
 
 @dataclass(frozen=True)
 class Tuning:
-    """The campaign, the planner and its candidates, of which 0 are the defaults."""
+    """The campaign, the planner to tune, and the candidates; candidate 0 has the defaults."""
 
     spec: CampaignSpec
     entry: PlannerSpec
@@ -88,7 +88,9 @@ class Tuning:
 
 
 def plan_of(spec: CampaignSpec, budget: int, worlds: int) -> RacePlan:
-    """Raise ``SpecError`` if the budget is too small."""
+    """Return the race with the most candidates that needs at most ``budget`` trials in ``worlds``
+    training worlds, or raise ``SpecError`` if the budget is too small.
+    """
     least = least_plan(worlds)
     needed = least.trials * spec.repetitions
     if budget < needed:
