@@ -99,8 +99,10 @@ def _explain(opened: OpenedResults, arguments: argparse.Namespace) -> int:
 
 
 def _restrictions(results: CampaignResults) -> List[str]:
-    """Return notes on trials that do not represent all worlds. Raise ``ResultsError`` if they were
-    selected by their failures."""
+    """Return notes on restrictions by which the trials do not represent all worlds.
+
+    Raises ``ResultsError`` if the trials were selected by their failures.
+    """
     selection: Optional[str] = results.selection
     if selection and "--failed-of" in selection:
         raise ResultsError(

@@ -49,7 +49,7 @@ class FeatureTable:
     planners: Tuple[str, ...]
 
     def rows(self, chosen: np.ndarray) -> "FeatureTable":
-        """Select the trials for which ``chosen``, shape (n,), is true."""
+        """Return the table of the trials for which ``chosen``, shape (n,), is true."""
         indices = np.flatnonzero(chosen)
         return FeatureTable(
             self.features,
@@ -60,13 +60,15 @@ class FeatureTable:
         )
 
     def columns(self, chosen: Sequence[int]) -> "FeatureTable":
-        """Select features by their indices."""
+        """Return the table with only the features at these indices."""
         features = tuple(self.features[index] for index in chosen)
         values = self.values[:, list(chosen)]
         return FeatureTable(features, values, self.failed, self.worlds, self.planners)
 
 
 class KnownFeatures:
+    """All features of the trials of a campaign that are known from its files and results."""
+
     def __init__(
         self,
         directory: CampaignDirectory,
@@ -78,7 +80,7 @@ class KnownFeatures:
         self._of_worlds: Dict[Feature, Dict[str, float]] = {}
         names = [world.name for world in results.worlds]
         figures = figures_of_worlds(directory, spec, results.worlds, problems)
-        has_path = _has_path(figures, names)
+        has_path = _worlds_with_path(figures, names)
         for figure, values in figures.items():
             feature = Feature(figure.key, figure.heading, figure.unit, figure.factor)
             by_world = dict(zip(names, map(_number, values)))
@@ -143,8 +145,8 @@ def _number(value: Optional[float]) -> float:
     return math.nan if value is None else float(value)
 
 
-def _has_path(figures: Mapping[Figure, Sequence[Optional[float]]], names: List[str]) -> set:
-    """Return the worlds with a shortest path and its mean clearance."""
+def _worlds_with_path(figures: Mapping[Figure, Sequence[Optional[float]]], names: List[str]) -> set:
+    """Return the names of the worlds whose shortest path has a known mean clearance."""
     clearances = next(
         (values for figure, values in figures.items() if figure.key == "mean_clearance_m"), ()
     )
@@ -154,7 +156,9 @@ def _has_path(figures: Mapping[Figure, Sequence[Optional[float]]], names: List[s
 def _obstacle_counts(
     directory: CampaignDirectory,
 ) -> Iterable[Tuple[Feature, Dict[str, float]]]:
-    """Yield the number of obstacles of each world, then by type."""
+    """Yield the numbers of all obstacles and of those of each type, as features with their values
+    by world.
+    """
     if not (directory.worlds / MANIFEST).is_file():
         return
     try:

@@ -122,7 +122,9 @@ def _complete(table: FeatureTable, notes: List[str]) -> FeatureTable:
 
 
 def _informative(table: FeatureTable, notes: List[str]) -> FeatureTable:
-    """Return the trials of planners with failures and successes."""
+    """Return the trials of planners with failures and successes, and add a note on each omitted
+    planner to ``notes``.
+    """
     if not len(table.failed):
         return table
     for planner in dict.fromkeys(table.planners):
@@ -135,7 +137,9 @@ def _informative(table: FeatureTable, notes: List[str]) -> FeatureTable:
 
 
 def _distinct(table: FeatureTable, notes: List[str]) -> FeatureTable:
-    """Omit features that are constant, or determined by previous ones."""
+    """Return the table without features that are constant, or linear combinations of previous
+    features, and add a note on each of them to ``notes``.
+    """
     if not len(table.failed):
         return table
     basis = _intercepts(table)
@@ -204,7 +208,10 @@ def _intercepts(table: FeatureTable) -> np.ndarray:
 
 
 def _design(table: FeatureTable) -> Tuple[np.ndarray, np.ndarray]:
-    """Return the columns, the intercepts last, and the deviations of features."""
+    """Return the design matrix, and the standard deviations (k,) of the k features.
+
+    Its columns are the standardized features, then one intercept for each planner.
+    """
     deviation = table.values.std(axis=0)
     standard = (table.values - table.values.mean(axis=0)) / deviation
     return np.column_stack([standard, _intercepts(table)]), deviation
@@ -240,9 +247,9 @@ def _exponential(value: float) -> float:
 
 
 def _separation_notes(design: np.ndarray, table: FeatureTable) -> List[str]:
-    """Return a note if a combination of the features separates failures from successes.
+    """Return a note if a linear combination of the features separates failures from successes.
 
-    No trial is then on the wrong side of it, and not all are on it.
+    Then no trial is on the wrong side of a hyperplane, and not all trials are in it.
     """
     from scipy.optimize import linprog
 

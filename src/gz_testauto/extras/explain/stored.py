@@ -119,7 +119,10 @@ class ExplanationFile:
 
 
 def section(directory: Path, results: CampaignResults) -> Optional[Section]:
-    """Return None without an explanation. Raise ``ResultsError`` if the file is damaged."""
+    """Return the section of the report, or None if the directory contains no explanation.
+
+    Raises ``ResultsError`` if the file is damaged.
+    """
     path = directory / EXPLANATION
     if not os.path.exists(path):
         return None
@@ -130,7 +133,9 @@ def section(directory: Path, results: CampaignResults) -> Optional[Section]:
 
 
 def section_of(stored: ExplanationFile, is_current: bool = True) -> Section:
-    """Return the section, with a note if the results have changed."""
+    """Return the section of the report, with a note unless ``is_current``: the results have then
+    changed since the explanation.
+    """
     effects = tuple(
         (
             effect.heading + (f" ({effect.unit})" if effect.unit else ""),
@@ -203,7 +208,7 @@ def finite_or_none(value: float) -> Optional[float]:
 
 
 def _significant(value: float) -> str:
-    """Round to three significant digits."""
+    """Return a number as text with two or three significant digits."""
     if value == 0.0 or 1e-3 <= abs(value) < 1e5:
         size = math.floor(math.log10(abs(value))) if value else 0
         return f"{value:.{min(max(2 - size, 0), 5)}f}"

@@ -26,7 +26,7 @@ LEAST_WORLDS = 10
 
 
 def failure_tree(table: FeatureTable) -> Tuple[LeafRow, ...]:
-    """Return the leaves, from small to large values of the first feature."""
+    """Return the leaves of the tree, from small to large values of the first split's feature."""
     is_first = np.isin(table.worlds, _first_half(table))
     first, second = table.rows(is_first), table.rows(~is_first)
     per_world = len(first.failed) / len(set(first.worlds))

@@ -178,7 +178,9 @@ def versions_of(content: Mapping[str, Any]) -> Dict[str, str]:
 
 
 def class_files(file: Path, spec: BuiltinCampaignSpec, inputs: Mapping[str, str]) -> Dict[str, str]:
-    """Return the inputs of a class, with the hash of its file instead of the campaign's fields."""
+    """Return the inputs of a class: those of its manifest, with the hash of the campaign file
+    instead of the campaign's fields.
+    """
     fields = {name for name, value in campaign_inputs(spec).items() if not value.startswith(SHA256)}
     return {
         CAMPAIGN_FILE: SHA256 + file_sha256(file),
@@ -234,7 +236,9 @@ def _class_lines(classes: Mapping[str, Any]) -> Iterator[str]:
 
 
 def read_card(path: Path, standard: StandardSet) -> ScoreCard:
-    """Raise ``ResultsError`` if the file is no card, damaged, or of another version of the set."""
+    """Read a card, or raise ``ResultsError`` if the file is no card, damaged, or of another version
+    of the set.
+    """
     content = read_json_object(path, ResultsError)
     if "set_version" not in content or "id" not in content:
         raise ResultsError(
@@ -265,7 +269,11 @@ def card_of(
     count: Optional[int],
     about: Mapping[str, Any],
 ) -> ScoreCard:
-    """Raise ``ResultsError`` if the campaigns of the classes have different software versions."""
+    """Return the score card of a planner from its finished campaigns, by class.
+
+    ``count`` is the number of worlds of each class that were run, by default all. Raises
+    ``ResultsError`` if the campaigns have different software versions.
+    """
     versions: Dict[str, str] = {}
     first = ""
     for name, run in runs.items():

@@ -59,7 +59,10 @@ class StandardSet:
         self.classes = content.classes
 
     def chosen(self, names: Optional[Sequence[str]]) -> List[str]:
-        """Return the classes in the order of the set, or raise ``SpecError``."""
+        """Return the names of the selected classes, by default all, in the order of the set.
+
+        Raises ``SpecError`` for an unknown class.
+        """
         for name in names or ():
             if name not in self.classes:
                 raise SpecError(f"--only: {unknown_name('class', name, self.classes)}")
@@ -84,12 +87,14 @@ class StandardSet:
         return self.folder / self.classes[name].file
 
     def card_path(self, text: str) -> Path:
-        """Return ``text`` as a path, or the stored card of this planner."""
+        """Return the path of a card: ``text`` as a path or, if no such file exists, the installed
+        card of the planner with this name.
+        """
         stored = self.folder / BASELINES / f"{text}.json"
         return stored if not os.path.exists(text) and stored.is_file() else Path(text)
 
     def load(self, name: str) -> BuiltinCampaignSpec:
-        """Raise ``SpecError`` if the file of the class has changed."""
+        """Return the campaign of a class, or raise ``SpecError`` if its file has changed."""
         path, expected = self.path(name), self.classes[name].sha256
         if file_sha256(path) != expected:  # results of other worlds must not have the set's name
             raise SpecError(

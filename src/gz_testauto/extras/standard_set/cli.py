@@ -137,7 +137,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _benchmark(arguments: argparse.Namespace, stop: StopSignals) -> Optional[int]:
-    """Return the exit status, or None if a stop was requested."""
+    """Run planners on the set, and print their cards.
+
+    Returns the exit status, or None if a stop was requested.
+    """
     if not arguments.planners:
         raise SpecError("PLANNER is missing; specify a planner, or a card with --verify")
     standard = StandardSet()
@@ -193,7 +196,10 @@ def _print(arguments: argparse.Namespace, standard: StandardSet, cards: List[Sco
 
 
 def _verify(arguments: argparse.Namespace, stop: StopSignals) -> Optional[int]:
-    """Return the exit status, or None if a stop was requested."""
+    """Run the trials of a card again, and compare the results with it.
+
+    Returns the exit status, or None if a stop was requested.
+    """
     for option in ("only", "worlds", "confirm", "against", "retry_invalid", "json", "markdown"):
         if getattr(arguments, option):
             name = option.replace("_", "-")
@@ -241,7 +247,11 @@ def _verify(arguments: argparse.Namespace, stop: StopSignals) -> Optional[int]:
 
 
 def _planner(arguments: argparse.Namespace, identity: PlannerIdentity) -> BuiltinPlannerSpec:
-    """Raise ``ResultsError`` if a parameter of the card is a file that is not specified."""
+    """Return the planner of a card: from the command line, or else from the card itself.
+
+    Raises ``ResultsError`` for a planner of another name, or without a planner on the command line
+    if a parameter of the card is a file, which the card does not contain.
+    """
     planners = read_planners(arguments.planners)
     for text, planner in zip(arguments.planners, planners):
         if planner.name != identity.name:

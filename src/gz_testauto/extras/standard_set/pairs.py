@@ -68,7 +68,7 @@ def require_comparable(cards: Sequence[ScoreCard], paths: Sequence[Path]) -> Non
 
 
 def version_note(cards: Sequence[ScoreCard]) -> str:
-    """Return a sentence on differing versions and code, or ""."""
+    """Return a sentence on versions and code that differ between the cards; "" if none do."""
     differing = set()
     for first, second in itertools.combinations(cards, 2):
         differing.update(differing_names(first.versions, second.versions))

@@ -43,7 +43,10 @@ def percent(rate: Estimate) -> str:
 
 
 def mean_of(trials: Sequence[CardTrial], metric: str, completed: bool) -> float:
-    """Return the mean over valid trials, or those that reached the goal; NaN without values."""
+    """Return the mean of a metric over the valid trials; NaN without values.
+
+    With ``completed``, only trials that reached the goal count.
+    """
     chosen = [
         trial for trial in trials if trial.is_valid and (trial.outcome.success or not completed)
     ]
@@ -90,7 +93,7 @@ def _confirmation_text(confirmation: Dict[str, Any]) -> str:
 
 
 def print_card(card: ScoreCard, standard: StandardSet, console: Console) -> None:
-    """The width is at most 80 columns."""
+    """Print a card as a table with a width of at most 80 columns."""
     planner = card.planner
     title = f"{planner.name}, standard set version {card.set_version}"
     console.print(Text(escape_text(title), style="bold"))

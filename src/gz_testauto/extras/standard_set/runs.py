@@ -38,7 +38,10 @@ class SetRunner:
     def campaign(
         self, name: str, planner: BuiltinPlannerSpec, simulator: str = SIMULATOR
     ) -> BuiltinCampaignSpec:
-        """Raise ``SpecError`` if the class has changed, or the error of a missing simulator."""
+        """Return the campaign of one planner on the class ``name`` in a simulator.
+
+        Raises ``SpecError`` if the class has changed, and an error if the simulator is missing.
+        """
         spec = self.standard.load(name).model_copy(update={"planners": (planner,)})
         spec = with_simulator(spec, simulator)
         simulator_options(spec)
@@ -70,7 +73,7 @@ class SetRunner:
     def card(
         self, planner: BuiltinPlannerSpec, names: Sequence[str], out: Path, confirmed: int = 0
     ) -> Optional[ScoreCard]:
-        """Run the classes; return None if a stop was requested.
+        """Run the classes, and return the planner's score card, or None if a stop was requested.
 
         The first ``confirmed`` worlds of each class also run in Gazebo.
         """
@@ -100,7 +103,9 @@ class SetRunner:
     def _confirm(
         self, planner: BuiltinPlannerSpec, card: ScoreCard, out: Path, count: int
     ) -> Optional[Dict[str, Any]]:
-        """Count the equal outcomes in Gazebo; return None if a stop was requested."""
+        """Run the first ``count`` worlds of each class in Gazebo, and return the numbers of equal
+        outcomes for the card; None if a stop was requested.
+        """
         classes: Dict[str, List[int]] = {}
         simulator = ""
         runner = SetRunner(self.standard, self.arguments, count, self.should_stop)
@@ -124,7 +129,9 @@ class SetRunner:
 def _equal_outcomes(
     card: ScoreCard, name: str, confirmed: LoadedCampaign, count: int
 ) -> Tuple[int, int]:
-    """Return the numbers of equal outcomes, and of trials that are valid in both."""
+    """Return the number of trials of a class with the same outcome in the card and in the campaign
+    ``confirmed``, and the number of trials that are valid in both.
+    """
     trials = card.classes[name].trials
     pairs = [
         (trials[record.world].outcome, record.outcome)
@@ -148,7 +155,7 @@ def _wall_s(runs: Iterable[ClassRun], count: Optional[int]) -> float:
 
 
 def available_classes(standard: StandardSet, names: Sequence[str]) -> Tuple[List[str], List[str]]:
-    """Return the available classes, and the reasons why the others are not."""
+    """Return the names of the available classes, and the reasons why the others are missing."""
     reasons: Mapping[str, str] = {name: standard.missing(name) for name in names}
     return (
         [name for name in names if not reasons[name]],

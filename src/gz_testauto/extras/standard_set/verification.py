@@ -26,7 +26,10 @@ def differing_class(
     manifest: Manifest,
     hashes: Mapping[str, str],
 ) -> List[str]:
-    """Return the differences between a class and a card; ``hashes`` are those of current worlds."""
+    """Return the differences between a class in a card (``stored``) and in this installation.
+
+    ``hashes`` are those of the installation's worlds by name.
+    """
     current = comparable(stored.files, class_files(file, spec, manifest.inputs))
     files = list_differences(stored.files, current)
     changed = [
