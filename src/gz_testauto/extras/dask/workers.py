@@ -54,6 +54,8 @@ class Assignment:
 
 
 class DaskWorkers(WorkerPool):
+    """The workers of a Dask cluster, each of which runs one trial at a time."""
+
     def __init__(
         self,
         make_executor: ExecutorFactory,
@@ -148,7 +150,7 @@ class DaskWorkers(WorkerPool):
 
     @property
     def _lost(self) -> Tuple[Type[BaseException], ...]:
-        """Return the exceptions of Dask when the scheduler no longer responds."""
+        """Return the types of exceptions that Dask raises if the scheduler no longer responds."""
         return OSError, self._distributed.TimeoutError, self._distributed.CancelledError
 
     @property
@@ -164,8 +166,9 @@ class DaskWorkers(WorkerPool):
     def _open_on(
         self, addresses: List[str], should_stop: StopRequest
     ) -> Dict[str, SimulatorIdentity]:
-        """Start the simulators and return their identities by address, without workers that
-        disconnect."""
+        """Start a simulator on each worker, and return the simulators' identities by the address of
+        the worker. Workers that disconnect are omitted.
+        """
         under_way = {
             address: self._submit(_open, address, self._assignment) for address in addresses
         }
@@ -218,7 +221,7 @@ class DaskWorkers(WorkerPool):
                 self._under_way[future] = _SubmittedTrial(address, trial, time.monotonic())
 
     def _ended(self) -> Optional[Attempt]:
-        """Return an attempt that has ended or whose worker is lost, if any."""
+        """Return an attempt that has ended or whose worker is lost; None if there is none."""
         present = set(self._addresses())
         for future, task in list(self._under_way.items()):
             wall_s = time.monotonic() - task.began_s
@@ -247,7 +250,9 @@ class DaskWorkers(WorkerPool):
 
     @contextlib.contextmanager
     def _reporting(self) -> Iterator[None]:
-        """Raise ``SimulatorError`` if the scheduler cannot be reached."""
+        """Replace errors of Dask in this context by ``SimulatorError`` if the scheduler cannot be
+        reached.
+        """
         try:
             yield
         except self._lost as error:

@@ -73,6 +73,8 @@ class Columns:
 
 @dataclass(frozen=True)
 class TrialRow:
+    """A trial of an imported table; ``metrics`` are values by the names of the metrics."""
+
     world: str
     planner: str
     repetition: int

@@ -94,7 +94,7 @@ def rectangles_of(cells: np.ndarray) -> List[CellRectangle]:
 
 
 def _runs(cells: np.ndarray) -> List[Tuple[int, int]]:
-    """Return the first index of each run of True cells, and the index behind the run."""
+    """Return for each run of True cells in a row its first index, and the index after its last."""
     edges = np.flatnonzero(np.diff(np.concatenate([[0], cells.astype(np.int8), [0]])))
     return list(zip(edges[::2].tolist(), edges[1::2].tolist()))
 

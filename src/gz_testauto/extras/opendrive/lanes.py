@@ -85,8 +85,10 @@ def _name(lane: Any) -> str:
 
 
 def _can_cross(section_xml: Any, lane: int) -> bool:
-    """Return whether the road marks of the center lane allow a lane change across it from the lane
-    with the ID ``lane``. One of several marks along the section is enough."""
+    """Return whether a vehicle on the lane with the ID ``lane`` can change lanes across the center.
+
+    At least one of the center lane's road marks along the section must allow this.
+    """
     # ``laneChange``: an increase is a change to a larger ID; the default allows both
     marks = section_xml.findall("center/lane/roadMark")
     allowed = ("both", "increase" if lane < 0 else "decrease")
@@ -94,8 +96,11 @@ def _can_cross(section_xml: Any, lane: int) -> bool:
 
 
 def _read(lane: Any, can_cross: bool) -> Dict[str, Any]:
-    """Return a lane with its neighbors and successors of any type. If it is too short or too
-    narrow, ``is_lane`` is False and it has no shape."""
+    """Return a lane as fields of ``LaneSpec`` and the additional fields ``kind`` and ``is_lane``.
+
+    Its neighbors and successors can be of any type. If the lane is too short or too narrow,
+    ``is_lane`` is False and the fields of its shape are missing.
+    """
     fields = {
         "name": _name(lane),
         "kind": str(lane.type),
@@ -135,8 +140,11 @@ def _read(lane: Any, can_cross: bool) -> Dict[str, Any]:
 def _among(
     lane: Mapping[str, Any], lanes: Mapping[str, Any], every: Mapping[str, Any]
 ) -> Dict[str, Any]:
-    """Return a lane that refers only to ``lanes``. The successors of an ignored lane become
-    successors of its predecessor."""
+    """Return a lane of :func:`_read` as fields of ``LaneSpec`` that refer only to ``lanes``.
+
+    A successor that is no lane (``is_lane``) is replaced by its own successors in ``every``, all
+    lanes of the file.
+    """
     kept = {key: value for key, value in lane.items() if key not in ("kind", "is_lane")}
     for side in ("left", "right"):
         kept[side] = kept[side] if kept[side] in lanes else None

@@ -153,7 +153,9 @@ def _add_text(archive: zipfile.ZipFile, name: str, text: str) -> str:
 
 
 def _copy(source: Any, write: Callable[[bytes], Any], most_bytes: float = float("inf")) -> str:
-    """Copy a stream, and return its hash. Raise ``ResultsError`` if it is too long."""
+    """Copy a stream, and return its SHA-256. Raise ``ResultsError`` if it is longer than
+    ``most_bytes``.
+    """
     digest, copied = hashlib.sha256(), 0
     for chunk in iter(lambda: source.read(_CHUNK), b""):
         copied += len(chunk)
@@ -289,7 +291,7 @@ def _checked_entries(
 
 
 def _unsafe(info: zipfile.ZipInfo) -> str:
-    """Return the reason why an entry must not be written, or an empty text."""
+    """Return the reason why it is not safe to extract an entry, or an empty text."""
     name, mode = info.orig_filename, info.external_attr >> 16
     if any(ord(character) < 32 or character in "\\:" for character in name):
         return "has a name with a control character, a backslash or a colon"
@@ -309,8 +311,10 @@ def _unsafe(info: zipfile.ZipInfo) -> str:
 def _checksums(
     archive: zipfile.ZipFile, entries: Mapping[str, zipfile.ZipInfo], file: Path
 ) -> Dict[str, str]:
-    """Return the hashes of all other entries. Raise ``ResultsError`` if not exactly these are
-    listed."""
+    """Return the hashes of all entries from the file of checksums in a pack.
+
+    Raises ``ResultsError`` unless that file lists all other entries and nothing else.
+    """
     if CHECKSUMS not in entries or entries[CHECKSUMS].file_size > MOST_LISTED_BYTES:
         raise ResultsError(f"{file}: has no {CHECKSUMS}; specify a file of `gz_testauto pack`")
     text = archive.read(entries[CHECKSUMS]).decode("utf-8", "replace")

@@ -94,8 +94,10 @@ def motion_problems(
 
 
 def _corrected(drive: DriveDescription, speed: float, yaw_rate: float) -> str:
-    """Return the key ``robot.drive`` with sizes that correct the ratios of a measured to a
-    commanded speed and yaw rate."""
+    """Return the text of the key ``robot.drive`` with the wheel sizes that correct the motion.
+
+    ``speed`` and ``yaw_rate`` are the ratios of the measured to the commanded values.
+    """
     values = {
         "left_joints": f"[{', '.join(drive.left_joints)}]",
         "right_joints": f"[{', '.join(drive.right_joints)}]",

@@ -104,7 +104,7 @@ class ParallelSelector(CountingParallel):
 
 
 class SequenceWithMemory(py_trees.composites.Composite):
-    """A sequence that continues with the failed child in the next tick after a failure."""
+    """A sequence that, after the failure of a child, starts with this child at its next tick."""
 
     def __init__(self, name: str, children: Optional[Sequence[Behaviour]] = None) -> None:
         super().__init__(name, list(children or ()))
