@@ -132,7 +132,7 @@ class FailureTest(abc.ABC):
 
     @abc.abstractmethod
     def shortest_path_m(self, candidate: Candidate) -> Optional[float]:
-        """Return the length (m) of the robot's shortest path to the goals, or None without a path."""
+        """Return the length (m) of the robot's shortest path to the goals, or None."""
 
     @abc.abstractmethod
     def simulate(self, candidate: Candidate, first: FailedTrial) -> Mapping[str, Any]:
