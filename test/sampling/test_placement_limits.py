@@ -218,7 +218,7 @@ def test_walls_are_the_outlines_at_the_heights_without_the_ground():
     site = Site.of(scene, tall)
     assert [wall.bounds for wall in site.walls] == [low, lamp]
     assert [wall.bounds for wall in site.obstructing] == [lamp]
-    assert Site.of(scene, None, without=["low"]).walls == ()
+    assert Site.of(scene, None, excluded_names=["low"]).walls == ()
     assert Site((shapely.box(0, 0, 1, 1),)).obstructing == (shapely.box(0, 0, 1, 1),)
     assert site.wall_union.area == pytest.approx(3.0)
 

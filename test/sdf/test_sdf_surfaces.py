@@ -408,7 +408,7 @@ def test_very_narrow_triangle_has_an_outline():
     long = [(0.27538993900532205, 67.52583047749727), (107.87929928912158, 2.156788650500445)]
     far = (111.20725524840354, 0.13506570739746238)
     sliver = np.array([[(*corner, 0.5) for corner in (*long, far)]])
-    outline = surface_slab(sliver, closed=False, z_min=0.0, z_max=1.0)
+    outline = surface_slab(sliver, is_closed=False, z_min=0.0, z_max=1.0)
     assert outline.bounds == pytest.approx((0.2754, 0.1351, 111.2073, 67.5258), abs=1e-3)
 
 

@@ -60,7 +60,7 @@ class Actor(Hook):
         self.pose = Pose()
         self._plane = MotionPlane()
         self._fixed_calls = 0
-        self._stopped = False
+        self._was_stopped = False
 
     def start(self, random: np.random.Generator) -> None:
         """Prepare the actor for a trial, and call :meth:`reset`."""
@@ -108,14 +108,14 @@ class Actor(Hook):
             return
         self._plane.require(self.pose, context.time_s, f"actor {self.name!r}", LEVEL_REMEDY)
         if not self.enabled:
-            if not self._stopped:
+            if not self._was_stopped:
                 self.stop()
-            self._stopped = True
+            self._was_stopped = True
             return
-        self._stopped = False
+        self._was_stopped = False
         if self.fixed_period_s is not None:
-            due = math.floor(context.time_s / self.fixed_period_s + ROUNDING_S) + 1
-            while self._fixed_calls < due:
+            due_period = math.floor(context.time_s / self.fixed_period_s + ROUNDING_S) + 1
+            while self._fixed_calls < due_period:
                 self._fixed_calls += 1
                 self.fixed_update(context)
         self.act(context)
@@ -152,12 +152,12 @@ class Actor(Hook):
         x_m, y_m = self.pose.position[:2]
         names = self.context.names_of(selector)
         states = (self.context.state(name) for name in names if name != self.name)
-        away = [
+        distances = [
             math.hypot(state.pose.position[0] - x_m, state.pose.position[1] - y_m)
             for state in states
             if state is not None
         ]
-        return min(away, default=math.inf)
+        return min(distances, default=math.inf)
 
     def set_pose(self, pose: Pose) -> None:
         """Set the pose of the model, which is then at rest. In Gazebo, this takes 0.2 s of wall

@@ -115,11 +115,11 @@ def _keep_upright(root: Element) -> None:
     document = SdfDocument.parse(text, "actor")
     inertia = read_inertial(document, next(document.root.iter("link")))
     (link_pose,) = placed_model(text, "actor", Pose()).links.values()
-    turned = turned_tensor(link_pose.rotation, inertia.matrix)
+    turned_matrix = turned_tensor(link_pose.rotation, inertia.matrix)
     inertial = next(root.iter("inertial"))
     upright = Pose(inertia.center_m) * Pose(quaternion=link_pose.inverse().quaternion)
     ensure_child(inertial, "pose").text = upright.to_text()
     moments = ensure_child(inertial, "inertia")
-    values = {"ixx": UPRIGHT_KGM2, "iyy": UPRIGHT_KGM2, "izz": float(turned[2, 2])}
+    values = {"ixx": UPRIGHT_KGM2, "iyy": UPRIGHT_KGM2, "izz": float(turned_matrix[2, 2])}
     for tag in ("ixx", "ixy", "ixz", "iyy", "iyz", "izz"):
         set_numbers(ensure_child(moments, tag), values.get(tag, 0.0))

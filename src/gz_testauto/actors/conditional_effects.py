@@ -60,8 +60,8 @@ class EffectTargets:
         if selector in self.tags:
             return self.tags[selector]
         if selector not in self.models:
-            known = sorted({"robot", *self.tags, *self.models})
-            raise SpecError(unknown_name("model or tag", selector, known))
+            known_names = sorted({"robot", *self.tags, *self.models})
+            raise SpecError(unknown_name("model or tag", selector, known_names))
         return (selector,)
 
 
@@ -137,9 +137,9 @@ class _Conditional(Hook):
     def __init__(self, spec: spec_of.EffectSpec) -> None:
         self.name = f"effects.{spec.name}"
         self.numbers = (column_of(spec),)
-        self._spec, self._when = spec, spec.when
+        self._spec, self._condition = spec, spec.when
         self._area = None if spec.when.region is None else union_of(spec.when.region)
-        self._held: Dict[str, bool] = {}
+        self._held_targets: Dict[str, bool] = {}
         self._ends_s: Dict[str, float] = {}
         self._active_s = 0.0
 
@@ -162,41 +162,43 @@ class _Conditional(Hook):
             return [WORLD]
         names = [name for name in context.names_of(self._spec.target) if context.state(name)]
         # a model that was deleted has a new condition later
-        for name in [name for name in self._held if name not in names]:
-            del self._held[name]
+        for name in [name for name in self._held_targets if name not in names]:
+            del self._held_targets[name]
             self._ends_s.pop(name, None)
         return names
 
     def _is_active(self, target: str, context: StepContext) -> bool:
-        held, holds = self._held.get(target, False), self._holds(target, context)
-        self._held[target] = holds
+        was_held, holds = self._held_targets.get(target, False), self._holds(target, context)
+        self._held_targets[target] = holds
         if self._spec.duration_s is None:
             return holds
         ends_s = self._ends_s.get(target, -math.inf)
-        if holds and not held and context.time_s > ends_s - ROUNDING_S:
+        if holds and not was_held and context.time_s > ends_s - ROUNDING_S:
             ends_s = self._ends_s[target] = context.time_s + self._spec.duration_s
         return context.time_s < ends_s - ROUNDING_S
 
     def _holds(self, target: str, context: StepContext) -> bool:
-        when, time_s = self._when, context.time_s + ROUNDING_S
-        if time_s < when.after_s or (when.until_s is not None and time_s >= when.until_s):
+        condition, time_s = self._condition, context.time_s + ROUNDING_S
+        if time_s < condition.after_s or (
+            condition.until_s is not None and time_s >= condition.until_s
+        ):
             return False
-        if when.trigger_distance_m is None and self._area is None:
+        if condition.trigger_distance_m is None and self._area is None:
             return True
         state_of_target = context.state(target)
-        for name in context.names_of(when.trigger):
+        for name in context.names_of(condition.trigger):
             state = context.state(name)
-            if state is None or (name == target and when.trigger_distance_m is not None):
+            if state is None or (name == target and condition.trigger_distance_m is not None):
                 continue
             x_m, y_m = state.pose.position[:2]
             if self._area is not None and not shapely.intersects_xy(self._area, x_m, y_m):
                 continue
-            if when.trigger_distance_m is not None:
+            if condition.trigger_distance_m is not None:
                 assert state_of_target is not None, "targets exist"
                 away_m = math.hypot(
                     x_m - state_of_target.pose.position[0], y_m - state_of_target.pose.position[1]
                 )
-                if away_m > when.trigger_distance_m:
+                if away_m > condition.trigger_distance_m:
                     continue
             return True
         return False
@@ -206,18 +208,18 @@ class ConditionalEffect(_Conditional):
     def __init__(self, spec: spec_of.EffectSpec, seed: int, world: int, repetition: int) -> None:
         super().__init__(spec)
         self._path = (seed, EFFECT, spec.name, world, repetition)
-        self._running: Dict[str, RunningEffect] = {}
+        self._running_effects: Dict[str, RunningEffect] = {}
 
     @override
     def act(self, active: Sequence[str], context: StepContext) -> None:
-        for target in [target for target in self._running if target not in active]:
-            self._running.pop(target).stop()
+        for target in [target for target in self._running_effects if target not in active]:
+            self._running_effects.pop(target).stop()
         for target in active:
-            if target not in self._running:
+            if target not in self._running_effects:
                 effect = _effect(self._spec, (*self._path, target))
                 name = getattr(self._spec, "target", "") if target == WORLD else target
-                started = context.effects.start(effect, name, self._spec.duration_s)
-                self._running[target] = started
+                running_effect = context.effects.start(effect, name, self._spec.duration_s)
+                self._running_effects[target] = running_effect
 
 
 class ConditionalPush(_Conditional):

@@ -56,16 +56,18 @@ class ObstacleOutlines:
 
     def distance_m(self, shape: BaseGeometry) -> float:
         """Return the distance (m) to the nearest obstacle, or ``inf`` without obstacles."""
-        nearest, distance = self._tree.query_nearest(shape, return_distance=True, all_matches=False)
-        return float(distance[0]) if len(nearest) else float("inf")
+        nearest_index, distance = self._tree.query_nearest(
+            shape, return_distance=True, all_matches=False
+        )
+        return float(distance[0]) if len(nearest_index) else float("inf")
 
     def nearest_point(self, x_m: float, y_m: float) -> Optional[Tuple[float, float]]:
         """Return the nearest point (m) of an obstacle, or None without obstacles or inside one."""
-        here = shapely.Point(x_m, y_m)
-        nearest = self._tree.query_nearest(here, all_matches=False)
-        if not len(nearest):
+        point = shapely.Point(x_m, y_m)
+        nearest_index = self._tree.query_nearest(point, all_matches=False)
+        if not len(nearest_index):
             return None
-        line = shapely.shortest_line(self._tree.geometries[int(nearest[0])], here)
+        line = shapely.shortest_line(self._tree.geometries[int(nearest_index[0])], point)
         (x, y), _ = shapely.get_coordinates(line).tolist()
         return None if (x, y) == (x_m, y_m) else (x, y)
 
@@ -138,8 +140,8 @@ class NewActor:
     def is_free(self, point: Tuple[float, float], reach_m: float, min_robot_gap_m: float) -> bool:
         """Return whether the circle of radius ``reach_m`` around a point is free of obstacles and
         other actors, and at least ``min_robot_gap_m`` from each robot."""
-        ground = self.ground
-        robots = ((ground.start, ground.robot_radius_m), *ground.companions)
+        area = self.ground
+        robots = ((area.start, area.robot_radius_m), *area.companions)
         return (
             all(
                 start.distance_to(*point) >= radius_m + reach_m + min_robot_gap_m
@@ -177,7 +179,7 @@ class PluginActorSpec(PlacedActorSpec, LocatedSpec):
 
 
 def create_actors(
-    specs: Sequence[ActorSpec], seed: int, world: int, repetition: int, ground: ActorPlacementArea
+    specs: Sequence[ActorSpec], seed: int, world: int, repetition: int, area: ActorPlacementArea
 ) -> Tuple[Actor, ...]:
     """Return the actors of a trial in their order.
 
@@ -185,23 +187,23 @@ def create_actors(
     an unknown behavior or for two actors with the same name.
     """
     actors: Dict[str, Actor] = {}
-    started: List[Tuple[float, float, float]] = []
+    started_circles: List[Tuple[float, float, float]] = []
     outlines: Dict[str, BaseGeometry] = {}
-    own_outlines = dict(ground.robots)
+    own_outlines = dict(area.robots)
     for spec in specs:
         sdf = sdf_of(spec)
         outline = placed_model(sdf, spec.name, Pose()).footprint(-math.inf, math.inf)
         for index, name in enumerate(spec.names):
             path = (ACTOR, spec.name, index, world, repetition)
             random = child_generator(seed, *path)
-            new = NewActor(name, index, random, ground, started, actors, own_outlines)
-            actor, start = spec.create(new)
+            new_actor = NewActor(name, index, random, area, started_circles, actors, own_outlines)
+            actor, start = spec.create(new_actor)
             if name in actors:
                 raise SpecError(
                     f"actors: the name {name!r} appears twice; rename one of the actors"
                 )
             if spec.path is not None and spec.needs_free_path:
-                obstacle = ground.surroundings.touched_by(spec.path.buffer(reach_of(spec)))
+                obstacle = area.surroundings.touched_by(spec.path.buffer(reach_of(spec)))
                 if obstacle:
                     raise PlacementError(
                         f"actor {name!r}: the path crosses the obstacle {obstacle}; change the "
@@ -211,13 +213,13 @@ def create_actors(
             actors[name] = actor
             own_outlines[name] = shapely.get_coordinates(outline)
             in_group = sdf
-            if spec.needs_free_path and not ground.has_bit_masks:
+            if spec.needs_free_path and not area.has_bit_masks:
                 in_group = in_contact_group(sdf, (len(actors) - 1) % CONTACT_GROUPS)
             model = NamedModel(name, in_group, start.to_pose(spec.height_above_ground_m))
             if actor.spawn_later:
                 actor.spare_models = (*actor.spare_models, model)
             else:
-                started.append((start.x_m, start.y_m, reach_of(spec)))
+                started_circles.append((start.x_m, start.y_m, reach_of(spec)))
                 if spec.needs_free_path:
                     outlines[name] = shapely.transform(outline, start.apply)
                     _require_apart(outlines, name)
@@ -227,11 +229,11 @@ def create_actors(
 
 def _require_apart(outlines: Mapping[str, BaseGeometry], name: str) -> None:
     outline_of_actor = outlines[name]
-    for other, outline in outlines.items():
-        if other != name and outline_of_actor.intersects(outline):
+    for other_name, outline in outlines.items():
+        if other_name != name and outline_of_actor.intersects(outline):
             raise PlacementError(
-                f"actors {other!r} and {name!r} overlap at the start of the trial; start one of "
-                "them elsewhere, or use 'behavior: flow' for actors that appear later"
+                f"actors {other_name!r} and {name!r} overlap at the start of the trial; start one "
+                "of them elsewhere, or use 'behavior: flow' for actors that appear later"
             )
 
 

@@ -49,9 +49,9 @@ class DoorSpec(ActorSpec):
         hinge = shapely.Point(self.pose.x_m, self.pose.y_m)
         if self.kind == "swinging":
             return hinge.buffer(length + width / 2)
-        ahead = (math.cos(self.pose.yaw_rad), math.sin(self.pose.yaw_rad))
+        direction = (math.cos(self.pose.yaw_rad), math.sin(self.pose.yaw_rad))
         ends = [
-            (self.pose.x_m + far * ahead[0], self.pose.y_m + far * ahead[1])
+            (self.pose.x_m + far * direction[0], self.pose.y_m + far * direction[1])
             for far in (-length / 2, length * 1.5)
         ]
         return shapely.LineString(ends).buffer(width / 2, cap_style="flat")
@@ -106,18 +106,18 @@ class Door(Actor):
         # position at the end of the step gives its velocity, and with that the velocity of the
         # origin at the start.
         x, y, _ = self.pose.position
-        before, turn = self.pose.yaw_rad, wrap_angle(yaw_rad - self.pose.yaw_rad)
+        previous_rad, turn = self.pose.yaw_rad, wrap_angle(yaw_rad - self.pose.yaw_rad)
         rate = turn / context.duration_s
         center = (
-            self._center_m * (math.cos(before + turn) - math.cos(before)),
-            self._center_m * (math.sin(before + turn) - math.sin(before)),
+            self._center_m * (math.cos(previous_rad + turn) - math.cos(previous_rad)),
+            self._center_m * (math.sin(previous_rad + turn) - math.sin(previous_rad)),
         )
         self.set_twist(
             (
                 (x_m - x + center[0]) / context.duration_s
-                + rate * self._center_m * math.sin(before),
+                + rate * self._center_m * math.sin(previous_rad),
                 (y_m - y + center[1]) / context.duration_s
-                - rate * self._center_m * math.cos(before),
+                - rate * self._center_m * math.cos(previous_rad),
                 0.0,
             ),
             (0.0, 0.0, rate),

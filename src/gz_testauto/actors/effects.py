@@ -86,24 +86,26 @@ class Fade(Effect):
 
     @override
     def apply(self, look: Appearance, time_s: float, share: float) -> Appearance:
-        now = look.transparency
-        return replace(look, transparency=now + (self.to - now) * share)
+        transparency = look.transparency
+        return replace(look, transparency=transparency + (self.to - transparency) * share)
 
 
 class Flicker(Effect):
-    """An effect that multiplies the brightness by a random factor from ``least`` to 1, drawn for
-    each interval."""
+    """An effect that multiplies the brightness by a random factor from ``least_factor`` to 1, drawn
+    for each interval."""
 
-    def __init__(self, random: np.random.Generator, least: float = 0.2, interval_s: float = 0.1):
-        self._random, self._least, self._interval_s = random, least, interval_s
-        self._drawn: List[float] = []
+    def __init__(
+        self, random: np.random.Generator, least_factor: float = 0.2, interval_s: float = 0.1
+    ):
+        self._random, self._least_factor, self._interval_s = random, least_factor, interval_s
+        self._drawn_factors: List[float] = []
 
     @override
     def apply(self, look: Appearance, time_s: float, share: float) -> Appearance:
         number = math.floor(time_s / self._interval_s + 1e-9)
-        while len(self._drawn) <= number:
-            self._drawn.append(float(self._random.uniform(self._least, 1.0)))
-        factor = self._drawn[number]
+        while len(self._drawn_factors) <= number:
+            self._drawn_factors.append(float(self._random.uniform(self._least_factor, 1.0)))
+        factor = self._drawn_factors[number]
         return replace(
             look,
             ambient=_dimmed(look.ambient, factor),
@@ -177,7 +179,7 @@ class Effects:
     name = "effects"
 
     def __init__(self) -> None:
-        self._running: List[RunningEffect] = []
+        self._running_effects: List[RunningEffect] = []
         self._originals: Dict[Part, Any] = {}
         self._shown: Dict[Part, Any] = {}
 
@@ -189,49 +191,53 @@ class Effects:
         on_end: Optional[Observer] = None,
     ) -> RunningEffect:
         """Start an effect in the next step."""
-        running = RunningEffect(effect, target, duration_s, on_end)
-        self._running.append(running)
-        return running
+        running_effect = RunningEffect(effect, target, duration_s, on_end)
+        self._running_effects.append(running_effect)
+        return running_effect
 
     def before_step(self, context: StepContext) -> None:
-        if not self._running and not self._originals:
+        if not self._running_effects and not self._originals:
             return
-        ended = self._start_and_end(context.time_s)
+        ended_effects = self._start_and_end(context.time_s)
         self._forget_deleted(context)
         self._store_originals(context)
         for part, look in list(self._originals.items()):
-            layers = [running for running in self._running if running.acts_on(*part)]
-            for running in layers:
-                assert running.started_s is not None, "_start_and_end has set it"
-                passed_s = context.time_s - running.started_s
+            layers = [running for running in self._running_effects if running.acts_on(*part)]
+            for running_effect in layers:
+                assert running_effect.started_s is not None, "_start_and_end has set it"
+                passed_s = context.time_s - running_effect.started_s
                 share = (
-                    1.0 if running.duration_s is None else min(1.0, passed_s / running.duration_s)
+                    1.0
+                    if running_effect.duration_s is None
+                    else min(1.0, passed_s / running_effect.duration_s)
                 )
-                look = running.effect.apply(look, passed_s, share)
+                look = running_effect.effect.apply(look, passed_s, share)
             if look != self._shown.get(part):
                 context.change(_change(*part, look))
                 self._shown[part] = look
             if not layers:
                 del self._originals[part], self._shown[part]
-        for running in ended:
-            if running.on_end is not None:
-                running.on_end(running)
+        for running_effect in ended_effects:
+            if running_effect.on_end is not None:
+                running_effect.on_end(running_effect)
 
     def _start_and_end(self, time_s: float) -> List[RunningEffect]:
         """Start requested effects and end those whose duration is over at ``time_s``. Return the
         effects that have ended."""
-        ended = []
-        for running in self._running:
-            if running.started_s is None:
-                running.started_s = time_s
-            over = (
-                running.duration_s is not None
-                and time_s >= running.started_s + running.duration_s - 1e-9
+        ended_effects = []
+        for running_effect in self._running_effects:
+            if running_effect.started_s is None:
+                running_effect.started_s = time_s
+            has_ended = (
+                running_effect.duration_s is not None
+                and time_s >= running_effect.started_s + running_effect.duration_s - 1e-9
             )
-            if running.stopped or over:
-                ended.append(running)
-        self._running = [running for running in self._running if running not in ended]
-        return ended
+            if running_effect.stopped or has_ended:
+                ended_effects.append(running_effect)
+        self._running_effects = [
+            running for running in self._running_effects if running not in ended_effects
+        ]
+        return ended_effects
 
     def _forget_deleted(self, context: StepContext) -> None:
         for part in list(self._originals):
@@ -242,13 +248,15 @@ class Effects:
 
     def _store_originals(self, context: StepContext) -> None:
         """Store the original values of parts with effects, and their changes by other hooks."""
-        missing = [
-            running for running in self._running if not self._has_originals(running, context)
+        new_effects = [
+            running
+            for running in self._running_effects
+            if not self._has_originals(running, context)
         ]
-        if missing:
+        if new_effects:
             for part, look in _values(context.describe()).items():
                 if part not in self._originals and any(
-                    running.acts_on(*part) for running in missing
+                    running.acts_on(*part) for running in new_effects
                 ):
                     self._originals[part] = self._shown[part] = look
         for change in context.changes:
@@ -260,10 +268,10 @@ class Effects:
                     self._originals[part] = replace(self._originals[part], **set_fields(change))
                 self._shown.pop(part, None)
 
-    def _has_originals(self, running: RunningEffect, context: StepContext) -> bool:
-        if running.effect.part == "visual" and context.state(running.target) is None:
+    def _has_originals(self, running_effect: RunningEffect, context: StepContext) -> bool:
+        if running_effect.effect.part == "visual" and context.state(running_effect.target) is None:
             return True
-        return any(running.acts_on(*part) for part in self._originals)
+        return any(running_effect.acts_on(*part) for part in self._originals)
 
 
 def _values(description: Description) -> Dict[Part, Any]:

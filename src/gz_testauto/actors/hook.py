@@ -119,21 +119,21 @@ class StepContext:
         """Return the mean velocity (m/s) over the last step, in the world frame, or 0 if it is not
         known."""
         # Simulators report velocities in different ways, so it is computed from poses.
-        now, before = self.state(model), self.before
-        if now is None or before is None or model not in before.models:
+        state, previous_snapshot = self.state(model), self.before
+        if state is None or previous_snapshot is None or model not in previous_snapshot.models:
             return (0.0, 0.0, 0.0)
-        passed_s = self.snapshot.time_s - before.time_s
-        was = before.models[model].pose.position
-        x, y, z = ((a - b) / passed_s for a, b in zip(now.pose.position, was))
+        passed_s = self.snapshot.time_s - previous_snapshot.time_s
+        was = previous_snapshot.models[model].pose.position
+        x, y, z = ((a - b) / passed_s for a, b in zip(state.pose.position, was))
         return (x, y, z)
 
     def turn_radps(self, model: str) -> float:
         """Return the mean yaw rate (rad/s) over the last step, or 0 if it is not known."""
-        now, before = self.state(model), self.before
-        if now is None or before is None or model not in before.models:
+        state, previous_snapshot = self.state(model), self.before
+        if state is None or previous_snapshot is None or model not in previous_snapshot.models:
             return 0.0
-        turned = wrap_angle(now.pose.yaw_rad - before.models[model].pose.yaw_rad)
-        return turned / (self.snapshot.time_s - before.time_s)
+        turn_rad = wrap_angle(state.pose.yaw_rad - previous_snapshot.models[model].pose.yaw_rad)
+        return turn_rad / (self.snapshot.time_s - previous_snapshot.time_s)
 
     def describe(self) -> Description:
         """Return the world before the changes of this step."""

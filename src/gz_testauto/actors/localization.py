@@ -87,20 +87,25 @@ def inverse(pose: Pose2D) -> Pose2D:
 
 
 def as_estimated(
-    objects: Sequence[TrackedObject], true_pose: Pose2D, estimated: Pose2D
+    objects: Sequence[TrackedObject], true_pose: Pose2D, estimated_pose: Pose2D
 ) -> Tuple[TrackedObject, ...]:
     """Return tracked objects at the poses in the map frame that a robot would report if it measured
     them exactly from ``true_pose``, and used its estimated pose."""
-    shift = compose(estimated, inverse(true_pose))
+    shift = compose(estimated_pose, inverse(true_pose))
     cos, sin = math.cos(shift.yaw_rad), math.sin(shift.yaw_rad)
-    moved = []
-    for tracked in objects:
-        x_mps, y_mps, turn_radps = tracked.velocity
+    moved_objects = []
+    for tracked_object in objects:
+        x_mps, y_mps, turn_radps = tracked_object.velocity
         path = np.column_stack(
-            [shift.apply(tracked.path[:, :2]), tracked.path[:, 2] + shift.yaw_rad]
+            [shift.apply(tracked_object.path[:, :2]), tracked_object.path[:, 2] + shift.yaw_rad]
         )
         velocity = (cos * x_mps - sin * y_mps, sin * x_mps + cos * y_mps, turn_radps)
-        moved.append(
-            replace(tracked, pose=compose(shift, tracked.pose), velocity=velocity, path=path)
+        moved_objects.append(
+            replace(
+                tracked_object,
+                pose=compose(shift, tracked_object.pose),
+                velocity=velocity,
+                path=path,
+            )
         )
-    return tuple(moved)
+    return tuple(moved_objects)

@@ -74,27 +74,27 @@ class Patrol(Actor):
         return self._start_m
 
     def reset(self) -> None:
-        self._next = self._first
+        self._next_waypoint = self._first
         self._resume_s = 0.0
 
     def act(self, context: StepContext) -> None:
         if context.time_s < self._resume_s - 1e-9:
             self.stop()
             return
-        x_m, y_m = self._round[self._next]
+        x_m, y_m = self._round[self._next_waypoint]
         if self.go_to(x_m, y_m, self.speed_mps):
-            self._next = (self._next + 1) % len(self._round)
+            self._next_waypoint = (self._next_waypoint + 1) % len(self._round)
             if self.pause_s:
                 self._resume_s = context.time_s + context.duration_s + self.pause_s
 
 
 def round_trip(
-    waypoints_m: Sequence[Tuple[float, float]], closed: bool
+    waypoints_m: Sequence[Tuple[float, float]], is_closed: bool
 ) -> List[Tuple[float, float]]:
     """Return the waypoints of one pass, after which the actor returns to the first one. If
-    ``closed`` is false, the pass contains the return along the waypoints."""
+    ``is_closed`` is false, the pass contains the return along the waypoints."""
     forth = [(float(x), float(y)) for x, y in waypoints_m]
-    return forth if closed else forth + forth[-2:0:-1]
+    return forth if is_closed else forth + forth[-2:0:-1]
 
 
 def point_along(
@@ -105,12 +105,14 @@ def point_along(
     points = np.array([*points_m, points_m[0]])
     lengths = np.hypot(*np.diff(points, axis=0).T)
     total = float(lengths.sum())
-    left = ahead_m % total if total > 0 else 0.0
+    remaining_m = ahead_m % total if total > 0 else 0.0
     for index, length in enumerate(lengths.tolist()):
-        if left < length:
-            x, y = (points[index] + (points[index + 1] - points[index]) * (left / length)).tolist()
+        if remaining_m < length:
+            x, y = (
+                points[index] + (points[index + 1] - points[index]) * (remaining_m / length)
+            ).tolist()
             return (x, y), (index + 1) % len(points_m)
-        left -= length
+        remaining_m -= length
     return (float(points[0, 0]), float(points[0, 1])), 1 % len(points_m)
 
 

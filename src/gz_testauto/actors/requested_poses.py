@@ -39,10 +39,12 @@ class _RequestedMotion:
 
     def advance(self, duration_s: float) -> None:
         x, y, z = (a + duration_s * v for a, v in zip(self.pose.position, self.linear_mps))
-        turned, half_rad = self.pose.quaternion, duration_s * self.turn_radps / 2
+        quaternion, half_rad = self.pose.quaternion, duration_s * self.turn_radps / 2
         if half_rad:
-            turned = quaternion_product((0.0, 0.0, math.sin(half_rad), math.cos(half_rad)), turned)
-        self.pose = Pose((x, y, z), turned)
+            quaternion = quaternion_product(
+                (0.0, 0.0, math.sin(half_rad), math.cos(half_rad)), quaternion
+            )
+        self.pose = Pose((x, y, z), quaternion)
 
     def agrees(self, pose: Pose) -> bool:
         x, y, z = (a - b for a, b in zip(self.pose.position, pose.position))
@@ -75,13 +77,13 @@ class RequestedPoses:
     ) -> List[Change]:
         """Compute the poses at the end of a step, and return the changes with corrected twists.
         ``snapshot`` contains the computed poses before the step."""
-        corrected = [
+        corrected_states = [
             self._requested(change, snapshot, duration_s) if type(change) is SetModel else change
             for change in changes
         ]
         for motion in self._motions.values():
             motion.advance(duration_s)
-        return corrected
+        return corrected_states
 
     def _requested(self, change: SetModel, snapshot: Snapshot, duration_s: float) -> SetModel:
         linear, angular = change.linear_mps, change.angular_radps

@@ -61,13 +61,13 @@ class ScriptSpec(ActorSpec):
 
     @model_validator(mode="after")
     def _has_legs(self) -> "ScriptSpec":
-        count = len(self.waypoints_m)
-        if self.repeat == "loop" and count < 3:
+        waypoint_count = len(self.waypoints_m)
+        if self.repeat == "loop" and waypoint_count < 3:
             raise ValueError(
                 "'repeat: loop' needs at least three waypoints; add waypoints, or use 'repeat: "
                 "back_and_forth'"
             )
-        legs = count if self.repeat == "loop" else count - 1
+        legs = waypoint_count if self.repeat == "loop" else waypoint_count - 1
         if self.times_s is not None:
             if len(self.times_s) != legs + 1:
                 raise ValueError(
@@ -157,11 +157,11 @@ class Timetable:
     def _set_legs(
         self, points: np.ndarray, durations: np.ndarray, wait_s: float, repeats: bool
     ) -> None:
-        elapsed = np.cumsum(durations + wait_s)
+        elapsed_s = np.cumsum(durations + wait_s)
         self.repeats = repeats
-        self.duration_s = float(elapsed[-1]) if len(elapsed) else 0.0
+        self.duration_s = float(elapsed_s[-1]) if len(elapsed_s) else 0.0
         self._points, self._offsets = points, np.diff(points, axis=0)
-        self._starts_s = np.concatenate([[0.0], elapsed[:-1]])  # of each leg
+        self._starts_s = np.concatenate([[0.0], elapsed_s[:-1]])  # of each leg
         self._durations = durations
         self._yaws = _headings(self._offsets)
 
@@ -172,8 +172,8 @@ class Timetable:
         """
         times = np.asarray(times_s, dtype=float)
         if not len(self._offsets):
-            here = np.append(self._points[0], standing_yaw_rad)
-            return np.broadcast_to(here, (len(times), 3)).copy()
+            place = np.append(self._points[0], standing_yaw_rad)
+            return np.broadcast_to(place, (len(times), 3)).copy()
         if self.repeats:
             times = np.where(times > 0.0, np.mod(times, self.duration_s), times)
         leg = np.searchsorted(self._starts_s, times, side="right") - 1
@@ -195,9 +195,9 @@ def _headings(offsets: np.ndarray) -> np.ndarray:
     moves = np.hypot(*offsets.T) > 0.0
     if not moves.any():
         return np.zeros(len(offsets))
-    last = np.maximum.accumulate(np.where(moves, np.arange(len(offsets)), -1))
-    used = offsets[np.where(last >= 0, last, int(np.argmax(moves)))]
-    return np.asarray(arctan2(used[:, 1], used[:, 0]))
+    last_moves = np.maximum.accumulate(np.where(moves, np.arange(len(offsets)), -1))
+    used_offsets = offsets[np.where(last_moves >= 0, last_moves, int(np.argmax(moves)))]
+    return np.asarray(arctan2(used_offsets[:, 1], used_offsets[:, 0]))
 
 
 class Script(Actor):
@@ -240,10 +240,10 @@ class Script(Actor):
 
     def act(self, context: StepContext) -> None:
         if self._start_s is None:
-            near = (
+            is_near = (
                 self.trigger_distance_m is None or self.nearest("robot") <= self.trigger_distance_m
             )
-            if near:
+            if is_near:
                 triggered_s = 0.0 if self.trigger_distance_m is None else context.time_s
                 self._start_s = triggered_s + self.delay_s
         ends_s = context.time_s + context.duration_s

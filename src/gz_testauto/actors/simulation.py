@@ -57,12 +57,12 @@ class ActorSimulation(Simulation):
         self._filters = tuple(filters)
         self._robot_name = robot or (simulation.robot.name if simulation.robot else None)
         self.effects = Effects()
-        self._requested = RequestedPoses()
+        self._requested_poses = RequestedPoses()
         self._hooks: Dict[str, Hook] = {}
         self._order: Tuple[Hook, ...] = ()
         self._actors: Dict[str, Actor] = {}
         self._spare: Dict[str, NamedModel] = {}
-        self._seen: Optional[Snapshot] = None
+        self._seen_snapshot: Optional[Snapshot] = None
         self._before: Optional[Snapshot] = None
         self._scan: Optional[Tuple[LaserScan, LaserScan]] = None
         self._command = Twist2D()
@@ -77,7 +77,7 @@ class ActorSimulation(Simulation):
         if hook.name in self._hooks:
             raise ValueError(f"a hook named {hook.name!r} exists already; use another name")
         self._hooks[hook.name] = hook
-        self._requested.place(hook.models)
+        self._requested_poses.place(hook.models)
         self._arrange()
 
     def remove(self, name: str) -> None:
@@ -115,9 +115,9 @@ class ActorSimulation(Simulation):
         """Call all hooks, apply their requests, and simulate ``duration_s``. If a hook raises an
         exception, end the simulation, and raise ``SceneError``."""
         self._check_usable()
-        seen = self._read() if self._seen is None else self._seen
+        snapshot = self._read() if self._seen_snapshot is None else self._seen_snapshot
         context = StepContext(
-            seen,
+            snapshot,
             duration_s,
             self._inner.describe,
             self._before,
@@ -126,7 +126,7 @@ class ActorSimulation(Simulation):
             self._actors,
             self.effects,
         )
-        self._before = seen
+        self._before = snapshot
         callers: Sequence[Union[Hook, Effects]] = (*self._order, self.effects)
         for hook in callers:
             try:
@@ -136,7 +136,7 @@ class ActorSimulation(Simulation):
             except Exception as error:  # a hook of another package raises any exception
                 message = (
                     f"hook {hook.name!r} ({type(hook).__name__}) failed at "
-                    f"{seen.time_s:.2f} s: {type(error).__name__}: {error}"
+                    f"{snapshot.time_s:.2f} s: {type(error).__name__}: {error}"
                 )
                 self.end(message)
                 raise SceneError(message) from error
@@ -148,40 +148,40 @@ class ActorSimulation(Simulation):
             ]
         if context.to_spawn:
             self.spawn(context.to_spawn)
-        changes = self._requested.request(changes, seen, duration_s)
+        changes = self._requested_poses.request(changes, snapshot, duration_s)
         if changes:
             self._inner.apply(changes)
         if self._filters and self._driven:
             command = self._command
             for filter_ in self._filters:
-                command = filter_.commanded(command, seen.time_s, duration_s)
+                command = filter_.commanded(command, snapshot.time_s, duration_s)
             self._inner.drive(command)
-        after = self._requested.shown(self._inner.step(duration_s))
+        next_snapshot = self._requested_poses.shown(self._inner.step(duration_s))
         for hook in self._order:
-            hook.after_step(after)
-        return self._shown(after)
+            hook.after_step(next_snapshot)
+        return self._shown(next_snapshot)
 
     @override
     def spawn(self, models: Sequence[NamedModel]) -> None:
         self._inner.spawn(models)
-        self._requested.place(models)
-        self._seen = None
+        self._requested_poses.place(models)
+        self._seen_snapshot = None
 
     @override
     def delete(self, names: Iterable[str]) -> None:
         self._inner.delete(names)
-        self.robot, self._seen = self._inner.robot, None
+        self.robot, self._seen_snapshot = self._inner.robot, None
 
     @override
     def set_states(self, states: Mapping[str, ModelState]) -> None:
         self._inner.set_states(states)
-        self._requested.forget(states)
-        self._seen = None
+        self._requested_poses.forget(states)
+        self._seen_snapshot = None
 
     @override
     def apply(self, changes: Sequence[Change]) -> None:
         self._inner.apply(changes)
-        self._requested.forget(change.name.split("::")[0] for change in changes)
+        self._requested_poses.forget(change.name.split("::")[0] for change in changes)
 
     @override
     def describe(self) -> Description:
@@ -203,23 +203,23 @@ class ActorSimulation(Simulation):
         self._inner._check_usable()
 
     def _read(self) -> Snapshot:
-        return self._requested.shown(self._inner.snapshot())
+        return self._requested_poses.shown(self._inner.snapshot())
 
     def _shown(self, snapshot: Snapshot) -> Snapshot:
         """Store the snapshot, and return a copy with the scan after all filters."""
-        self._seen = snapshot
+        self._seen_snapshot = snapshot
         scan = snapshot.scan
         if scan is None or not self._filters:
             return snapshot
         if self._scan is None or self._scan[0] is not scan:
-            changed = scan
+            changed_scan = scan
             for filter_ in self._filters:
-                changed = filter_.scanned(changed)
-            self._scan = (scan, changed)
-        seen = self._scan[1]
+                changed_scan = filter_.scanned(changed_scan)
+            self._scan = (scan, changed_scan)
+        delayed_scan = self._scan[1]
         for filter_ in self._filters:
-            seen = filter_.delayed(seen, snapshot.time_s)
-        return replace(snapshot, scan=seen)
+            delayed_scan = filter_.delayed(delayed_scan, snapshot.time_s)
+        return replace(snapshot, scan=delayed_scan)
 
     # unused: the public methods call those of the inner simulation
 

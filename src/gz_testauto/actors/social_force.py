@@ -57,19 +57,20 @@ def driving(desired: np.ndarray, velocity: np.ndarray, spec: SocialForceSpec) ->
 
 
 def repulsion(
-    away: np.ndarray, touch_m: float, heading: np.ndarray, spec: SocialForceSpec
+    separation_m: np.ndarray, touch_m: float, heading: np.ndarray, spec: SocialForceSpec
 ) -> np.ndarray:
     """Return the acceleration (m/s²) by a neighbor, shape (2,).
 
-    ``away`` (2,) is the offset (m) from the neighbor to the actor. ``touch_m`` is the distance (m)
-    at which both touch. ``heading`` (2,) is the direction to the target, of length 1 or 0.
+    ``separation_m`` (2,) is the offset (m) from the neighbor to the actor. ``touch_m`` is the
+    distance (m) at which both touch. ``heading`` (2,) is the direction to the target, of length
+    1 or 0.
     """
-    distance = float(np.hypot(*away))
+    distance = float(np.hypot(*separation_m))
     if distance < 1e-9:
         return np.zeros(2)
-    normal = away / distance
-    ahead = 0.5 * (1.0 - float((normal * heading).sum()))  # 1 straight ahead
-    share = spec.anisotropy + (1.0 - spec.anisotropy) * ahead
+    normal = separation_m / distance
+    alignment = 0.5 * (1.0 - float((normal * heading).sum()))  # 1 straight ahead
+    share = spec.anisotropy + (1.0 - spec.anisotropy) * alignment
     strength = spec.repulsion_mps2 * math.exp((touch_m - distance) / spec.repulsion_range_m)
     return np.asarray(share * strength * normal)
 
@@ -117,16 +118,16 @@ class SocialForce(Wander):
         """Return the velocity (m/s), shape (2,), and its length after one step under the social
         forces and the acceleration ``extra`` (m/s²)."""
         velocity = np.array(self.linear_mps[:2])
-        pushed = driving(desired, velocity, self._forces)
+        acceleration = driving(desired, velocity, self._forces)
         if extra is not None:
-            pushed = pushed + extra
-        for away, touch_m in self._neighbors(context):
-            pushed = pushed + repulsion(away, touch_m, heading, self._forces)
-        velocity = velocity + context.duration_s * pushed
+            acceleration = acceleration + extra
+        for separation_m, touch_m in self._neighbors(context):
+            acceleration = acceleration + repulsion(separation_m, touch_m, heading, self._forces)
+        velocity = velocity + context.duration_s * acceleration
         speed = float(np.hypot(*velocity))
-        most = FASTEST * speed_mps
-        if speed > most:
-            velocity, speed = velocity * (most / speed), most
+        max_mps = FASTEST * speed_mps
+        if speed > max_mps:
+            velocity, speed = velocity * (max_mps / speed), max_mps
         return velocity, speed
 
     def ignores(self, name: str, context: StepContext) -> bool:
@@ -135,17 +136,17 @@ class SocialForce(Wander):
     def _neighbors(self, context: StepContext) -> Iterator[Tuple[np.ndarray, float]]:
         """Yield the offset (m) of this actor from each neighbor and from the nearest obstacle, and
         the distance (m) at which both touch."""
-        here = np.array(self.pose.position[:2])
+        position_m = np.array(self.pose.position[:2])
         for name in context.moving_models:
             state = context.state(name)
             if state is not None and not self.ignores(name, context):
                 radius_m = self._radius_of(context.actors.get(name))
-                yield here - np.array(state.pose.position[:2]), self._radius_m + radius_m
-        nearest = self._surroundings.nearest_point(float(here[0]), float(here[1]))
-        if nearest is not None:
-            yield here - np.array(nearest), self._radius_m
+                yield position_m - np.array(state.pose.position[:2]), self._radius_m + radius_m
+        nearest_m = self._surroundings.nearest_point(float(position_m[0]), float(position_m[1]))
+        if nearest_m is not None:
+            yield position_m - np.array(nearest_m), self._radius_m
 
-    def _radius_of(self, other: Optional[OtherActor]) -> float:
-        if other is None:
+    def _radius_of(self, other_actor: Optional[OtherActor]) -> float:
+        if other_actor is None:
             return self._robot_radius_m
-        return other.radius_m if isinstance(other, SocialForce) else self._radius_m
+        return other_actor.radius_m if isinstance(other_actor, SocialForce) else self._radius_m

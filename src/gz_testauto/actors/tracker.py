@@ -60,7 +60,7 @@ class ObjectTracker:
         self._actors = {actor.name: actor for actor in scene.actors}
         self._times = spec.step_s * np.arange(round(spec.horizon_s / spec.step_s) + 1)
         self._past: Deque[_ReceivedSnapshot] = deque()
-        self._observed: Dict[str, _LastObservation] = {}
+        self._observations: Dict[str, _LastObservation] = {}
         self._objects: Tuple[TrackedObject, ...] = ()
 
     @property
@@ -92,55 +92,60 @@ class ObjectTracker:
     def _update(self, time_s: float, latest_s: float) -> Tuple[TrackedObject, ...]:
         past = [received for received in self._past if received.time_s <= latest_s]
         if past:
-            now, before = past[-1], past[-2] if len(past) > 1 else None
-            for name in self._visible(now):
-                observed = self._object(name, now, before)
-                self._observed[name] = _LastObservation(now.time_s, observed, now.poses[name])
+            current_snapshot, previous_snapshot = past[-1], past[-2] if len(past) > 1 else None
+            for name in self._visible(current_snapshot):
+                observed_object = self._object(name, current_snapshot, previous_snapshot)
+                self._observations[name] = _LastObservation(
+                    current_snapshot.time_s, observed_object, current_snapshot.poses[name]
+                )
         oldest_s = (past[-1].time_s if past else time_s) - self._spec.hold_last_s - ROUNDING_S
-        self._observed = {
-            name: last for name, last in self._observed.items() if last.time_s >= oldest_s
+        self._observations = {
+            name: last for name, last in self._observations.items() if last.time_s >= oldest_s
         }
         return tuple(
-            self._predicted(self._observed[name], time_s) for name in sorted(self._observed)
+            self._predicted(self._observations[name], time_s) for name in sorted(self._observations)
         )
 
-    def _visible(self, received: _ReceivedSnapshot) -> List[str]:
+    def _visible(self, snapshot: _ReceivedSnapshot) -> List[str]:
         limit_m = np.inf if self._spec.range_m is None else self._spec.range_m
-        x_m, y_m = received.robot.x_m, received.robot.y_m
-        near = [
-            name for name, pose in received.poses.items() if pose.distance_to(x_m, y_m) <= limit_m
+        x_m, y_m = snapshot.robot.x_m, snapshot.robot.y_m
+        near_names = [
+            name for name, pose in snapshot.poses.items() if pose.distance_to(x_m, y_m) <= limit_m
         ]
         if not self._spec.occlusion:
-            return near
+            return near_names
         bodies = {
             name: shapely.polygons(pose.apply(self._outlines[name]))
-            for name, pose in received.poses.items()
+            for name, pose in snapshot.poses.items()
         }
         eye = np.array([x_m, y_m])
-        return [name for name in near if self._is_in_sight(name, eye, bodies)]
+        return [name for name in near_names if self._is_in_sight(name, eye, bodies)]
 
     def _is_in_sight(self, name: str, eye: np.ndarray, bodies: Mapping[str, BaseGeometry]) -> bool:
         """Return whether a line from the robot to a corner or the center of the object crosses no
         obstacle and no other object."""
-        body = bodies[name]
-        corners = shapely.get_coordinates(body)[:-1]
-        ends = np.vstack([corners, shapely.get_coordinates(body.centroid)])
+        outline = bodies[name]
+        corners = shapely.get_coordinates(outline)[:-1]
+        ends = np.vstack([corners, shapely.get_coordinates(outline.centroid)])
         lines = shapely.linestrings(np.stack([np.broadcast_to(eye, ends.shape), ends], axis=1))
-        free = ~self._scene.obstacles.crossed(lines)
-        for other, shape in bodies.items():
-            if not free.any():
+        is_free = ~self._scene.obstacles.crossed(lines)
+        for other_name, shape in bodies.items():
+            if not is_free.any():
                 return False
-            if other != name:
-                free &= ~shapely.intersects(shape, lines)
-        return bool(free.any())
+            if other_name != name:
+                is_free &= ~shapely.intersects(shape, lines)
+        return bool(is_free.any())
 
     def _object(
-        self, name: str, now: _ReceivedSnapshot, before: Optional[_ReceivedSnapshot]
+        self,
+        name: str,
+        current_snapshot: _ReceivedSnapshot,
+        previous_snapshot: Optional[_ReceivedSnapshot],
     ) -> TrackedObject:
-        pose, velocity = now.poses[name], (0.0, 0.0, 0.0)
-        was = None if before is None else before.poses.get(name)
-        if before is not None and was is not None:
-            passed_s = now.time_s - before.time_s
+        pose, velocity = current_snapshot.poses[name], (0.0, 0.0, 0.0)
+        was = None if previous_snapshot is None else previous_snapshot.poses.get(name)
+        if previous_snapshot is not None and was is not None:
+            passed_s = current_snapshot.time_s - previous_snapshot.time_s
             velocity = (
                 (pose.x_m - was.x_m) / passed_s,
                 (pose.y_m - was.y_m) / passed_s,
@@ -148,7 +153,7 @@ class ObjectTracker:
             )
         noise = self._spec.noise
         if noise.position_m or noise.yaw_rad or noise.speed_mps:
-            drawn = self._noise(name, now.time_s)
+            drawn = self._noise(name, current_snapshot.time_s)
             x_m, y_m = (drawn[:2] * noise.position_m).tolist()
             vx_mps, vy_mps = (drawn[3:] * noise.speed_mps).tolist()
             yaw_rad = wrap_angle(pose.yaw_rad + float(drawn[2]) * noise.yaw_rad)
@@ -157,18 +162,18 @@ class ObjectTracker:
         no_path = np.empty((0, 3))
         return TrackedObject(name, pose, velocity, self._outlines[name], no_path, self._spec.step_s)
 
-    def _predicted(self, last: _LastObservation, now_s: float) -> TrackedObject:
-        seen, age_s = last.seen, now_s - last.time_s
-        actor = self._actors.get(seen.name)
+    def _predicted(self, observation: _LastObservation, now_s: float) -> TrackedObject:
+        seen_object, age_s = observation.seen, now_s - observation.time_s
+        actor = self._actors.get(seen_object.name)
         path: Optional[np.ndarray] = None
         if self._spec.prediction == "script" and actor is not None:
             path = actor.expected(now_s + self._times)
-        here = np.array(seen.pose)
+        pose = np.array(seen_object.pose)
         if path is None:
-            path = here + (age_s + self._times)[:, None] * np.array(seen.velocity)
+            path = pose + (age_s + self._times)[:, None] * np.array(seen_object.velocity)
         else:
-            path = path + (here - np.array(last.true))  # nothing without noise
-        return replace(seen, path=path, age_s=age_s)
+            path = path + (pose - np.array(observation.true))  # nothing without noise
+        return replace(seen_object, path=path, age_s=age_s)
 
     def _noise(self, name: str, stamp_s: float) -> np.ndarray:
         scene = self._scene

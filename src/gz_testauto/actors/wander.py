@@ -110,12 +110,14 @@ class Wander(Actor):
         return self.go_to(*self._target, self.speed_mps)
 
     def _draw(self, context: StepContext) -> None:
-        here = (self.pose.position[0], self.pose.position[1])
+        position_m = (self.pose.position[0], self.pose.position[1])
         for _ in range(TRIES):
             point = draw_point(self._region, self.random)
-            if point is not None and self._surroundings.is_free_path(here, point, self._radius_m):
+            if point is not None and self._surroundings.is_free_path(
+                position_m, point, self._radius_m
+            ):
                 self._target, self._going = point, True
-                length_m = math.hypot(point[0] - here[0], point[1] - here[1])
+                length_m = math.hypot(point[0] - position_m[0], point[1] - position_m[1])
                 self._until_s = context.time_s + LATE * length_m / self.speed_mps + 1.0
                 return
         self._until_s = context.time_s + RETRY_S
@@ -131,9 +133,9 @@ class Wander(Actor):
             if state is None or name == self.name:
                 continue
             dx, dy = state.pose.position[0] - x_m, state.pose.position[1] - y_m
-            away = math.hypot(dx, dy)
-            ahead = dx * offset_m[0] + dy * offset_m[1] > AHEAD * away * length
-            if away - self._radius_m < self._spec.yield_distance_m and ahead:
+            distance_m = math.hypot(dx, dy)
+            is_ahead = dx * offset_m[0] + dy * offset_m[1] > AHEAD * distance_m * length
+            if distance_m - self._radius_m < self._spec.yield_distance_m and is_ahead:
                 self._until_s += context.duration_s
                 return True
         return False

@@ -44,10 +44,10 @@ def notice_of(scene: WorldScene) -> str:
     names = [actor.name for actor in world_actors(scene)]
     if not names:
         return ""
-    shown = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
+    shown_names = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
     return (
         f"{len(names)} <actor> in {scene.document.source}: each is a cylinder of a person's "
-        f"size on the same path ({shown}), which a lidar sees and the robot can touch"
+        f"size on the same path ({shown_names}), which a lidar sees and the robot can touch"
     )
 
 

@@ -76,14 +76,14 @@ def pair_campaigns(
         replace(campaign, results=campaign.results.without_copies) for campaign in campaigns
     ]
     differences = [SAME, *(conditions(campaigns[0], campaign) for campaign in campaigns[1:])]
-    kept = [
+    kept_campaigns = [
         c
         for c, difference in zip(campaigns, differences)
         if ignore_differences or not difference.reasons
     ]
     keys = {campaign.label: _keys(campaign, with_trials) for campaign in campaigns}
-    here = [set(keys[campaign.label].values()) for campaign in kept]
-    common = set.intersection(*here)
+    key_sets = [set(keys[campaign.label].values()) for campaign in kept_campaigns]
+    common_keys = set.intersection(*key_sets)
     sides = tuple(
         ComparedCampaign(
             campaign.label,
@@ -91,41 +91,45 @@ def pair_campaigns(
             campaign.manifest.simulator,
             campaign.manifest.gz_testauto,
             len(campaign.results.worlds),
-            len(common & set(keys[campaign.label].values())),
+            len(common_keys & set(keys[campaign.label].values())),
             len(campaign.results.trials),
             campaign.results.planned,
             difference.reasons,
             difference.notes,
-            left_out=campaign not in kept,
+            left_out=campaign not in kept_campaigns,
         )
         for campaign, difference in zip(campaigns, differences)
     )
-    if len(kept) > 1 and not common:
-        raise ResultsError(_nothing_in_common(kept, with_trials))
-    without = frozenset().union(
-        *(difference.without for c, difference in zip(campaigns, differences) if c in kept)
+    if len(kept_campaigns) > 1 and not common_keys:
+        raise ResultsError(_nothing_in_common(kept_campaigns, with_trials))
+    excluded_metrics = frozenset().union(
+        *(
+            difference.without
+            for c, difference in zip(campaigns, differences)
+            if c in kept_campaigns
+        )
     )
-    names = _planner_names(kept)
+    names = _planner_names(kept_campaigns)
     return PairedCampaigns(
         sides,
-        _merged(kept, keys, common, names, without),
-        _pairs(kept, names),
+        _merged(kept_campaigns, keys, common_keys, names, excluded_metrics),
+        _pairs(kept_campaigns, names),
         names,
         {
             campaign.label: tuple(
-                world for world, key in keys[campaign.label].items() if key not in common
+                world for world, key in keys[campaign.label].items() if key not in common_keys
             )
-            for campaign in kept
+            for campaign in kept_campaigns
         },
-        _world_names(kept, keys, common),
+        _world_names(kept_campaigns, keys, common_keys),
     )
 
 
 def _require_labels(campaigns: Sequence[LoadedCampaign]) -> None:
-    twice = [label for label, n in Counter(c.label for c in campaigns).items() if n > 1]
-    if twice:
+    repeated_labels = [label for label, n in Counter(c.label for c in campaigns).items() if n > 1]
+    if repeated_labels:
         raise ResultsError(
-            f"{twice[0]}: the directory is specified twice; specify different directories"
+            f"{repeated_labels[0]}: the directory is specified twice; specify different directories"
         )
 
 
@@ -133,12 +137,12 @@ def _keys(campaign: LoadedCampaign, with_trials: bool) -> Dict[str, Key]:
     """Return the key of each world by its name, or only of each world ``with_trials``: the hash of
     the file, the start, goals and road, and a number, since the same file can have other random
     numbers."""
-    specified = missions(campaign.manifest.inputs)
+    specified_missions = missions(campaign.manifest.inputs)
     numbers: Counter[Key] = Counter()
     keys: Dict[str, Key] = {}
     ran = {record.world for record in campaign.results.trials}
     for world in campaign.results.worlds:
-        mission = [text for item in specified.get(world.name, ()) for text in item]
+        mission = [text for item in specified_missions.get(world.name, ()) for text in item]
         # Imported trials can lack world files.
         key = (world.sha256, *mission) if world.sha256 else ("name", world.name, *mission)
         numbers[key] += 1
@@ -191,30 +195,34 @@ def _pairs(
     pairs = []
     for left, right in itertools.combinations(campaigns, 2):
         for first, second in itertools.product(left.results.planners, right.results.planners):
-            alone = any({first, second} <= set(side.results.planners) for side in (left, right))
-            if first == second or not alone:
+            is_compared = any(
+                {first, second} <= set(side.results.planners) for side in (left, right)
+            )
+            if first == second or not is_compared:
                 pairs.append((names[left.label, first], names[right.label, second]))
     return tuple(pairs)
 
 
 def _world_names(
-    campaigns: Sequence[LoadedCampaign], keys: Mapping[str, Mapping[str, Key]], common: Set[Key]
+    campaigns: Sequence[LoadedCampaign],
+    keys: Mapping[str, Mapping[str, Key]],
+    common_keys: Set[Key],
 ) -> Dict[Tuple[str, str], str]:
     world_of = {key: world for world, key in keys[campaigns[0].label].items()}
     return {
         (campaign.label, world_of[key]): world
         for campaign in campaigns
         for world, key in keys[campaign.label].items()
-        if key in common
+        if key in common_keys
     }
 
 
 def _merged(
     campaigns: Sequence[LoadedCampaign],
     keys: Mapping[str, Mapping[str, Key]],
-    common: Set[Key],
+    common_keys: Set[Key],
     names: Mapping[Tuple[str, str], str],
-    without: frozenset,
+    excluded_metrics: frozenset,
 ) -> CampaignResults:
     first = campaigns[0]
     world_of = {key: world for world, key in keys[first.label].items()}
@@ -226,7 +234,7 @@ def _merged(
         numbers: Dict[int, int] = {}
         for record in campaign.results.trials:
             key = keys[campaign.label].get(record.world)
-            if key is None or key not in common:
+            if key is None or key not in common_keys:
                 continue
             world = world_of[key]
             planner, index = names[campaign.label, record.planner], order[world]
@@ -236,13 +244,17 @@ def _merged(
             )
         attempts += _renumbered(campaign.results.invalid_attempts, numbers)
         deaths += _renumbered(campaign.results.worker_deaths, numbers)
-    declared = {m.name: m for campaign in reversed(campaigns) for m in campaign.results.metrics}
-    shown = [declared[m.name] for m in first.results.metrics]
-    shown += [metric for metric in declared.values() if metric not in shown]
+    declared_metrics = {
+        m.name: m for campaign in reversed(campaigns) for m in campaign.results.metrics
+    }
+    shown_metrics = [declared_metrics[m.name] for m in first.results.metrics]
+    shown_metrics += [metric for metric in declared_metrics.values() if metric not in shown_metrics]
     return CampaignResults(
         name=" and ".join(campaign.label for campaign in campaigns),
         planners=tuple(dict.fromkeys(names.values())),
-        worlds=tuple(w for w in first.results.worlds if keys[first.label].get(w.name) in common),
+        worlds=tuple(
+            w for w in first.results.worlds if keys[first.label].get(w.name) in common_keys
+        ),
         planned=len(trials),
         relevant_success=first.results.relevant_success,
         normal_real_time_factor=min(
@@ -259,19 +271,23 @@ def _merged(
         copies={
             copy: original
             for copy, original in first.results.copies.items()
-            if keys[first.label].get(original) in common
+            if keys[first.label].get(original) in common_keys
         },
-        judged=tuple(world_of[key] for key in _evaluated(campaigns, keys, common)),
+        judged=tuple(world_of[key] for key in _evaluated(campaigns, keys, common_keys)),
         stopped=tuple(campaign.label for campaign in campaigns if campaign.results.is_sequential),
         declared=tuple(
-            replace(metric, in_comparison=metric.in_comparison and metric.name not in without)
-            for metric in shown
+            replace(
+                metric, in_comparison=metric.in_comparison and metric.name not in excluded_metrics
+            )
+            for metric in shown_metrics
         ),
     )
 
 
 def _evaluated(
-    campaigns: Sequence[LoadedCampaign], keys: Mapping[str, Mapping[str, Key]], common: Set[Key]
+    campaigns: Sequence[LoadedCampaign],
+    keys: Mapping[str, Mapping[str, Key]],
+    common_keys: Set[Key],
 ) -> List[Key]:
     """Return the common worlds that all campaigns with ``stop`` evaluated, in their order.
 
@@ -280,12 +296,12 @@ def _evaluated(
     """
     # Two cases would break this rule: worlds that one of several campaigns evaluated late, since a
     # trial was invalid at first, and worlds from the first one at which two orders differ.
-    stopped = [campaign for campaign in campaigns if campaign.results.is_sequential]
+    stopped_campaigns = [campaign for campaign in campaigns if campaign.results.is_sequential]
     orders = []
-    for campaign in stopped:
+    for campaign in stopped_campaigns:
         results, key_of = campaign.results, keys[campaign.label]
-        worlds = results.judged if len(stopped) == 1 else _in_plan_order(results)
-        orders.append([key_of[world] for world in worlds if key_of.get(world) in common])
+        worlds = results.judged if len(stopped_campaigns) == 1 else _in_plan_order(results)
+        orders.append([key_of[world] for world in worlds if key_of.get(world) in common_keys])
     everywhere = set(orders[0]).intersection(*orders) if orders else set()
     rows = zip(*([key for key in order if key in everywhere] for order in orders))
     return [row[0] for row in itertools.takewhile(lambda row: len(set(row)) == 1, rows)]
@@ -295,12 +311,12 @@ def _in_plan_order(results: CampaignResults) -> List[str]:
     """Return the evaluated worlds in the order of evaluation. A world that was evaluated after a
     later world of the plan is omitted."""
     index = {world.name: world.world_index for world in results.worlds}
-    highest, kept = -1, []
+    highest, kept_worlds = -1, []
     for world in results.judged:
         if index[world] > highest:
             highest = index[world]
-            kept.append(world)
-    return kept
+            kept_worlds.append(world)
+    return kept_worlds
 
 
 def _renumbered(

@@ -52,8 +52,8 @@ def above(values: np.ndarray, mean: float, bounds: Tuple[float, float]) -> np.nd
 def below(values: np.ndarray, mean: float, bounds: Tuple[float, float]) -> np.ndarray:
     """Return the same as :func:`above` for bets on a mean below ``mean``, which must be below the
     upper bound."""
-    mirrored = (-bounds[1], -bounds[0])
-    return above(-np.asarray(values, dtype=float), -mean, mirrored)
+    mirrored_bounds = (-bounds[1], -bounds[0])
+    return above(-np.asarray(values, dtype=float), -mean, mirrored_bounds)
 
 
 def capital_over_time(bets: np.ndarray) -> np.ndarray:
@@ -71,8 +71,8 @@ def _log_mean_exp(bets: np.ndarray) -> np.ndarray:
 def first_rejected(bets: np.ndarray, alpha: float) -> Optional[int]:
     """Return the number of values after which the capital first reaches ``1/alpha``, which rejects
     the mean at the level ``alpha``, or None. ``bets`` has shape (n, bets)."""
-    reached = np.flatnonzero(capital_over_time(bets) >= -math.log(alpha))
-    return int(reached[0]) + 1 if len(reached) else None
+    rejections = np.flatnonzero(capital_over_time(bets) >= -math.log(alpha))
+    return int(rejections[0]) + 1 if len(rejections) else None
 
 
 def p_value(values: np.ndarray, mean: float, bounds: Tuple[float, float]) -> float:
@@ -103,8 +103,8 @@ def one_sided_bounds(
             middle = (start + end) / 2.0
             if middle in (start, end):
                 break
-            rejected = capital_over_time(side(values, middle, bounds)).max() >= limit
-            start, end = (middle, end) if rejected else (start, middle)
+            is_rejected = capital_over_time(side(values, middle, bounds)).max() >= limit
+            start, end = (middle, end) if is_rejected else (start, middle)
         return start
 
     low, high = bounds
@@ -132,13 +132,13 @@ def worlds_needed(bets: np.ndarray, alpha: float) -> Optional[int]:
     """Return the approximate total number of values until the capital reaches ``1/alpha`` if
     further values are like the current ones, or None if it would not. ``bets`` has shape (n,
     bets)."""
-    count, limit = len(bets), -math.log(alpha)
-    if not count:
+    world_count, limit = len(bets), -math.log(alpha)
+    if not world_count:
         return None
     totals = bets.sum(axis=0)
 
     def enough(number: int) -> bool:
-        return bool(_log_mean_exp(totals * (number / count)) >= limit)
+        return bool(_log_mean_exp(totals * (number / world_count)) >= limit)
 
     if not enough(NEVER):
         return None

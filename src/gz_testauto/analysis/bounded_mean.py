@@ -100,10 +100,10 @@ def _at_most(values: np.ndarray, end: float, at: float) -> float:
     # converges faster than any power of the step. Its frequency grows with the root of the worlds.
     step = min(_LARGEST_STEP, _STEP / float(np.sqrt(shapes.sum())))
     slopes = slopes / np.abs(slopes).max()
-    until = np.log(1.0 / _SMALLEST) / shapes[np.abs(slopes) == 1.0].sum()
-    u = np.arange(np.log(_SMALLEST), until, step)
-    scaled = slopes[:, np.newaxis] * np.exp(u)
-    angle = shapes @ np.arctan(scaled)
-    decay = shapes @ np.log1p(scaled**2) / 2.0
+    upper_limit = np.log(1.0 / _SMALLEST) / shapes[np.abs(slopes) == 1.0].sum()
+    u = np.arange(np.log(_SMALLEST), upper_limit, step)
+    scaled_slopes = slopes[:, np.newaxis] * np.exp(u)
+    angle = shapes @ np.arctan(scaled_slopes)
+    decay = shapes @ np.log1p(scaled_slopes**2) / 2.0
     integral = step * float((np.sin(angle) * np.exp(-decay)).sum())
     return float(np.clip(0.5 - integral / np.pi, _SMALLEST, 1.0))

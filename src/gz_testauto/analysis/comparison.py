@@ -163,10 +163,10 @@ def compare(
             itertools.combinations(results.planners, 2) if selected is None else selected
         )
     ]
-    compared = tuple(_adjusted(pairs))
+    comparisons = tuple(_adjusted(pairs))
     if results.is_sequential:  # the number of worlds depends on their outcomes
-        return Comparisons(compared)
-    return Comparisons(compared, *_overall(list(by_planner.values())))
+        return Comparisons(comparisons)
+    return Comparisons(comparisons, *_overall(list(by_planner.values())))
 
 
 def trials_by_world(records: Sequence[TrialRecord]) -> Dict[str, List[TrialRecord]]:
@@ -198,35 +198,41 @@ def _compare(
     of_second: WorldTrials,
     metrics: Sequence[Metric],
 ) -> Comparison:
-    common = [world for world in of_first if world in of_second]
-    rates = _world_rates(of_first, of_second, common)
-    ahead = rounding.differences(*rates)
-    single = all(len(of_first[world]) == len(of_second[world]) == 1 for world in common)
+    common_worlds = [world for world in of_first if world in of_second]
+    rates = _world_rates(of_first, of_second, common_worlds)
+    rate_differences = rounding.differences(*rates)
+    single = all(len(of_first[world]) == len(of_second[world]) == 1 for world in common_worlds)
     counts: Optional[PairedCounts] = None
-    difference, p_value = mean_interval(ahead, DIFFERENCE), mean_p_value(ahead, 0.0, DIFFERENCE)
+    difference, p_value = (
+        mean_interval(rate_differences, DIFFERENCE),
+        mean_p_value(rate_differences, 0.0, DIFFERENCE),
+    )
     test = METHOD
     if single:
-        level = [world for world, lead in zip(common, ahead) if lead == 0]
-        both = sum(of_first[world][0].completed for world in level)
-        first_only, second_only = int((ahead > 0).sum()), int((ahead < 0).sum())
-        counts = PairedCounts(both, first_only, second_only, len(level) - both)
+        level = [world for world, lead in zip(common_worlds, rate_differences) if lead == 0]
+        both_reached = sum(of_first[world][0].completed for world in level)
+        first_only, second_only = (
+            int((rate_differences > 0).sum()),
+            int((rate_differences < 0).sum()),
+        )
+        counts = PairedCounts(both_reached, first_only, second_only, len(level) - both_reached)
         p_value, test = mcnemar(counts), "exact McNemar test"
     if results.is_sequential:  # the number of worlds depends on how they ended
-        test, difference = anytime.TEST, anytime.interval(ahead, DIFFERENCE)
-        p_value = anytime.p_value(ahead, 0.0, DIFFERENCE)
+        test, difference = anytime.TEST, anytime.interval(rate_differences, DIFFERENCE)
+        p_value = anytime.p_value(rate_differences, 0.0, DIFFERENCE)
     return Comparison(
         first,
         second,
-        len(common),
+        len(common_worlds),
         counts,
         rounding.mean(rates[0]),
         rounding.mean(rates[1]),
         difference,
-        p_value if common else math.nan,
+        p_value if common_worlds else math.nan,
         test,
-        tuple(world for world, lead in zip(common, ahead) if lead > 0),
-        tuple(world for world, lead in zip(common, ahead) if lead < 0),
-        tuple(_compare_metric(metric, of_first, of_second, common) for metric in metrics),
+        tuple(world for world, lead in zip(common_worlds, rate_differences) if lead > 0),
+        tuple(world for world, lead in zip(common_worlds, rate_differences) if lead < 0),
+        tuple(_compare_metric(metric, of_first, of_second, common_worlds) for metric in metrics),
         results.relevant_success,
     )
 
@@ -249,8 +255,8 @@ def success_differences(results: CampaignResults, first: str, second: str) -> np
     """Return the differences, first minus second, in the worlds with valid trials of both planners,
     shape (n,)."""
     of_first, of_second = (_judged(results, planner) for planner in (first, second))
-    common = [world for world in of_first if world in of_second]
-    return rounding.differences(*_world_rates(of_first, of_second, common))
+    common_worlds = [world for world in of_first if world in of_second]
+    return rounding.differences(*_world_rates(of_first, of_second, common_worlds))
 
 
 def metric_differences(
@@ -265,22 +271,22 @@ def world_differences(
 ) -> Dict[str, float]:
     """Return the difference in a metric, first minus second, by world. Only worlds in which both
     planners have a value are included."""
-    common = [world for world in of_first if world in of_second]
-    means = _world_means(metric, of_first, of_second, common)
+    common_worlds = [world for world in of_first if world in of_second]
+    means = _world_means(metric, of_first, of_second, common_worlds)
     pairs = np.array(list(means.values())).reshape(-1, 2)
     return dict(zip(means, rounding.differences(pairs[:, 0], pairs[:, 1]).tolist()))
 
 
 def _world_rates(
-    of_first: WorldTrials, of_second: WorldTrials, common: Sequence[str]
+    of_first: WorldTrials, of_second: WorldTrials, common_worlds: Sequence[str]
 ) -> List[List[float]]:
-    return [[rate(trials[world]) for world in common] for trials in (of_first, of_second)]
+    return [[rate(trials[world]) for world in common_worlds] for trials in (of_first, of_second)]
 
 
 def _compare_metric(
-    metric: Metric, of_first: WorldTrials, of_second: WorldTrials, common: Sequence[str]
+    metric: Metric, of_first: WorldTrials, of_second: WorldTrials, common_worlds: Sequence[str]
 ) -> MetricComparison:
-    values = np.array(list(_world_means(metric, of_first, of_second, common).values()))
+    values = np.array(list(_world_means(metric, of_first, of_second, common_worlds).values()))
     values = values.reshape(-1, 2)
     differences = rounding.differences(values[:, 0], values[:, 1])
     if metric.bounds is None:
@@ -305,10 +311,10 @@ def _compare_metric(
 
 
 def _world_means(
-    metric: Metric, of_first: WorldTrials, of_second: WorldTrials, common: Sequence[str]
+    metric: Metric, of_first: WorldTrials, of_second: WorldTrials, common_worlds: Sequence[str]
 ) -> Dict[str, List[float]]:
     means = {}
-    for world in common:
+    for world in common_worlds:
         values = [comparable_values(metric, trials[world]) for trials in (of_first, of_second)]
         if all(values):
             means[world] = [rounding.mean(of_planner) for of_planner in values]
@@ -348,24 +354,24 @@ def _is_relevant(estimate: float, smallest: float) -> bool:
 def _overall(planners: Sequence[WorldTrials]) -> Tuple[float, str]:
     if len(planners) < 3:
         return math.nan, ""
-    common = [world for world in planners[0] if all(world in worlds for worlds in planners)]
-    if not common:
+    common_worlds = [world for world in planners[0] if all(world in worlds for worlds in planners)]
+    if not common_worlds:
         return math.nan, ""
     return planners_differ(
-        np.array([[rate(planner[world]) for planner in planners] for world in common])
+        np.array([[rate(planner[world]) for planner in planners] for world in common_worlds])
     )
 
 
 def holm(p_values: Sequence[float]) -> List[float]:
     """Return the Holm-adjusted p-values, in the order of ``p_values``. NaN remains NaN and is not
     counted as a test."""
-    adjusted = [math.nan] * len(p_values)
-    tested = sorted((p, index) for index, p in enumerate(p_values) if not math.isnan(p))
+    adjusted_p_values = [math.nan] * len(p_values)
+    sorted_p_values = sorted((p, index) for index, p in enumerate(p_values) if not math.isnan(p))
     highest = 0.0
-    for rank, (p, index) in enumerate(tested):
-        highest = max(highest, min(1.0, (len(tested) - rank) * p))
-        adjusted[index] = highest
-    return adjusted
+    for rank, (p, index) in enumerate(sorted_p_values):
+        highest = max(highest, min(1.0, (len(sorted_p_values) - rank) * p))
+        adjusted_p_values[index] = highest
+    return adjusted_p_values
 
 
 def planners_differ(rates: np.ndarray) -> Tuple[float, str]:
@@ -390,7 +396,7 @@ def planners_differ(rates: np.ndarray) -> Tuple[float, str]:
     generator = np.random.default_rng(SEED)
     as_far = 1
     for _ in range(SHUFFLES // _CHUNK):
-        shuffled = generator.permuted(np.broadcast_to(ranks, (_CHUNK, *ranks.shape)), axis=2)
-        sums = (shuffled.sum(axis=1) ** 2).sum(axis=1)
+        shuffled_ranks = generator.permuted(np.broadcast_to(ranks, (_CHUNK, *ranks.shape)), axis=2)
+        sums = (shuffled_ranks.sum(axis=1) ** 2).sum(axis=1)
         as_far += int(np.count_nonzero(sums >= spread - 1e-9))
     return as_far / (SHUFFLES + 1), f"{name} (shuffled within worlds)"

@@ -57,18 +57,20 @@ def conditions(first: LoadedCampaign, second: LoadedCampaign) -> Conditions:
     manifest, other_manifest = first.manifest, second.manifest
     reasons: List[str] = []
     notes: List[str] = []
-    without: FrozenSet[str] = frozenset()
-    imported = [campaign.label for campaign in (first, second) if campaign.manifest.is_imported]
-    if imported:
+    excluded_metrics: FrozenSet[str] = frozenset()
+    imported_labels = [
+        campaign.label for campaign in (first, second) if campaign.manifest.is_imported
+    ]
+    if imported_labels:
         notes.append(
-            f"the trials of {' and '.join(imported)} were imported, so robot, limits and goal are "
-            "unknown"
+            f"the trials of {' and '.join(imported_labels)} were imported, so robot, limits and "
+            "goal are unknown"
         )
     else:
         for name, values in _different_inputs(manifest.inputs, other_manifest.inputs):
             text = f"{name}: {values[0]}, and {values[1]}"
             if name in _DEPENDING:
-                without |= frozenset(_DEPENDING[name])
+                excluded_metrics |= frozenset(_DEPENDING[name])
                 notes.append(f"{text}; not compared: {', '.join(_DEPENDING[name])}")
             else:
                 reasons.append(text)
@@ -81,9 +83,9 @@ def conditions(first: LoadedCampaign, second: LoadedCampaign) -> Conditions:
     if manifest.gz_testauto != other_manifest.gz_testauto:
         notes.append(f"gz_testauto: {manifest.gz_testauto}, and {other_manifest.gz_testauto}")
     if manifest.platform != other_manifest.platform:
-        without |= _WALL_TIMES
+        excluded_metrics |= _WALL_TIMES
         notes.append("the machines differ; cycle times are not compared")
-    return Conditions(tuple(reasons), tuple(notes), without)
+    return Conditions(tuple(reasons), tuple(notes), excluded_metrics)
 
 
 def _different_inputs(

@@ -66,62 +66,66 @@ def early_stop(results: CampaignResults) -> Optional[EarlyStop]:
         return None
     rates = success_rates(results.trials)
     pairs = decide(results.stop, results.planners, results.judged, rates)
-    count = len(results.worlds)
-    max_worlds = min(results.stop.max_worlds or count, count)
+    world_count = len(results.worlds)
+    max_worlds = min(results.stop.max_worlds or world_count, world_count)
     return EarlyStop(results.stop, len(results.judged), max_worlds, pairs)
 
 
 def decide(
-    rule: StopSpec, planners: Sequence[str], judged: Sequence[str], rates: Rates
+    rule: StopSpec, planners: Sequence[str], judged_worlds: Sequence[str], rates: Rates
 ) -> Tuple[PairDecision, ...]:
     """Return the decisions on all pairs of planners, or on the pairs with the rule's baseline.
 
-    ``judged`` are the evaluated worlds in their order, and ``rates`` the success rates by planner
-    and world.
+    ``judged_worlds`` are the evaluated worlds in their order, and ``rates`` the success rates by
+    planner and world.
     """
-    selected = [
+    pairs = [
         pair
         for pair in itertools.combinations(planners, 2)
         if not rule.baseline or rule.baseline in pair
     ]
-    alpha = rule.alpha / max(len(selected), 1)
-    return tuple(_decide(pair, judged, rates, alpha, rule.equivalence_margin) for pair in selected)
+    alpha = rule.alpha / max(len(pairs), 1)
+    return tuple(
+        _decide(pair, judged_worlds, rates, alpha, rule.equivalence_margin) for pair in pairs
+    )
 
 
 def success_rates(trials: Sequence[TrialRecord]) -> Dict[str, Dict[str, float]]:
     """Return the success rate over the valid trials, by planner and world."""
-    ended: Dict[str, Dict[str, List[bool]]] = {}
+    results_of_worlds: Dict[str, Dict[str, List[bool]]] = {}
     for record in trials:
         if record.outcome.valid:
-            worlds = ended.setdefault(record.planner, {})
+            worlds = results_of_worlds.setdefault(record.planner, {})
             worlds.setdefault(record.world, []).append(record.completed)
     return {
         planner: {world: sum(runs) / len(runs) for world, runs in worlds.items()}
-        for planner, worlds in ended.items()
+        for planner, worlds in results_of_worlds.items()
     }
 
 
 def _decide(
     pair: Tuple[str, str],
-    judged: Sequence[str],
+    judged_worlds: Sequence[str],
     rates: Rates,
     alpha: float,
     negligible: Optional[float],
 ) -> PairDecision:
     first, second = pair
-    if not judged:
+    if not judged_worlds:
         return PairDecision(first, second, 0, alpha, Estimate.unknown(anytime.METHOD), 1.0)
-    of_first, of_second = ([rates[name][world] for world in judged] for name in pair)
+    of_first, of_second = ([rates[name][world] for world in judged_worlds] for name in pair)
     values = rounding.differences(of_first, of_second)
     p_value = anytime.p_value(values, 0.0, anytime.DIFFERENCE)
     difference = anytime.interval(values, anytime.DIFFERENCE, alpha)
     # The side that was rejected first, since later worlds can also reject the other one.
     sides = [side(values, 0.0, anytime.DIFFERENCE) for side in (anytime.above, anytime.below)]
-    after = [anytime.first_rejected(bets, alpha / 2.0) or math.inf for bets in sides]
+    rejection_counts = [anytime.first_rejected(bets, alpha / 2.0) or math.inf for bets in sides]
     better = ""
     if p_value <= alpha:
-        better = first if after[0] < after[1] else second
-    small = negligible is not None and -negligible < difference.low <= difference.high < negligible
+        better = first if rejection_counts[0] < rejection_counts[1] else second
+    is_negligible = (
+        negligible is not None and -negligible < difference.low <= difference.high < negligible
+    )
     return PairDecision(
-        first, second, len(values), alpha, difference, p_value, better, small and not better
+        first, second, len(values), alpha, difference, p_value, better, is_negligible and not better
     )

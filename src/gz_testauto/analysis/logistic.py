@@ -90,16 +90,16 @@ def cluster_covariance(
     weight = count * rate * (1 - rate)
     raw = success - count * rate
     _, index, sizes = np.unique(clusters, return_inverse=True, return_counts=True)
-    adjusted = raw.copy()
+    adjusted_scores = raw.copy()
     single = sizes[index] == 1
     leverage = weight * np.einsum("ij,jk,ik->i", design, inverse, design)
-    adjusted[single] = raw[single] / (1.0 - leverage[single])
+    adjusted_scores[single] = raw[single] / (1.0 - leverage[single])
     for cluster in np.flatnonzero(sizes > 1):
         rows = np.flatnonzero(index == cluster)
         hat = weight[rows, None] * design[rows] @ inverse @ design[rows].T
-        adjusted[rows] = np.linalg.pinv(np.eye(len(rows)) - hat) @ raw[rows]
+        adjusted_scores[rows] = np.linalg.pinv(np.eye(len(rows)) - hat) @ raw[rows]
     score = np.zeros((len(sizes), design.shape[1]))
-    np.add.at(score, index, adjusted[:, None] * design)
+    np.add.at(score, index, adjusted_scores[:, None] * design)
     return np.asarray(inverse @ (score.T @ score) @ inverse)
 
 
@@ -114,17 +114,17 @@ class Profile:
     def __init__(
         self, design: np.ndarray, success: np.ndarray, count: np.ndarray, is_penalized: bool
     ) -> None:
-        self._design, self._success, self._count = design, success, count
+        self._design, self._success, self._trial_counts = design, success, count
         self._is_penalized = is_penalized
-        every = list(range(design.shape[1]))
-        self.largest, self.coefficients = self._maximum(every, np.zeros(len(design)))
+        columns = list(range(design.shape[1]))
+        self.largest, self.coefficients = self._maximum(columns, np.zeros(len(design)))
 
     def deviance(self, column: int, value: float) -> float:
         """Return twice the decrease of the maximum log-likelihood if the coefficient of ``column``
         is fixed at ``value``."""
-        free = [index for index in range(self._design.shape[1]) if index != column]
-        fixed, _ = self._maximum(free, self._design[:, column] * value)
-        return max(2.0 * (self.largest - fixed), 0.0)
+        free_columns = [index for index in range(self._design.shape[1]) if index != column]
+        likelihood, _ = self._maximum(free_columns, self._design[:, column] * value)
+        return max(2.0 * (self.largest - likelihood), 0.0)
 
     def limits(self, column: int, start: float, step: float, reach: float) -> Tuple[float, float]:
         """Return the lowest and the highest coefficient of ``column`` with a deviance of up to
@@ -167,32 +167,32 @@ class Profile:
         step = np.linalg.solve(*self._equations(self._design, logit))
         return bool(np.abs(step).max() < _CONVERGED)
 
-    def _maximum(self, free: List[int], offset: np.ndarray) -> Tuple[float, np.ndarray]:
+    def _maximum(self, free_columns: List[int], offset: np.ndarray) -> Tuple[float, np.ndarray]:
         """Return the largest likelihood, or its limit, over the coefficients of the columns
-        ``free``, and the coefficients."""
-        design, beta, logit = self._design[:, free], np.zeros(len(free)), offset
-        reached = self._value(logit)
-        for _ in range(_STEPS if free else 0):
-            step, gained = np.linalg.solve(*self._equations(design, logit)), -np.inf
+        ``free_columns``, and the coefficients."""
+        design, beta, logit = self._design[:, free_columns], np.zeros(len(free_columns)), offset
+        likelihood = self._value(logit)
+        for _ in range(_STEPS if free_columns else 0):
+            step, gain = np.linalg.solve(*self._equations(design, logit)), -np.inf
             for _ in range(_HALVINGS):
-                gained = self._value(offset + design @ (beta + step)) - reached
-                if gained >= 0.0:
+                gain = self._value(offset + design @ (beta + step)) - likelihood
+                if gain >= 0.0:
                     break
                 step = step / 2.0
-            if not gained >= 0.0:
+            if not gain >= 0.0:
                 break
             beta = beta + step
-            logit, reached = offset + design @ beta, reached + gained
-            if gained < _GAIN:
+            logit, likelihood = offset + design @ beta, likelihood + gain
+            if gain < _GAIN:
                 break
-        return reached, beta
+        return likelihood, beta
 
     def _equations(self, design: np.ndarray, logit: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:
         from scipy.special import expit
 
         rate = expit(logit)
-        weight = self._count * rate * (1 - rate)
-        residual = self._success - self._count * rate
+        weight = self._trial_counts * rate * (1 - rate)
+        residual = self._success - self._trial_counts * rate
         if self._is_penalized:
             residual = residual + self._leverage(weight) * (0.5 - rate)
         information = design.T @ (weight[:, None] * design)
@@ -201,16 +201,16 @@ class Profile:
         return information, design.T @ residual
 
     def _value(self, logit: np.ndarray) -> float:
-        failures = self._count - self._success
-        lost = self._success @ np.logaddexp(0.0, -logit) + failures @ np.logaddexp(0.0, logit)
+        failures = self._trial_counts - self._success
+        loss = self._success @ np.logaddexp(0.0, -logit) + failures @ np.logaddexp(0.0, logit)
         if not self._is_penalized:
-            return -float(lost)
+            return -float(loss)
         from scipy.special import expit
 
         rate = expit(logit)
-        weight = self._count * rate * (1 - rate)
+        weight = self._trial_counts * rate * (1 - rate)
         sign, logarithm = np.linalg.slogdet(self._design.T @ (weight[:, None] * self._design))
-        return float(0.5 * logarithm - lost) if sign > 0.0 else -np.inf
+        return float(0.5 * logarithm - loss) if sign > 0.0 else -np.inf
 
     def _leverage(self, weight: np.ndarray) -> np.ndarray:
         inverse = np.linalg.pinv(self._design.T @ (weight[:, None] * self._design), hermitian=True)

@@ -92,8 +92,10 @@ def group_worlds(results: CampaignResults) -> Tuple[WorldGroup, ...]:
         planners = [name for name in results.planners if world in rates.get(name, ())]
         if len(planners) < len(results.planners):
             continue
-        best = max(rates[name][world] for name in planners)
-        winners = tuple(name for name in planners if best > 0 and rates[name][world] == best)
+        best_rate = max(rates[name][world] for name in planners)
+        winners = tuple(
+            name for name in planners if best_rate > 0 and rates[name][world] == best_rate
+        )
         groups.setdefault(winners, []).append(world)
     order = sorted(groups, key=lambda winners: (not winners, len(winners), winners))
     return tuple(WorldGroup(winners, tuple(groups[winners])) for winners in order)

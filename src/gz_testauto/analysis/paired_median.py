@@ -26,8 +26,8 @@ def sign_test(differences: Differences) -> float:
     from scipy.stats import binom
 
     values = without_noise(differences)
-    more = max(int((values > 0.0).sum()), int((values < 0.0).sum()))
-    return min(1.0, 2.0 * float(binom.sf(more - 1, len(values), 0.5)))
+    majority = max(int((values > 0.0).sum()), int((values < 0.0).sum()))
+    return min(1.0, 2.0 * float(binom.sf(majority - 1, len(values), 0.5)))
 
 
 def median_difference(differences: Differences) -> Estimate:
@@ -39,18 +39,18 @@ def median_difference(differences: Differences) -> Estimate:
     from scipy.stats import binom
 
     values = np.sort(without_noise(differences))
-    count = len(values)
-    if count == 0:
+    value_count = len(values)
+    if value_count == 0:
         return Estimate.unknown()
     center = float(np.median(values))
-    if count == 1:
+    if value_count == 1:
         return Estimate.without_interval(center, ONE_WORLD)
     # The largest k with P(X ≤ k − 1) ≤ (1 − LEVEL)/2 for the number X of heads of a fair coin.
-    tails = binom.cdf(np.arange(count // 2), count, 0.5)
+    tails = binom.cdf(np.arange(value_count // 2), value_count, 0.5)
     rank = int(np.count_nonzero(tails <= (1.0 - LEVEL) / 2.0))
     low, high = (values[rank - 1], values[-rank]) if rank else (-math.inf, math.inf)
     if low == high or values[0] == values[-1]:
         times = int(np.count_nonzero(values == center))
         equal = "equal" if center == 0.0 else "the same difference"
-        return Estimate.without_interval(center, f"{equal} in {times} of {count} worlds")
+        return Estimate.without_interval(center, f"{equal} in {times} of {value_count} worlds")
     return Estimate(center, float(low), float(high), METHOD)

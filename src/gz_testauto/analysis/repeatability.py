@@ -38,33 +38,33 @@ def recording_bits(recording: Recording) -> str:
     """Return 16 hexadecimal digits of a hash of :func:`compared_arrays`."""
     digest = hashlib.sha256()
     for name, array in sorted(compared_arrays(recording).items()):
-        plain = np.ascontiguousarray(array)
-        if plain.dtype.kind == "f":  # NaN has several representations
-            plain = np.where(np.isnan(plain), np.nan, plain)
-        digest.update(f"{name} {plain.dtype.str} {plain.shape}".encode())
-        digest.update(plain.tobytes())
+        values = np.ascontiguousarray(array)
+        if values.dtype.kind == "f":  # NaN has several representations
+            values = np.where(np.isnan(values), np.nan, values)
+        digest.update(f"{name} {values.dtype.str} {values.shape}".encode())
+        digest.update(values.tobytes())
     return digest.hexdigest()[:16]
 
 
 def compare_recordings(first: Recording, second: Recording) -> ReplayComparison:
     """Compare two recordings, each with at least one sample."""
     lengths = (len(first.time_s), len(second.time_s))
-    common = min(lengths)
-    same = np.ones(common, dtype=bool)
-    before, now = compared_arrays(first), compared_arrays(second)
-    identical = lengths[0] == lengths[1] and before.keys() == now.keys()
-    for name in before.keys() & now.keys():
-        a, b = before[name], now[name]
+    common_length = min(lengths)
+    is_same = np.ones(common_length, dtype=bool)
+    first_arrays, second_arrays = compared_arrays(first), compared_arrays(second)
+    identical = lengths[0] == lengths[1] and first_arrays.keys() == second_arrays.keys()
+    for name in first_arrays.keys() & second_arrays.keys():
+        a, b = first_arrays[name], second_arrays[name]
         if (len(a), len(b)) == lengths and a.shape[1:] == b.shape[1:]:
-            a, b = a[:common], b[:common]
+            a, b = a[:common_length], b[:common_length]
             equal = (a == b) | (np.isnan(a) & np.isnan(b))
-            same &= equal.reshape(common, -1).all(axis=1)
+            is_same &= equal.reshape(common_length, -1).all(axis=1)
         else:
             identical &= np.array_equal(a, b, equal_nan=True)
-    identical &= bool(same.all())
-    differing = np.flatnonzero(~same)
-    begin = int(differing[0]) if len(differing) else common - 1
-    offset = first.pose[:common, :2] - second.pose[:common, :2]
+    identical &= bool(is_same.all())
+    differing = np.flatnonzero(~is_same)
+    begin = int(differing[0]) if len(differing) else common_length - 1
+    offset = first.pose[:common_length, :2] - second.pose[:common_length, :2]
     return ReplayComparison(
         identical,
         float("nan") if identical else float(first.time_s[begin]),

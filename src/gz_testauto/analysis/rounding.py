@@ -45,8 +45,8 @@ def without_noise(values: Values, scale: float = 0.0) -> np.ndarray:
     tolerance = TOLERANCE * max(scale, float(finite.max()))
     levels = np.concatenate([[0.0], np.unique(finite)])
     begins = np.diff(levels, prepend=-np.inf) > tolerance  # first of equal magnitudes
-    snapped = levels[begins][np.cumsum(begins) - 1]
+    snapped_levels = levels[begins][np.cumsum(begins) - 1]
     index = np.searchsorted(levels, sizes)
     is_finite = np.isfinite(sizes)
-    sizes[is_finite] = snapped[index[is_finite]]
+    sizes[is_finite] = snapped_levels[index[is_finite]]
     return np.asarray(np.where(is_finite, np.copysign(sizes, numbers) + 0.0, numbers))

@@ -45,29 +45,34 @@ def success_curve(
 
     It is None for fewer than :data:`LEAST_WORLDS` worlds, or if all have the same figure.
     """
-    figure, success, count = (np.asarray(v, dtype=float) for v in (figures, successes, trials))
-    used = (count > 0) & np.isfinite(figure)
-    figure, success, count = figure[used], success[used], count[used]
+    figure, success, trial_counts = (
+        np.asarray(v, dtype=float) for v in (figures, successes, trials)
+    )
+    is_used = (trial_counts > 0) & np.isfinite(figure)
+    figure, success, trial_counts = figure[is_used], success[is_used], trial_counts[is_used]
     if len(figure) < LEAST_WORLDS or np.ptp(figure) == 0.0:
         return None
     center, scale = float(figure.mean()), float(figure.std())
     design = np.column_stack([np.ones(len(figure)), (figure - center) / scale])
-    fit = fit_logistic(design, success, count)
-    beta, repeated = fit.coefficients, bool((count > 1).any())
+    fit = fit_logistic(design, success, trial_counts)
+    beta, has_repetitions = fit.coefficients, bool((trial_counts > 1).any())
     variance = fit.model_covariance
     # Repetitions in one world are correlated. The wider variance is used, with a t distribution
     # over worlds.
-    if repeated:
-        robust = cluster_covariance(fit, design, success, count, np.arange(len(figure)))
+    if has_repetitions:
+        robust = cluster_covariance(fit, design, success, trial_counts, np.arange(len(figure)))
         variance = robust if np.trace(robust) > np.trace(variance) else variance
     x = np.linspace(figure.min(), figure.max(), points)
-    at = np.column_stack([np.ones(points), (x - center) / scale])
+    curve_design = np.column_stack([np.ones(points), (x - center) / scale])
     from scipy.special import expit
     from scipy.stats import norm, t
 
-    distribution = t(len(figure) - 2) if repeated else norm()
+    distribution = t(len(figure) - 2) if has_repetitions else norm()
     reach = float(distribution.ppf((1 + LEVEL) / 2))
-    logit, error = at @ beta, np.sqrt(np.einsum("ij,jk,ik->i", at, variance, at))
+    logit, error = (
+        curve_design @ beta,
+        np.sqrt(np.einsum("ij,jk,ik->i", curve_design, variance, curve_design)),
+    )
     slope, of_slope = float(beta[1]) / scale, reach * math.sqrt(variance[1, 1]) / scale
     return SuccessCurve(
         x,

@@ -76,7 +76,7 @@ class PlannerSummary:
 
     @property
     def reached(self) -> int:
-        return sum(count for outcome, count in self.outcomes.items() if outcome.success)
+        return sum(trial_count for outcome, trial_count in self.outcomes.items() if outcome.success)
 
     def mean_trials(self, metric: str) -> int:
         return self.metrics[metric].trials if metric in self.metrics else 0
@@ -95,7 +95,7 @@ def _summarize(planner: str, results: CampaignResults, metrics: Sequence[Metric]
         per_world.setdefault(record.world, []).append(record.completed)
     successes = [sum(ended) for ended in per_world.values()]
     counts = [len(ended) for ended in per_world.values()]
-    measured = {name for record in valid for name in record.metrics}
+    measured_names = {name for record in valid for name in record.metrics}
     return PlannerSummary(
         planner=planner,
         trials=len(valid),
@@ -106,7 +106,7 @@ def _summarize(planner: str, results: CampaignResults, metrics: Sequence[Metric]
         correlation=intraclass_correlation(successes, counts),
         naive=success_rate(sum(successes), sum(counts)),
         design_effect=design_effect(successes, counts),
-        metrics={m.name: _metric_summary(m, valid) for m in metrics if m.name in measured},
+        metrics={m.name: _metric_summary(m, valid) for m in metrics if m.name in measured_names},
         load=_load(records, results),
     )
 
@@ -161,14 +161,14 @@ def comparable_values(metric: Metric, records: Sequence[TrialRecord]) -> List[fl
 def clustered_rate(successes: Sequence[int], trials: Sequence[int]) -> Estimate:
     """Return the mean of the worlds' success rates, without an interval for a single world. The
     inputs are the numbers of successes and trials in each world."""
-    success, count = _worlds(successes, trials)
-    if not len(count):
+    success, trial_counts = _worlds(successes, trials)
+    if not len(trial_counts):
         return Estimate.unknown()
-    if len(count) == 1:
-        return Estimate.without_interval(float(success[0] / count[0]), ONE_WORLD)
-    if (count == 1).all():
-        return success_rate(int(success.sum()), len(count))
-    return mean_interval(success / count, RATE)
+    if len(trial_counts) == 1:
+        return Estimate.without_interval(float(success[0] / trial_counts[0]), ONE_WORLD)
+    if (trial_counts == 1).all():
+        return success_rate(int(success.sum()), len(trial_counts))
+    return mean_interval(success / trial_counts, RATE)
 
 
 def intraclass_correlation(successes: Sequence[int], trials: Sequence[int]) -> float:
@@ -178,29 +178,29 @@ def intraclass_correlation(successes: Sequence[int], trials: Sequence[int]) -> f
     Wong, Contemporary Clinical Trials 33 (2012), eq. (ANOVA). A negative estimate is replaced by 0.
     It is NaN for one trial per world, for fewer than two worlds, and if all outcomes are equal.
     """
-    success, count = _worlds(successes, trials)
-    total, worlds = count.sum(), len(count)
+    success, trial_counts = _worlds(successes, trials)
+    total, worlds = trial_counts.sum(), len(trial_counts)
     if worlds < 2 or total <= worlds:
         return math.nan
-    rates = success / count
+    rates = success / trial_counts
     mean = success.sum() / total
-    between = (count * (rates - mean) ** 2).sum() / (worlds - 1)
-    within = (count * rates * (1 - rates)).sum() / (total - worlds)
-    size = (total - (count**2).sum() / total) / (worlds - 1)
-    spread = between + (size - 1) * within
-    return max(float((between - within) / spread), 0.0) if spread > 0 else math.nan
+    between_squares = (trial_counts * (rates - mean) ** 2).sum() / (worlds - 1)
+    within_squares = (trial_counts * rates * (1 - rates)).sum() / (total - worlds)
+    size = (total - (trial_counts**2).sum() / total) / (worlds - 1)
+    spread = between_squares + (size - 1) * within_squares
+    return max(float((between_squares - within_squares) / spread), 0.0) if spread > 0 else math.nan
 
 
 def design_effect(successes: Sequence[int], trials: Sequence[int]) -> float:
     """Return ``1 + (m − 1)·ICC``, the factor of the variance of the success rate for ``m`` trials
     per world on average."""
-    _, count = _worlds(successes, trials)
+    _, trial_counts = _worlds(successes, trials)
     correlation = intraclass_correlation(successes, trials)
     if math.isnan(correlation):
         return math.nan
-    return 1.0 + (float(count.mean()) - 1.0) * correlation
+    return 1.0 + (float(trial_counts.mean()) - 1.0) * correlation
 
 
 def _worlds(successes: Sequence[int], trials: Sequence[int]) -> Tuple[np.ndarray, np.ndarray]:
-    success, count = np.asarray(successes, dtype=float), np.asarray(trials, dtype=float)
-    return success[count > 0], count[count > 0]
+    success, trial_counts = np.asarray(successes, dtype=float), np.asarray(trials, dtype=float)
+    return success[trial_counts > 0], trial_counts[trial_counts > 0]

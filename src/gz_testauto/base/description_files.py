@@ -55,9 +55,12 @@ def description_files(
     """
     search = _NamedFileSearch({**os.environ, **(environment or {})})
     search.follow(path, dict(arguments), _DEPTH, path.suffix == XACRO)
-    unknown = {file: tuple(dict.fromkeys(texts)) for file, texts in search.unknown.items()}
-    missing, needed = frozenset(search.missing_packages), frozenset(search.needed_packages)
-    return DescriptionFiles(tuple(search.files), unknown, missing, needed)
+    unknown_texts = {file: tuple(dict.fromkeys(texts)) for file, texts in search.unknown.items()}
+    missing_packages, needed_packages = (
+        frozenset(search.missing_packages),
+        frozenset(search.needed_packages),
+    )
+    return DescriptionFiles(tuple(search.files), unknown_texts, missing_packages, needed_packages)
 
 
 def find_file(word: str) -> Optional[Path]:

@@ -117,18 +117,18 @@ def replaced_file(path: Path) -> Iterator[BinaryIO]:
     if os.path.lexists(path) and not stat.S_ISREG(os.lstat(path).st_mode):
         reason = "the path exists and is not a regular file; specify the path of a file"
         raise OSError(errno.EINVAL, reason, str(path))
-    partial = path.with_name(path.name + PARTIAL_SUFFIX)
+    partial_path = path.with_name(path.name + PARTIAL_SUFFIX)
     with contextlib.suppress(FileNotFoundError):  # a killed process leaves its file
-        partial.unlink()
+        partial_path.unlink()
     try:
-        with open(partial, "w+b", opener=_create) as stream:
+        with open(partial_path, "w+b", opener=_create) as stream:
             yield stream
             stream.flush()
             os.fsync(stream.fileno())
-        os.replace(partial, path)
+        os.replace(partial_path, path)
     except BaseException:
         with contextlib.suppress(OSError):
-            partial.unlink()
+            partial_path.unlink()
         raise
     _synchronize(path.parent)
 
@@ -158,9 +158,9 @@ def rename_directory(source: Path, target: Path) -> None:
 
 def make_directory(path: Path) -> None:
     """Create a directory and its missing parents durably."""
-    missing = [folder for folder in (path, *path.parents) if not os.path.exists(folder)]
+    missing_folders = [folder for folder in (path, *path.parents) if not os.path.exists(folder)]
     path.mkdir(parents=True, exist_ok=True)
-    for folder in missing:
+    for folder in missing_folders:
         _synchronize(folder.parent)
 
 

@@ -63,9 +63,9 @@ class SimulatorError(GzTestautoError):
     """Raised if the simulator exits, stalls or rejects a request, which makes the trial invalid."""
 
 
-def simulator_stalled(timeout_s: float, doing: str = "", details: str = "") -> SimulatorError:
+def simulator_stalled(timeout_s: float, activity: str = "", details: str = "") -> SimulatorError:
     """Return the error of a simulator that made no progress for ``timeout_s`` of wall time."""
-    step = f" while {doing}" if doing else ""
+    step = f" while {activity}" if activity else ""
     ending = f"; {details}" if details else ""
     return SimulatorError(
         f"the simulator stalled{step}: no progress for {timeout_s:g} s of wall time{ending}"
@@ -110,6 +110,6 @@ class PluginError(GzTestautoError):
     @classmethod
     def of(cls, failure: str, error: Exception) -> "PluginError":
         frames = traceback.extract_tb(error.__traceback__)
-        inside = frames and not isinstance(error, SyntaxError)  # whose text states the location
-        location = f" ({frames[-1].filename}:{frames[-1].lineno})" if inside else ""
+        has_frame = frames and not isinstance(error, SyntaxError)  # whose text states the location
+        location = f" ({frames[-1].filename}:{frames[-1].lineno})" if has_frame else ""
         return cls(f"{failure}: {type(error).__name__}: {error}{location}")

@@ -26,19 +26,19 @@ def escape_text(text: str) -> str:
 
 def escape_all_texts(value: Value) -> Value:
     """Escape each string, also in dataclasses, sequences and mappings."""
-    escaped: Any = value
+    result: Any = value
     if isinstance(value, str) and type(value) is str:
-        escaped = escape_text(value)
+        result = escape_text(value)
     elif dataclasses.is_dataclass(value) and not isinstance(value, type):
         fields = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
-        escaped = dataclasses.replace(value, **escape_all_texts(fields))
+        result = dataclasses.replace(value, **escape_all_texts(fields))
     elif hasattr(value, "_asdict"):
-        escaped = value._replace(  # type: ignore[attr-defined]
+        result = value._replace(  # type: ignore[attr-defined]
             **escape_all_texts(value._asdict())
         )
     elif isinstance(value, Mapping):
-        escaped = {escape_all_texts(key): escape_all_texts(item) for key, item in value.items()}
+        result = {escape_all_texts(key): escape_all_texts(item) for key, item in value.items()}
     elif type(value) in (tuple, list):
         items = [escape_all_texts(item) for item in value]  # type: ignore[attr-defined]
-        escaped = tuple(items) if type(value) is tuple else items
-    return escaped  # type: ignore[no-any-return]
+        result = tuple(items) if type(value) is tuple else items
+    return result  # type: ignore[no-any-return]

@@ -19,14 +19,14 @@ def install_command(extra: str) -> str:
 
 def _source(extra: str) -> str:
     try:
-        installed = metadata.distribution(PACKAGE)
+        distribution = metadata.distribution(PACKAGE)
     except metadata.PackageNotFoundError:
         return _of_directory(_checkout(), extra)
-    text = installed.read_text("direct_url.json")  # PEP 610; absent if installed from an index
+    text = distribution.read_text("direct_url.json")  # PEP 610; absent if installed from an index
     if text is None and _checkout() != UNKNOWN:  # a build left its metadata in the checkout
         return _of_directory(_checkout(), extra)
     if text is None:
-        return shlex.quote(f"{PACKAGE}[{extra}]=={installed.version}")
+        return shlex.quote(f"{PACKAGE}[{extra}]=={distribution.version}")
     origin = json.loads(text)
     url = str(origin["url"])
     if "vcs_info" in origin:

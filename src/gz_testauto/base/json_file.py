@@ -33,21 +33,21 @@ def read_json_object(
 
 
 def validate_as(
-    shape: Type[Shape], values: Any, where: str, error_class: Type[GzTestautoError]
+    shape: Type[Shape], values: Any, location: str, error_class: Type[GzTestautoError]
 ) -> Shape:
     """Return ``values`` converted to the type ``shape``. Raises ``error_class`` with the location
-    ``where`` and the first invalid field."""
+    ``location`` and the first invalid field."""
     try:
         return _adapter(shape).validate_python(values)  # type: ignore[no-any-return, arg-type]
     except ValidationError as invalid:
-        raise error_class(f"{where}: the file is damaged: {_first_fault(invalid)}") from None
+        raise error_class(f"{location}: the file is damaged: {_first_fault(invalid)}") from None
 
 
 def parse_entry(
-    shape: Type[Shape], line: bytes, where: str, error_class: Type[GzTestautoError], remedy: str
+    shape: Type[Shape], line: bytes, location: str, error_class: Type[GzTestautoError], remedy: str
 ) -> Shape:
     """Return a line of JSON converted to the type ``shape``. Raises ``error_class`` with the
-    location ``where`` and the ``remedy``."""
+    location ``location`` and the ``remedy``."""
     try:
         return _adapter(shape).validate_python(json.loads(line))  # type: ignore[no-any-return, arg-type]
     except ValidationError as invalid:
@@ -56,7 +56,7 @@ def parse_entry(
         fault = str(error)
     except RecursionError:
         fault = "it is nested too deep"
-    raise error_class(f"{where}: the entry is damaged: {fault}; {remedy}")
+    raise error_class(f"{location}: the entry is damaged: {fault}; {remedy}")
 
 
 def _first_fault(invalid: ValidationError) -> str:

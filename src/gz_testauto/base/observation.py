@@ -118,8 +118,8 @@ class SensorReading:
             directions = np.array([[1.0, 0.0, 0.0]])
         else:
             directions = self.sensor.directions
-        local = directions[hits] * ranges[hits, None]
-        return self.sensor.mount.apply(local)
+        sensor_points = directions[hits] * ranges[hits, None]
+        return self.sensor.mount.apply(sensor_points)
 
     def in_message_precision(self) -> "SensorReading":
         """Return the reading with precision and contents of the ROS message.

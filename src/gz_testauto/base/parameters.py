@@ -35,9 +35,9 @@ def construct(registry: Registry, name: str, parameters: Mapping[str, Any], *arg
     exception.
     """
     plugin = registry.get(name)
-    checked = check_parameters(registry, name, parameters, len(arguments))
+    valid_parameters = check_parameters(registry, name, parameters, len(arguments))
     try:
-        return plugin(*arguments, **checked)
+        return plugin(*arguments, **valid_parameters)
     except GzTestautoError:
         raise
     except ValueError as error:
@@ -52,28 +52,28 @@ def check_parameters(
     """Return the validated parameters of a plug-in. The first ``arguments`` parameters of its
     constructor are set by the caller, not by the user. Raises ``ParameterError``."""
     plugin, owner = registry.get(name), f"{registry.kind} {name!r}"
-    declared = dict(list(parameters_of(plugin).items())[arguments:])
+    declarations = dict(list(parameters_of(plugin).items())[arguments:])
     hints, signature = _annotations(plugin), inspect.signature(plugin)
     takes_any = inspect.Parameter.VAR_KEYWORD in {p.kind for p in signature.parameters.values()}
-    checked: Dict[str, Any] = {}
+    valid_parameters: Dict[str, Any] = {}
     for key, value in parameters.items():
-        if key in declared:
-            checked[key] = _check(owner, key, value, hints.get(key, Any))
+        if key in declarations:
+            valid_parameters[key] = _check(owner, key, value, hints.get(key, Any))
         elif takes_any:
-            checked[key] = value
+            valid_parameters[key] = value
         else:
-            raise ParameterError(unknown_name(f"parameter of {owner}:", key, declared), key)
-    for key, parameter in declared.items():
-        if parameter.default is parameter.empty and key not in checked:
-            missing = f"{owner}: the parameter {key!r} is missing and has no default; add it"
-            raise ParameterError(missing, key)
-    return checked
+            raise ParameterError(unknown_name(f"parameter of {owner}:", key, declarations), key)
+    for key, parameter in declarations.items():
+        if parameter.default is parameter.empty and key not in valid_parameters:
+            message = f"{owner}: the parameter {key!r} is missing and has no default; add it"
+            raise ParameterError(message, key)
+    return valid_parameters
 
 
 def parameters_of(plugin: Any) -> Dict[str, inspect.Parameter]:
-    named = (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    kinds = (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     parameters = inspect.signature(plugin).parameters
-    return {name: parameter for name, parameter in parameters.items() if parameter.kind in named}
+    return {name: parameter for name, parameter in parameters.items() if parameter.kind in kinds}
 
 
 def schema_of(plugin: Any, name: str) -> Dict[str, Any]:

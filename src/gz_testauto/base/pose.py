@@ -157,8 +157,8 @@ class Pose:
 
     def apply(self, points: np.ndarray) -> np.ndarray:
         """Map points, shape (..., 3) in this pose's frame, into the parent frame."""
-        local = np.asarray(points, dtype=float)
-        return matrix_product(local, self.rotation.T) + np.asarray(self.position)
+        array = np.asarray(points, dtype=float)
+        return matrix_product(array, self.rotation.T) + np.asarray(self.position)
 
     def inverse(self) -> "Pose":
         """Return the inverse transform."""

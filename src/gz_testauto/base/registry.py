@@ -69,12 +69,12 @@ def extra_plugins() -> Mapping[str, Mapping[str, Tuple[str, str]]]:
     its extra and its reference ``"module:attribute"``."""
     plugins: Dict[str, Dict[str, Tuple[str, str]]] = {}
     for path in sorted(EXTRAS.glob("*/entry_points.txt")):
-        declared = configparser.ConfigParser(delimiters=("=",), interpolation=None)
+        entry_points = configparser.ConfigParser(delimiters=("=",), interpolation=None)
         # Preserve the case of names.
-        declared.optionxform = str  # type: ignore[assignment, method-assign]
-        declared.read_string(path.read_text(encoding="utf-8"))
-        for group in declared.sections():
-            for name, reference in declared[group].items():
+        entry_points.optionxform = str  # type: ignore[assignment, method-assign]
+        entry_points.read_string(path.read_text(encoding="utf-8"))
+        for group in entry_points.sections():
+            for name, reference in entry_points[group].items():
                 plugins.setdefault(group, {})[name] = (path.parent.name, reference)
     return plugins
 
@@ -215,11 +215,11 @@ def _return_plugin(plugin: Any) -> Any:
     return plugin
 
 
-def _similar(name: str, known: Iterable[str]) -> List[str]:
-    return difflib.get_close_matches(name, list(known), n=1)
+def _similar(name: str, names: Iterable[str]) -> List[str]:
+    return difflib.get_close_matches(name, list(names), n=1)
 
 
-def unknown_name(kind: str, name: str, known: Any) -> str:
-    similar = _similar(name, known)
-    hint = f"; did you mean {similar[0]!r}?" if similar else "."
-    return f"unknown {kind} {name!r}{hint} Known: {join_truncated(sorted(known), LISTED) or 'none'}"
+def unknown_name(kind: str, name: str, names: Any) -> str:
+    similar_names = _similar(name, names)
+    hint = f"; did you mean {similar_names[0]!r}?" if similar_names else "."
+    return f"unknown {kind} {name!r}{hint} Known: {join_truncated(sorted(names), LISTED) or 'none'}"

@@ -75,22 +75,22 @@ def find_ignoring_case(start: Path, name: str) -> Optional[str]:
             entries = os.listdir(path)
         except OSError:
             return None
-        same = [entry for entry in entries if entry.casefold() == part.casefold()]
-        if not same:
+        matches = [entry for entry in entries if entry.casefold() == part.casefold()]
+        if not matches:
             return None
-        path /= part if part in same else min(same)
+        path /= part if part in matches else min(matches)
     return str(path.relative_to(start))
 
 
 def share_directory() -> Path:
     """Return the source tree, or ``share/gz_testauto`` of an installation."""
-    here = Path(__file__).resolve()
-    for candidate in _share_candidates(here):
+    module_path = Path(__file__).resolve()
+    for candidate in _share_candidates(module_path):
         if os.path.isdir(candidate / "models"):
             return candidate
     raise ResourceError(
         f"the data files of {PACKAGE} (models/, worlds/, config/) were not found near "
-        f"{here.parent}; install the package again"
+        f"{module_path.parent}; install the package again"
     )
 
 
@@ -141,8 +141,8 @@ def model_file(path: Path) -> Path:
         raise ResourceError(f"{manifest} cannot be read: {error}") from error
     entries = [] if root is None else list(root.iter("sdf"))
     files = [(_version(entry), (entry.text or "").strip()) for entry in entries]
-    readable = [entry for entry in files if entry[0] <= NEWEST_SDF] or files
-    name = max(readable, key=lambda entry: entry[0])[1] if readable else ""
+    readable_entries = [entry for entry in files if entry[0] <= NEWEST_SDF] or files
+    name = max(readable_entries, key=lambda entry: entry[0])[1] if readable_entries else ""
     _require_file_name(name)
     if not name or not os.path.isfile(path / name):
         problem = f"names {name!r}, which does not exist" if name else "names no <sdf> file"
@@ -166,10 +166,10 @@ def _require_file_name(text: str) -> None:
 def _relative_path(path: str, relative_to: Path) -> Path:
     base = relative_to if os.path.isdir(relative_to) else relative_to.parent
     try:
-        expanded = Path(path).expanduser()
+        expanded_path = Path(path).expanduser()
     except RuntimeError as error:
         raise ResourceError(f"{path}: {error}; write the path without ~") from error
-    return Path(os.path.normpath(base.absolute() / expanded))
+    return Path(os.path.normpath(base.absolute() / expanded_path))
 
 
 def _resolve_file(path: str, relative_to: Path) -> Path:
@@ -182,29 +182,31 @@ def _resolve_file(path: str, relative_to: Path) -> Path:
     return relative
 
 
-def _share_candidates(here: Path) -> Iterator[Path]:
-    source_tree = here.parents[3]
+def _share_candidates(module_path: Path) -> Iterator[Path]:
+    source_tree = module_path.parents[3]
     if os.path.isfile(source_tree / "package.xml"):
         yield source_tree
-    for parent in here.parents:
+    for parent in module_path.parents:
         yield parent / "share" / PACKAGE
     yield Path(sysconfig.get_path("data")) / "share" / PACKAGE
 
 
 def _resolve_package(path: str, relative_to: Path) -> Path:
-    package, _, inside = path.partition("/")
+    package, _, subpath = path.partition("/")
     if package == PACKAGE:
-        return Path(os.path.normpath(share_directory() / inside))
+        return Path(os.path.normpath(share_directory() / subpath))
     directory = ros_packages().get(package) or _neighboring_package(package, relative_to)
     if directory is None:
-        near = difflib.get_close_matches(package, list(ros_packages()), n=1, cutoff=TYPING_ERROR)
-        hint = f"; did you mean {near[0]!r}? Otherwise" if near else ";"
+        similar_names = difflib.get_close_matches(
+            package, list(ros_packages()), n=1, cutoff=TYPING_ERROR
+        )
+        hint = f"; did you mean {similar_names[0]!r}? Otherwise" if similar_names else ";"
         raise ResourceError(
             f"package://{path}: the ROS package {package!r} was not found{hint} install or build "
             "it, and source setup.bash of its workspace in this shell, or add its parent folder to "
             "ROS_PACKAGE_PATH"
         )
-    return Path(os.path.normpath(directory / inside))
+    return Path(os.path.normpath(directory / subpath))
 
 
 def _neighboring_package(package: str, relative_to: Path) -> Optional[Path]:
@@ -229,21 +231,23 @@ def _resolve_model(
     path: str, in_world_set: Tuple[Path, ...], directories: Optional[Sequence[Path]]
 ) -> Path:
     path = path.lstrip("/")  # Gazebo accepts model:///NAME as model://NAME
-    searched = in_world_set + (model_path() if directories is None else tuple(directories))
-    for directory in searched:
+    search_path = in_world_set + (model_path() if directories is None else tuple(directories))
+    for directory in search_path:
         candidate = directory / path
         if os.path.exists(candidate):
             return Path(os.path.normpath(candidate.absolute()))
-    similar = next(filter(None, (find_ignoring_case(start, path) for start in searched)), None)
-    hint = f"did you mean model://{similar}? " if similar else ""
-    name, _, inside = path.partition("/")
-    model = next((start / name for start in searched if os.path.isdir(start / name)), None)
-    if model is not None and inside:
+    similar_name = next(
+        filter(None, (find_ignoring_case(start, path) for start in search_path)), None
+    )
+    hint = f"did you mean model://{similar_name}? " if similar_name else ""
+    name, _, subpath = path.partition("/")
+    model = next((start / name for start in search_path if os.path.isdir(start / name)), None)
+    if model is not None and subpath:
         raise ResourceError(
-            f"model://{path} was not found: {model} has no {inside}; "
+            f"model://{path} was not found: {model} has no {subpath}; "
             + (hint.strip() or "copy that file from the source of the model")
         )
     raise ResourceError(
-        f"model://{path} was not found in {', '.join(map(str, searched)) or 'an empty path'}: "
+        f"model://{path} was not found in {', '.join(map(str, search_path)) or 'an empty path'}: "
         f"{hint}add its parent directory to GAZEBO_MODEL_PATH"
     )

@@ -98,10 +98,10 @@ def state_of(pose: PoseMessage, twist: Twist) -> ModelState:
 
 
 def twist_of_state(state: ModelState, unknown: float = 0.0) -> Twist:
-    missing = (unknown,) * 3
+    unknown_vector = (unknown,) * 3
     linear, angular = state.linear_mps, state.angular_radps
     return twist_message(
-        missing if linear is None else linear, missing if angular is None else angular
+        unknown_vector if linear is None else linear, unknown_vector if angular is None else angular
     )
 
 

@@ -55,12 +55,12 @@ def _search(folders: Tuple[str, ...]) -> Mapping[str, Path]:
 
 def _folders(parent: str) -> Iterator[Tuple[Path, bool]]:
     """Yield the folder of each package below ``parent``, and whether it has a ``package.xml``."""
-    for folder, below, files in os.walk(parent, followlinks=True):
+    for folder, subfolders, files in os.walk(parent, followlinks=True):
         if "CATKIN_IGNORE" not in files and (_MANIFEST in files or "manifest.xml" in files):
             yield Path(folder), _MANIFEST in files
         if any(leaf in files for leaf in _LEAVES) or folder.startswith(_SYSTEM_SHARE):
-            below.clear()
-        below[:] = [name for name in below if not name.startswith(".")]
+            subfolders.clear()
+        subfolders[:] = [name for name in subfolders if not name.startswith(".")]
 
 
 def _name(package: Path) -> str:

@@ -21,9 +21,11 @@ def truncate(message: str) -> str:
     )
 
 
-def join_truncated(names: Sequence[str], most: int = MAX_NAMES) -> str:
-    more = len(names) - most
-    return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
+def join_truncated(names: Sequence[str], max_names: int = MAX_NAMES) -> str:
+    omitted_count = len(names) - max_names
+    return ", ".join(names[:max_names]) + (
+        f" and {omitted_count} more" if omitted_count > 0 else ""
+    )
 
 
 def log_untruncated(message: str) -> None:

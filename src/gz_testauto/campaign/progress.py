@@ -36,18 +36,18 @@ class CauseTexts:
     """
 
     def __init__(self) -> None:
-        self._last: Dict[int, str] = {}
+        self._last_causes: Dict[int, str] = {}
 
     def of_attempt(self, trial: Trial, cause: str) -> str:
-        is_repeated = self._last.get(trial.index) == cause
-        self._last[trial.index] = cause
+        is_repeated = self._last_causes.get(trial.index) == cause
+        self._last_causes[trial.index] = cause
         return "the same cause" if is_repeated else cause
 
     def of_trial(self, record: TrialRecord) -> str:
         """Return the text that reports a trial: its detail, or for an invalid trial whose cause was
         already reported, only the number of attempts.
         """
-        if record.outcome.valid or self._last.get(record.trial) != record.detail:
+        if record.outcome.valid or self._last_causes.get(record.trial) != record.detail:
             return record.detail
         return f"after {record.attempts} {'attempt' if record.attempts == 1 else 'attempts'}"
 

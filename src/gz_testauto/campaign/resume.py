@@ -60,7 +60,7 @@ def open_or_create_campaign(
     damaged or contains another campaign with results, and the errors of worlds and robot.
     """
     robot = read_body(spec)
-    declared = _declared_metrics(spec)
+    declared_metrics = _declared_metrics(spec)
     manifest = Manifest.of(spec, further_files(spec, robot), _extent(spec, robot))
     directory.remove_unfinished()
     store = _open_store(manifest, directory) if directory.is_begun else None
@@ -74,10 +74,12 @@ def open_or_create_campaign(
         campaign = PreparedCampaign(bed_of(spec, robot), worlds, missions)
         if store is None:
             names = [planner.name for planner in spec.planners]
-            planned = sum(is_within_max_worlds(spec, trial) for trial in campaign.trials)
-            store = ResultStore.create(directory, spec.name, names, worlds, planned, spec.stop)
+            planned_count = sum(is_within_max_worlds(spec, trial) for trial in campaign.trials)
+            store = ResultStore.create(
+                directory, spec.name, names, worlds, planned_count, spec.stop
+            )
         relevant = spec.metrics.smallest_relevant.get(SUCCESS, RELEVANT_SUCCESS)
-        store.declare(declared, relevant, spec.normal_real_time_factor)
+        store.declare(declared_metrics, relevant, spec.normal_real_time_factor)
         require_same_worlds(store.worlds(), worlds)
     except BaseException:
         if store is not None:
@@ -101,8 +103,8 @@ def open_for_replay(
     # Before anything else is read: models and launch files can execute expressions.
     require_trust([spec], [world.path for world in worlds])
     robot = read_body(spec)
-    now = Manifest.of(spec, further_files(spec, robot))
-    now.require_same(Manifest.read(directory), directory, but_for=PLANNER_CODE)
+    current_manifest = Manifest.of(spec, further_files(spec, robot))
+    current_manifest.require_same(Manifest.read(directory), directory, but_for=PLANNER_CODE)
     missions = missions_of(spec, directory.worlds)
     return PreparedCampaign(bed_of(spec, robot), worlds, missions)
 
@@ -124,8 +126,8 @@ def open_for_reading(
             "the trials; run the campaign again with a new directory for --out"
         )
     robot = spec.robot.model_copy(update=dataclasses.asdict(extent))
-    body = RobotBody(robot.name, extent.footprint_m, extent.height_m)
-    bed = TestBed(spec.model_copy(update={"robot": robot}), body)
+    robot_body = RobotBody(robot.name, extent.footprint_m, extent.height_m)
+    bed = TestBed(spec.model_copy(update={"robot": robot}), robot_body)
     return PreparedCampaign(bed, worlds, missions)
 
 
@@ -146,20 +148,22 @@ def not_followed_notice(directory: CampaignDirectory) -> str:
     ]
     if not unchecked_files:
         return ""
-    more = len(unchecked_files) - MAX_NAMES
-    shown = unchecked_files[:MAX_NAMES] + ([f"  and {more} more files"] if more > 0 else [])
+    hidden_count = len(unchecked_files) - MAX_NAMES
+    lines = unchecked_files[:MAX_NAMES] + (
+        [f"  and {hidden_count} more files"] if hidden_count > 0 else []
+    )
     return "\n".join(
         [
             f"{NOT_FOLLOWED}the paths in these lines depend on the trial or on a program, so "
             "changes of their files are not detected:",
-            *shown,
+            *lines,
         ]
     )
 
 
 def changed_planners(directory: CampaignDirectory, campaign: PreparedCampaign) -> List[str]:
-    now = Manifest.of(campaign.spec, further_files(campaign.spec, campaign.bed.robot))
-    names = now.differing_inputs(Manifest.read(directory))
+    current_manifest = Manifest.of(campaign.spec, further_files(campaign.spec, campaign.bed.robot))
+    names = current_manifest.differing_inputs(Manifest.read(directory))
     modules = (name[len(PLANNER_CODE) :] for name in names if name.startswith(PLANNER_CODE))
     return sorted({name.partition(MODULE)[0] for name in modules})
 
@@ -211,12 +215,12 @@ def _declared_metrics(spec: CampaignSpec) -> Tuple[Metric, ...]:
         *(recorded(name, f"the hook {hook!r}") for hook, name in of_hooks),
     )
     relevant = spec.metrics.smallest_relevant
-    known = {SUCCESS, *(metric.name for metric in metrics)}
+    known_names = {SUCCESS, *(metric.name for metric in metrics)}
     for name in relevant:
-        if name not in known:
+        if name not in known_names:
             raise SpecError(
                 f"campaign {spec.name}: metrics.smallest_relevant: "
-                f"{unknown_name('metric', name, known)}"
+                f"{unknown_name('metric', name, known_names)}"
             )
     return tuple(
         replace(metric, smallest_relevant=relevant.get(metric.name, metric.smallest_relevant))
@@ -232,8 +236,8 @@ def find_world(world: WorldRecord, directory: CampaignDirectory) -> WorldRecord:
     if os.path.basename(world.name) != world.name:
         raise ResultsError(f"{directory.results}: is damaged: {world.name!r} is not a file name")
     # Generated worlds are stored in the results directory, which the user can move.
-    generated = directory.worlds / f"{world.name}.world"
-    path = generated if os.path.isfile(generated) else world.path
+    generated_file = directory.worlds / f"{world.name}.world"
+    path = generated_file if os.path.isfile(generated_file) else world.path
     if file_sha256(path) != world.sha256:
         raise ResultsError(
             f"{path}: the world is missing or has changed since its trials were run; restore the "
@@ -244,7 +248,7 @@ def find_world(world: WorldRecord, directory: CampaignDirectory) -> WorldRecord:
 
 def _open_store(manifest: Manifest, directory: CampaignDirectory) -> Optional[ResultStore]:
     """Return the store to continue, or None after removing files without a valid trial."""
-    stored = Manifest.read(directory)
+    stored_manifest = Manifest.read(directory)
     store = ResultStore.open(directory)
     if store is None:
         _require_no_trajectories(directory, "is missing or empty")
@@ -252,11 +256,11 @@ def _open_store(manifest: Manifest, directory: CampaignDirectory) -> Optional[Re
         if store is not None:
             at_exit.enter_context(store)
         if store is not None and store.holds_valid_trial():
-            manifest.require_same(stored, directory)
+            manifest.require_same(stored_manifest, directory)
             # The store stays open for the caller.
             at_exit.pop_all()
             return store
-        if manifest.is_same(stored):
+        if manifest.is_same(stored_manifest):
             at_exit.pop_all()
             return store
         _require_no_trajectories(directory, "contains no valid trial")
@@ -273,29 +277,30 @@ def _open_store(manifest: Manifest, directory: CampaignDirectory) -> Optional[Re
 
 def _require_no_trajectories(directory: CampaignDirectory, state: str) -> None:
     # Called if the directory has no usable store.
-    count = sum(1 for _ in directory.trajectories.glob("*.npz"))
-    if count:
+    file_count = sum(1 for _ in directory.trajectories.glob("*.npz"))
+    if file_count:
         raise ResultsError(
             f"{directory.results}: the file {state}, but {directory.trajectories} has files of "
-            f"{count} trials; restore {directory.results.name} from a backup, or use a new "
+            f"{file_count} trials; restore {directory.results.name} from a backup, or use a new "
             f"directory for --out. To run all trials again, delete {directory.trajectories}"
         )
 
 
 def require_same_worlds(stored: Tuple[WorldRecord, ...], worlds: Tuple[WorldRecord, ...]) -> None:
     """Raise ``ResultsError`` if the file or published numbers of a stored world have changed."""
-    now = {world.name: world.sha256 for world in worlds}
-    published = {world.name: world.published for world in worlds}
+    hashes = {world.name: world.sha256 for world in worlds}
+    published_numbers = {world.name: world.published for world in worlds}
     for world in stored:
-        if world.name in now and dict(published[world.name]) != dict(world.published):
+        if world.name in hashes and dict(published_numbers[world.name]) != dict(world.published):
             raise ResultsError(
                 f"{world.path}: the values of worlds.published have changed from "
-                f"{dict(world.published)} to {dict(published[world.name])} since trials were run "
-                "in this world; restore their source files, or use a new directory for --out"
+                f"{dict(world.published)} to {dict(published_numbers[world.name])} since trials "
+                "were run in this world; restore their source files, or use a new directory for "
+                "--out"
             )
-        if now.get(world.name) != world.sha256:
-            happened = "has changed" if world.name in now else "was removed"
+        if hashes.get(world.name) != world.sha256:
+            change = "has changed" if world.name in hashes else "was removed"
             raise ResultsError(
-                f"{world.path}: the world {happened} since its trials were run; restore the "
+                f"{world.path}: the world {change} since its trials were run; restore the "
                 "original file, or use a new directory for --out"
             )

@@ -79,23 +79,23 @@ def run_campaign(
         with store:
             attempts = Attempts(store, spec.limits, retry_invalid)
             plan = [trial for trial in campaign.trials if is_within_max_worlds(spec, trial)]
-            selected = selected_trials(plan, selection, campaign.worlds, failed_in)
-            pending = attempts.remaining(selected)
-            chosen = selection_text(selection, failed_in)
-            if pending and chosen:
-                store.select(chosen)
-            decision = EarlyStopMonitor(spec, store, plan, pending)
+            selection_trials = selected_trials(plan, selection, campaign.worlds, failed_in)
+            pending_trials = attempts.remaining(selection_trials)
+            description = selection_text(selection, failed_in)
+            if pending_trials and description:
+                store.select(description)
+            decision = EarlyStopMonitor(spec, store, plan, pending_trials)
             log = CampaignLog(directory.log, lambda world: campaign.missions.of(world).goals)
-            log.rewrite(_without_pending(store.results().trials, pending))
+            log.rewrite(_without_pending(store.results().trials, pending_trials))
             listener = listener or CampaignListener()
-            if pending and not (decision.is_decided or should_stop()):
+            if pending_trials and not (decision.is_decided or should_stop()):
                 notices = (unmeasured_notice(campaign.worlds), not_followed_notice(directory))
                 for notice in filter(None, notices):
                     listener.noticed(notice)
-                for warning in check_trials(campaign.bed, pending):
+                for warning in check_trials(campaign.bed, pending_trials):
                     listener.noticed(warning)
                 workers = make_workers(make_executor, campaign.bed)
-                run = _Run(
+                campaign_run = _Run(
                     campaign.bed,
                     directory,
                     store,
@@ -105,9 +105,9 @@ def run_campaign(
                     workers,
                     should_stop,
                     listener,
-                    len(selected),
+                    len(selection_trials),
                 )
-                run.run_trials(pending)
+                campaign_run.run_trials(pending_trials)
             return store.results()
 
 
@@ -128,15 +128,15 @@ class EarlyStopMonitor:
         self._store = store
         self._planners = [planner.name for planner in spec.planners]
         results = store.results()
-        kept = _without_pending(results.trials, pending)
-        self._records = {record.trial: record for record in kept}
-        self._judged = list(results.judged)
+        kept_records = _without_pending(results.trials, pending)
+        self._records = {record.trial: record for record in kept_records}
+        self._judged_worlds = list(results.judged)
         self._copies = results.copies
-        self._waiting: Dict[str, Set[int]] = {}
+        self._waiting_trials: Dict[str, Set[int]] = {}
         for trial in trials:
-            self._waiting.setdefault(trial.world.name, set()).add(trial.index)
-        for world in self._judged:
-            self._waiting.pop(world, None)
+            self._waiting_trials.setdefault(trial.world.name, set()).add(trial.index)
+        for world in self._judged_worlds:
+            self._waiting_trials.pop(world, None)
         self._update_decision()
         self._advance()
 
@@ -146,23 +146,23 @@ class EarlyStopMonitor:
             self._advance()
 
     def _advance(self) -> None:
-        evaluated = []
-        for world, trials in self._waiting.items():
+        evaluated_worlds = []
+        for world, trials in self._waiting_trials.items():
             if self.is_decided or not trials <= self._records.keys():
                 break
-            evaluated.append(world)
+            evaluated_worlds.append(world)
             valid = all(self._records[trial].outcome.valid for trial in trials)
             if valid and world not in self._copies:  # a copy is no independent world
                 self._store.judge(world)
-                self._judged.append(world)
+                self._judged_worlds.append(world)
                 self._update_decision()
-        for world in evaluated:
-            del self._waiting[world]
+        for world in evaluated_worlds:
+            del self._waiting_trials[world]
 
     def _update_decision(self) -> None:
         assert self._rule is not None
         rates = success_rates(list(self._records.values()))
-        pairs = decide(self._rule, self._planners, self._judged, rates)
+        pairs = decide(self._rule, self._planners, self._judged_worlds, rates)
         self.is_decided = bool(pairs) and all(pair.decided for pair in pairs)
 
 
@@ -182,8 +182,8 @@ class _Run:
     _selected: int
     """Number of selected trials, including those that earlier calls have finished."""
 
-    def run_trials(self, pending: Sequence[Trial]) -> None:
-        self._done = self._done_before = self._selected - len(pending)
+    def run_trials(self, pending_trials: Sequence[Trial]) -> None:
+        self._done_count = self._done_before = self._selected - len(pending_trials)
         self._heartbeat = self._store.heartbeat()
         self._start_s = time.monotonic()
         has_valid_trial = self._attempts.has_valid_trial
@@ -196,34 +196,36 @@ class _Run:
                 identity = self._workers.identity
                 manifest.with_simulator(identity, has_valid_trial).write(self._directory)
                 self._start_s = time.monotonic()
-                self._run_all(pending)
+                self._run_all(pending_trials)
         finally:
             close_completely(self._workers.close)
             self._listener.ended(self._progress())
 
-    def _run_all(self, pending: Sequence[Trial]) -> None:
+    def _run_all(self, pending_trials: Sequence[Trial]) -> None:
         # Trials that were too slow in parallel are repeated at the end, one at a time.
-        self._waiting = collections.deque(pending)
-        self._postponed: Deque[Trial] = collections.deque()
-        self._is_parallel = alone = False
-        running = 0
+        self._waiting_trials = collections.deque(pending_trials)
+        self._postponed_trials: Deque[Trial] = collections.deque()
+        self._is_parallel = is_alone = False
+        running_count = 0
         while True:
-            while self._waiting and running < self._workers.size and self._can_continue():
-                running += self._start(self._waiting.popleft())
+            while (
+                self._waiting_trials and running_count < self._workers.size and self._can_continue()
+            ):
+                running_count += self._start(self._waiting_trials.popleft())
                 # From now on, a running trial can have been slowed down by another one.
-                self._is_parallel |= running > 1 and not alone
-            if running:
+                self._is_parallel |= running_count > 1 and not is_alone
+            if running_count:
                 attempt = self._workers.next_ended(self._should_stop)
                 if attempt is not None:
-                    running -= 1
+                    running_count -= 1
                     self._heartbeat.ended(attempt.trial)
                     self._handle_result(attempt)
                 continue
             self._attempts.raise_if_hopeless()
-            if not self._postponed or not self._can_continue():
+            if not self._postponed_trials or not self._can_continue():
                 return
-            self._is_parallel, alone = False, True
-            self._waiting.append(self._postponed.popleft())
+            self._is_parallel, is_alone = False, True
+            self._waiting_trials.append(self._postponed_trials.popleft())
 
     def _handle_result(self, attempt: Attempt) -> None:
         trial, result = attempt.trial, attempt.result
@@ -234,7 +236,9 @@ class _Run:
         slow = low_factor_cause(self._bed.spec, result.recording)
         if slow:
             self._record_failure(replace(attempt, cause=slow))
-            (self._postponed if self._is_parallel else self._waiting).appendleft(trial)
+            (self._postponed_trials if self._is_parallel else self._waiting_trials).appendleft(
+                trial
+            )
             return
         self._attempts.succeeded(trial.index)
         factor = None
@@ -242,25 +246,25 @@ class _Run:
             factor = low_real_time_factor(self._bed.spec, result.recording)
         if factor is not None:
             self._listener.trial_postponed(trial, factor)
-            self._postponed.append(trial)
+            self._postponed_trials.append(trial)
         else:
             self._store_result(attempt, result)
 
     def _handle_failure(self, attempt: Attempt) -> None:
         self._record_failure(attempt)
-        trial, waiting = attempt.trial, self._waiting
+        trial, waiting_trials = attempt.trial, self._waiting_trials
         if attempt.repeatable:
             self._abandon(trial, attempt.scene_at_fault)
         elif not attempt.worker_died:
-            waiting.appendleft(trial)
+            waiting_trials.appendleft(trial)
         elif self._bed.spec.stop is None:  # other trials first: the cause can be temporary
-            waiting.append(trial)
+            waiting_trials.append(trial)
         else:
-            waiting.insert(min(len(waiting), OTHERS_FIRST), trial)
+            waiting_trials.insert(min(len(waiting_trials), OTHERS_FIRST), trial)
 
     def _can_continue(self) -> bool:
-        ended = self._attempts.is_hopeless or self._decision.is_decided
-        return not (ended or self._should_stop())
+        has_ended = self._attempts.is_hopeless or self._decision.is_decided
+        return not (has_ended or self._should_stop())
 
     def _start(self, trial: Trial) -> bool:
         """Start an attempt at a trial.
@@ -306,16 +310,18 @@ class _Run:
         self._notify_finished(record)
 
     def _notify_finished(self, record: TrialRecord) -> None:
-        self._done += 1
+        self._done_count += 1
         self._log.add(record)
         self._decision.ended(record)
         self._listener.trial_ended(record, self._progress())
 
     def _progress(self, running: Optional[Trial] = None) -> Progress:
         elapsed_s = time.monotonic() - self._start_s
-        return Progress(self._selected, self._done, self._done_before, elapsed_s, running)
+        return Progress(self._selected, self._done_count, self._done_before, elapsed_s, running)
 
 
-def _without_pending(records: Sequence[TrialRecord], pending: Sequence[Trial]) -> List[TrialRecord]:
-    pending_indices = {trial.index for trial in pending}
+def _without_pending(
+    records: Sequence[TrialRecord], pending_trials: Sequence[Trial]
+) -> List[TrialRecord]:
+    pending_indices = {trial.index for trial in pending_trials}
     return [record for record in records if record.trial not in pending_indices]

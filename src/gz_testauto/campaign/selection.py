@@ -94,9 +94,9 @@ def load_failed(directory: Path, out: Path) -> LoadedCampaign:
             f"the failed trials and the results would both be in {out}; finished trials are never "
             "run again in their directory: specify a new results directory (out)"
         )
-    earlier = load_campaign(directory)
-    require_failures(earlier)
-    return earlier
+    earlier_campaign = load_campaign(directory)
+    require_failures(earlier_campaign)
+    return earlier_campaign
 
 
 def valid_trials(
@@ -127,17 +127,18 @@ def valid_trials(
     return [record for record in records if record.world in names]
 
 
-def require_failures(earlier: LoadedCampaign) -> None:
+def require_failures(earlier_campaign: LoadedCampaign) -> None:
     """Raise ``ResultsError`` if no valid trial failed, or if the seeds are unknown."""
-    if earlier.manifest.is_imported:
+    if earlier_campaign.manifest.is_imported:
         raise ResultsError(
-            f"{earlier.label}: these results were imported, so the seeds of their trials are "
-            "unknown; select worlds with --only instead"
+            f"{earlier_campaign.label}: these results were imported, so the seeds of their trials "
+            "are unknown; select worlds with --only instead"
         )
-    if not _failures(earlier.results.trials):
+    if not _failures(earlier_campaign.results.trials):
         raise ResultsError(
-            f"{earlier.label}: none of the {len(earlier.results.trials)} finished trials failed, "
-            "so there is no trial to run again (invalid trials do not count)"
+            f"{earlier_campaign.label}: none of the {len(earlier_campaign.results.trials)} "
+            "finished trials failed, so there is no trial to run again (invalid trials do not "
+            "count)"
         )
 
 
@@ -155,32 +156,32 @@ def selected_trials(
     if selection.only is not None:
         names = tuple(world_name(text, worlds) for text in selection.only)
         selection = replace(selection, only=names)
-    chosen = [trial for trial in plan if selection.covers(trial)]
+    trials = [trial for trial in plan if selection.covers(trial)]
     if failed_in is None:
-        return chosen
+        return trials
     failures = _failures(failed_in.results.trials)
     failed_places = {(world, repetition) for world, _, repetition in failures}
-    repeated = [
+    repeated_trials = [
         trial
-        for trial in chosen
+        for trial in trials
         if (trial.world.name, trial.planner.name, trial.repetition) in failures
         or (
             trial.planner.name not in failed_in.results.planners
             and (trial.world.name, trial.repetition) in failed_places
         )
     ]
-    _require_equal(repeated, failed_in, failures)
-    return repeated
+    _require_equal(repeated_trials, failed_in, failures)
+    return repeated_trials
 
 
 def selection_text(selection: TrialSelection, failed_in: Optional[LoadedCampaign]) -> str:
     """Return a text that names the trials selected by failures or by names of worlds, or ""."""
-    named = []
+    texts = []
     if failed_in is not None:
-        named.append(f"trials that failed in {failed_in.label} (--failed-of)")
+        texts.append(f"trials that failed in {failed_in.label} (--failed-of)")
     if selection.only is not None:
-        named.append("worlds that were selected by name (--only)")
-    return " and ".join(named)
+        texts.append("worlds that were selected by name (--only)")
+    return " and ".join(texts)
 
 
 def _failures(trials: Sequence[TrialRecord]) -> Set[Identity]:
@@ -192,20 +193,22 @@ def _failures(trials: Sequence[TrialRecord]) -> Set[Identity]:
 
 
 def _require_equal(
-    repeated: Sequence[Trial],
-    earlier: LoadedCampaign,
+    repeated_trials: Sequence[Trial],
+    earlier_campaign: LoadedCampaign,
     failures: Set[Identity],
 ) -> None:
-    label = earlier.label
-    if not repeated:
+    label = earlier_campaign.label
+    if not repeated_trials:
         failed = join_truncated(sorted({world for world, _, _ in failures}))
         raise SpecError(
             f"--failed-of {label}: the selected worlds and planners of this campaign include none "
             f"of the failed trials, which are in {failed}"
         )
-    earlier_files = {world.name: world.sha256 for world in earlier.results.worlds}
-    seeds = {(record.world, record.repetition): record.seed for record in earlier.results.trials}
-    for trial in repeated:
+    earlier_files = {world.name: world.sha256 for world in earlier_campaign.results.worlds}
+    seeds = {
+        (record.world, record.repetition): record.seed for record in earlier_campaign.results.trials
+    }
+    for trial in repeated_trials:
         world = trial.world
         if world.sha256 != earlier_files[world.name]:
             raise SpecError(

@@ -15,7 +15,7 @@ class StopSignals:
 
     def __init__(self, on_first: Callable[[], None] = lambda: None) -> None:
         self._on_first = on_first
-        self._previous: Dict[int, object] = {}
+        self._previous_handlers: Dict[int, object] = {}
         self.received: Optional[int] = None
 
     def __call__(self) -> bool:
@@ -28,11 +28,11 @@ class StopSignals:
 
     def __enter__(self) -> "StopSignals":
         for number in SIGNALS:
-            self._previous[number] = signal.signal(number, self._handle)
+            self._previous_handlers[number] = signal.signal(number, self._handle)
         return self
 
     def __exit__(self, *_: object) -> None:
-        for number, handler in self._previous.items():
+        for number, handler in self._previous_handlers.items():
             signal.signal(number, handler)  # type: ignore[arg-type]
 
     def _handle(self, number: int, frame: Optional[FrameType]) -> None:

@@ -21,12 +21,14 @@ def with_simulator(spec: CampaignSpec, name: str = "") -> BuiltinCampaignSpec:
     """
     remedy = f"omit the simulator {name!r}" if name else "use a campaign without stack"
     campaign = spec.without_stack(remedy)
-    chosen = chosen_simulator(name or campaign.simulator)
-    if chosen == campaign.simulator:
+    simulator = chosen_simulator(name or campaign.simulator)
+    if simulator == campaign.simulator:
         return campaign
     # Options are meant for one simulator.
-    options = campaign.simulator_options if chosen == chosen_simulator(campaign.simulator) else {}
-    return campaign.model_copy(update={"simulator": chosen, "simulator_options": options})
+    options = (
+        campaign.simulator_options if simulator == chosen_simulator(campaign.simulator) else {}
+    )
+    return campaign.model_copy(update={"simulator": simulator, "simulator_options": options})
 
 
 def select_simulator(spec: CampaignSpec, name: str = "") -> CampaignSpec:
@@ -37,9 +39,9 @@ def select_simulator(spec: CampaignSpec, name: str = "") -> CampaignSpec:
     """
     if not name and not isinstance(spec, BuiltinCampaignSpec):
         return spec
-    selected = with_simulator(spec, name)
-    simulator_options(selected)
-    return selected
+    selected_spec = with_simulator(spec, name)
+    simulator_options(selected_spec)
+    return selected_spec
 
 
 def simulator_options(spec: BuiltinCampaignSpec, **more: Any) -> Dict[str, Any]:

@@ -51,15 +51,15 @@ def plugins_notice(spec: CampaignSpec, worlds: Optional[Iterable[Path]] = None) 
     counts = plugin_counts(_worlds(spec) if worlds is None else worlds)
     if not counts:
         return ""
-    named = [
-        f"{escape_text(name)} (in {count} world{'' if count == 1 else 's'})"
-        for name, count in counts.most_common(SHOWN)
+    lines = [
+        f"{escape_text(name)} (in {number} world{'' if number == 1 else 's'})"
+        for name, number in counts.most_common(SHOWN)
     ]
     if len(counts) > SHOWN:
-        named.append(f"and {len(counts) - SHOWN} more")
+        lines.append(f"and {len(counts) - SHOWN} more")
     is_removable = worlds is None and isinstance(spec, BuiltinCampaignSpec)
-    without = "; --no-plugins removes them" if is_removable else ""
-    return f"the simulator will run plugins of the worlds: {', '.join(named)}{without}"
+    remedy = "; --no-plugins removes them" if is_removable else ""
+    return f"the simulator will run plugins of the worlds: {', '.join(lines)}{remedy}"
 
 
 def plugin_counts(worlds: Iterable[Path]) -> "Counter[str]":
@@ -80,8 +80,8 @@ def _worlds(spec: CampaignSpec) -> Iterator[Path]:
     elif source is not None:
         yield from source.sdf_files()
     elif worlds.directory is not None:
-        chosen = worlds.files
-        names = None if chosen is None else [Path(entry.file).name for entry in chosen]
+        files = worlds.files
+        names = None if files is None else [Path(entry.file).name for entry in files]
         for path in sorted(Path(worlds.directory).glob("*.world"))[: worlds.count]:
             if names is None or path.name in names:
                 yield path

@@ -59,16 +59,16 @@ def gather_worlds(
     source = world_source(spec)
     if source is not None:
         if os.path.isfile(folder / MANIFEST):
-            worlds = chosen = generated_worlds(folder)
+            worlds = gathered_worlds = generated_worlds(folder)
         else:
-            worlds = chosen = source.generate(folder, world_workers)
+            worlds = gathered_worlds = source.generate(folder, world_workers)
     elif spec.worlds.base is None:
-        worlds = chosen = _read_directory(spec.worlds)
+        worlds = gathered_worlds = _read_directory(spec.worlds)
         if spec.worlds.repair or spec.worlds.allow_missing:
-            worlds = copy_worlds(chosen, spec.worlds, folder)
+            worlds = copy_worlds(gathered_worlds, spec.worlds, folder)
     else:
         mission = mission_of_robot(spec, robot, Missions(spec).of(""))
-        worlds = chosen = _multiply_base(spec, mission, folder)
+        worlds = gathered_worlds = _multiply_base(spec, mission, folder)
     entries = list(worlds)[: spec.worlds.count]
     if spec.worlds.count is not None and len(entries) < spec.worlds.count:
         raise SpecError(
@@ -76,12 +76,12 @@ def gather_worlds(
             f"{spec.worlds.count}; generate more worlds, or reduce worlds.count"
         )
     missions = missions_of(spec, folder)
-    published = PublishedNumbers(spec, missions)
+    published_numbers = PublishedNumbers(spec, missions)
     of_one_base = spec.worlds.base is not None  # all worlds have the models of the base
     of_base = tuple(worlds.inputs.get("missing", ())) if of_one_base else ()
     records: List[WorldRecord] = []
     models: List[Tuple[str, ...]] = []
-    for index, (entry, original) in enumerate(zip(entries, chosen)):
+    for index, (entry, original) in enumerate(zip(entries, gathered_worlds)):
         mission = mission_of_robot(spec, robot, missions.of(entry.name))
         has_path = _has_path_lengths(worlds, mission)
         if not (has_path and records and of_one_base):
@@ -89,15 +89,15 @@ def gather_worlds(
             models.append(tuple(scene.models))
         if not has_path:
             entry = replace(entry, shortest_path_m=shortest_path_m(scene, mission))
-        without = entry.missing + of_base
+        removed_names = entry.missing + of_base
         if spec.worlds.allow_missing:
-            without += _missing_plugins(entry.path, spec.worlds)
+            removed_names += _missing_plugins(entry.path, spec.worlds)
         records.append(
             replace(
                 entry,
                 world_index=index,
-                published=published.of(entry.name, original.path),
-                missing=without,
+                published=published_numbers.of(entry.name, original.path),
+                missing=removed_names,
                 unmeasured=scene.unmeasured,
             )
         )
@@ -136,21 +136,23 @@ def copy_worlds(worlds: WorldSet, spec: WorldsSpec, folder: Path) -> WorldSet:
     for entry in worlds:
         library = ModelLibrary(repair=spec.repair)
         document = SdfDocument.read(entry.path, spec.repair)
-        missing = remove_missing(document, library, spec.allow_missing)
+        missing_names = remove_missing(document, library, spec.allow_missing)
         library.expand_repaired(document)
         library.make_paths_absolute(document)
         content = document.to_bytes()
         path, digest = folder / f"{entry.name}.world", sha256_of(content)
         if not path.is_file() or file_sha256(path) != digest:
             write_atomically(path, content)
-        copies.append(replace(entry, path=path, sha256=digest, missing=missing))
+        copies.append(replace(entry, path=path, sha256=digest, missing=missing_names))
     return replace(worlds, worlds=tuple(copies))
 
 
 def _missing_plugins(path: Path, spec: WorldsSpec) -> Tuple[str, ...]:
     document = SdfDocument.read(path, spec.repair)
-    named = plugin_files(document, ModelLibrary(repair=spec.repair))
-    return tuple(name for name in named if spec.plugins and is_allowed(name, spec.allow_missing))
+    plugin_names = plugin_files(document, ModelLibrary(repair=spec.repair))
+    return tuple(
+        name for name in plugin_names if spec.plugins and is_allowed(name, spec.allow_missing)
+    )
 
 
 def _require_obstacle(worlds: WorldsSpec, models: Sequence[Sequence[str]]) -> None:
@@ -160,11 +162,11 @@ def _require_obstacle(worlds: WorldsSpec, models: Sequence[Sequence[str]]) -> No
         return
     if not any(is_obstacle(name, pattern) for names in models for name in names):
         names = sorted(models[0])
-        shown = ", ".join(names[:MODELS_NAMED]) + (", …" if len(names) > MODELS_NAMED else "")
+        shown_names = ", ".join(names[:MODELS_NAMED]) + (", …" if len(names) > MODELS_NAMED else "")
         raise SpecError(
             f"worlds.obstacle_names is {pattern.pattern!r}, but it is the complete name of no "
             f"model in {worlds.directory}; correct or remove it. The first world has the models "
-            f"{shown}"
+            f"{shown_names}"
         )
 
 
@@ -172,10 +174,10 @@ def _read_directory(worlds: WorldsSpec) -> WorldSet:
     directory = Path(worlds.directory)  # type: ignore[arg-type]
     if worlds.files is None:
         return read_worlds(directory)
-    known = read_worlds(directory, [entry.file for entry in worlds.files])
-    by_file = {entry.path.name: entry for entry in known}
+    described_worlds = read_worlds(directory, [entry.file for entry in worlds.files])
+    by_file = {entry.path.name: entry for entry in described_worlds}
     entries = [replace(by_file[entry.file], name=entry.world) for entry in worlds.files]
-    return replace(known, worlds=tuple(entries))
+    return replace(described_worlds, worlds=tuple(entries))
 
 
 def _multiply_base(spec: CampaignSpec, mission: RequiredMission, folder: Path) -> WorldSet:
@@ -209,5 +211,5 @@ def _multiply_base(spec: CampaignSpec, mission: RequiredMission, folder: Path) -
 
 
 def _has_path_lengths(worlds: WorldSet, mission: RequiredMission) -> bool:
-    known = all(entry.shortest_path_m is not None for entry in worlds)
-    return known and worlds.inputs.get("mission") == mission_record(mission)
+    has_lengths = all(entry.shortest_path_m is not None for entry in worlds)
+    return has_lengths and worlds.inputs.get("mission") == mission_record(mission)

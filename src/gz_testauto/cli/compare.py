@@ -77,7 +77,7 @@ def _compare(opened: Sequence[OpenedResults], arguments: argparse.Namespace) -> 
     campaigns = [load_campaign(results.path, label) for results, label in zip(opened, labels)]
     across = pair_campaigns(campaigns, arguments.ignore_differences, with_trials=True)
     analysis = analyze(across.results, across.pairs)
-    of_planners = {shown: label for (label, _), shown in across.names.items()}
+    of_planners = {shown_name: label for (label, _), shown_name in across.names.items()}
     if arguments.csv == "-":
         print_text(to_csv(across.results, of_planners))
     elif arguments.json:
@@ -107,12 +107,12 @@ def _write_page(sources: Sequence[Source], across: PairedCampaigns, out: Path) -
 def _print(across: PairedCampaigns, analysis: Analysis) -> None:
     console = report_console()
     across, analysis = escape_all_texts(across), escape_all_texts(analysis)
-    compared = compared_campaigns(across)
-    table = plain_table(*compared.columns)
-    for row in compared.rows:
+    comparison = compared_campaigns(across)
+    table = plain_table(*comparison.columns)
+    for row in comparison.rows:
         table.add_row(*row)
     lines: List[RenderableType] = [table]
-    for note in compared.notes:
+    for note in comparison.notes:
         lines += [Text(note.text, "yellow" if note.items else "dim"), *map(indented, note.items)]
     console.print(Group(*lines, ""))
     if sum(not side.left_out for side in across.sides) > 1:

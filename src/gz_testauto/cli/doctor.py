@@ -111,8 +111,8 @@ def examine() -> Iterator[Finding]:
     yield _libraries(remedies.libraries)
     yield from _gazebo(remedies.gazebo)
     yield _ros(remedies.ros)
-    without = "campaigns with ROS nodes use these messages"
-    yield _ros_package("gazebo_msgs", without, _uses_ros(), remedies.gazebo_msgs)
+    consequence = "campaigns with ROS nodes use these messages"
+    yield _ros_package("gazebo_msgs", consequence, _uses_ros(), remedies.gazebo_msgs)
     yield _ros_package("gazebo_ros", "the simulator node provides the same topics and services")
     yield _ros_package("move_base", "the planner node provides the same action")
     yield _ros_package("rviz", "rviz:=true shows nothing")
@@ -161,8 +161,8 @@ def _builtin_parts(spec: "BuiltinCampaignSpec") -> Iterator[Finding]:
     try:
         name = chosen_simulator(spec.simulator)
         check_options(name, spec.simulator_options)
-        where = f", {find_gazebo().where}" if name == "gazebo" else ""
-        yield Finding("simulator", True, name + where)
+        location = f", {find_gazebo().where}" if name == "gazebo" else ""
+        yield Finding("simulator", True, name + location)
     except GzTestautoError as error:
         yield Finding("simulator", False, error.full, remedy="install it, or set another simulator")
     for planner in spec.planners:
@@ -191,10 +191,8 @@ def _remedies() -> Remedies:
         is_checkout = (share_directory() / "bootstrap").is_file()
     if is_checkout:
         return Remedies(f"{set_up}, or pip install .", set_up, set_up, set_up)
-    sourced = (
-        f"source the setup.bash of the catkin workspace that has gz_testauto, or {set_up} of it"
-    )
-    return Remedies("pip install gz_testauto again", set_up, sourced, sourced)
+    setup = f"source the setup.bash of the catkin workspace that has gz_testauto, or {set_up} of it"
+    return Remedies("pip install gz_testauto again", set_up, setup, setup)
 
 
 def _sourced_workspace() -> Optional[Path]:
@@ -208,16 +206,16 @@ def _sourced_workspace() -> Optional[Path]:
 
 
 def _libraries(remedy: str) -> Finding:
-    missing = [name for name in LIBRARIES if _version(name) is None]
-    if missing:
+    missing_names = [name for name in LIBRARIES if _version(name) is None]
+    if missing_names:
         return Finding(
             "libraries",
             False,
-            f"missing: {', '.join(missing)}",
+            f"missing: {', '.join(missing_names)}",
             remedy=remedy,
         )
-    shown = ", ".join(f"{name} {_version(name)}" for name in ("numpy", "scipy", "shapely"))
-    return Finding("libraries", True, f"all {len(LIBRARIES)}, among them {shown}")
+    versions = ", ".join(f"{name} {_version(name)}" for name in ("numpy", "scipy", "shapely"))
+    return Finding("libraries", True, f"all {len(LIBRARIES)}, among them {versions}")
 
 
 def _version(distribution: str) -> Optional[str]:
@@ -234,8 +232,8 @@ def _gazebo(remedy: str) -> Iterator[Finding]:
     try:
         gazebo = find_gazebo()
     except GzTestautoError as error:
-        without = f"campaigns run in the embedded simulator: {error}"
-        yield Finding("Gazebo", False, without, needed=False, remedy=remedy)
+        consequence = f"campaigns run in the embedded simulator: {error}"
+        yield Finding("Gazebo", False, consequence, needed=False, remedy=remedy)
         yield Finding("gzclient", False, no_window, needed=False)
         return
     yield Finding("Gazebo", True, f"{gazebo.version}, {gazebo.where}")
@@ -245,9 +243,11 @@ def _gazebo(remedy: str) -> Iterator[Finding]:
 
 def _uses_ros() -> bool:
     # the environment of a ROS installation or workspace is sourced, or its packages are found
-    sourced = any(os.environ.get(name) for name in ("ROS_DISTRO", "ROS_ROOT", "ROS_PACKAGE_PATH"))
+    is_sourced = any(
+        os.environ.get(name) for name in ("ROS_DISTRO", "ROS_ROOT", "ROS_PACKAGE_PATH")
+    )
     workspace = _sourced_workspace() is not None
-    return sourced or workspace or importlib.util.find_spec("rospy") is not None
+    return is_sourced or workspace or importlib.util.find_spec("rospy") is not None
 
 
 def _ros(remedy: str) -> Finding:
@@ -259,10 +259,10 @@ def _ros(remedy: str) -> Finding:
     return Finding("ROS", True, f"{distribution}, {launcher}")
 
 
-def _ros_package(name: str, without: str, needed: bool = False, remedy: str = "") -> Finding:
+def _ros_package(name: str, consequence: str, needed: bool = False, remedy: str = "") -> Finding:
     with contextlib.suppress(KeyError):
         return Finding(name, True, str(ros_packages()[name]), needed)
-    return Finding(name, False, without, needed, remedy)
+    return Finding(name, False, consequence, needed, remedy)
 
 
 def _display() -> Finding:

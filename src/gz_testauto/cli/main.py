@@ -244,10 +244,10 @@ def _kept(message: str) -> str:
     """Write a message to a temporary file, and return the path of the file, or the text of the
     error if that fails. Earlier messages are removed after :data:`MESSAGE_KEPT_S`."""
     try:
-        for earlier in Path(tempfile.gettempdir()).glob(f"{_MESSAGE_PREFIX}*{_MESSAGE_SUFFIX}"):
+        for old_file in Path(tempfile.gettempdir()).glob(f"{_MESSAGE_PREFIX}*{_MESSAGE_SUFFIX}"):
             with contextlib.suppress(OSError):  # of another user, or removed by another command
-                if time.time() - earlier.lstat().st_mtime > MESSAGE_KEPT_S:
-                    earlier.unlink()
+                if time.time() - old_file.lstat().st_mtime > MESSAGE_KEPT_S:
+                    old_file.unlink()
         descriptor, path = tempfile.mkstemp(_MESSAGE_SUFFIX, _MESSAGE_PREFIX)
         with open(descriptor, "w", encoding="utf-8", errors="replace") as file:
             file.write(message + "\n")

@@ -114,13 +114,13 @@ def run(arguments: argparse.Namespace) -> int:
             f"would be empty; set --height to the height of walls (the shapes are between "
             f"{low_m:.2f} and {high_m:.2f} m), or set --bounds"
         )
-    unknown = unknown_outside(grid)
+    unknown_cells = unknown_outside(grid)
     name = arguments.name or arguments.base.stem
-    description, image = write_map(grid, arguments.out, name, unknown)
+    description, image = write_map(grid, arguments.out, name, unknown_cells)
     rows, columns = grid.occupied.shape
     share = {
         "occupied": float(grid.occupied.mean()),
-        "unknown": 0.0 if unknown is None else float(np.mean(unknown)),
+        "unknown": 0.0 if unknown_cells is None else float(np.mean(unknown_cells)),
     }
     if arguments.json:
         facts = {"yaml": str(description), "image": str(image), "height_m": height}

@@ -76,7 +76,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     pattern = compile_pattern(arguments.pattern)
     spec = load(arguments.spec, ObstacleSpec)
-    started = time.monotonic()
+    started_s = time.monotonic()
     worlds = multiply(
         arguments.base,
         spec,
@@ -90,7 +90,7 @@ def run(arguments: argparse.Namespace) -> int:
         force=arguments.force,
         progress=WorldCounter() if sys.stderr.isatty() else None,
     )
-    seconds = time.monotonic() - started
+    seconds = time.monotonic() - started_s
     if arguments.json:
         print(json.dumps(_summary(worlds), indent=1))
         return 0
@@ -137,15 +137,15 @@ class WorldCounter:
     """A callback that shows the number of finished worlds on standard error."""
 
     def __init__(self) -> None:
-        self._shown = 0.0
+        self._shown_s = 0.0
 
     def __call__(self, done: int, count: int) -> None:
-        now = time.monotonic()
+        now_s = time.monotonic()
         if done == count:
             print("\r\033[K", end="", file=sys.stderr, flush=True)
-        elif now - self._shown > 0.1:
+        elif now_s - self._shown_s > 0.1:
             print(f"\r{done} of {count} worlds", end="", file=sys.stderr, flush=True)
-            self._shown = now
+            self._shown_s = now_s
 
 
 def _figures(worlds: WorldSet) -> Dict[str, List[float]]:
@@ -154,8 +154,10 @@ def _figures(worlds: WorldSet) -> Dict[str, List[float]]:
     }
     for name in (field.name for field in dataclasses.fields(Difficulty)):
         all_values[name] = [getattr(world.difficulty, name, None) for world in worlds]
-    known = {name: [v for v in values if v is not None] for name, values in all_values.items()}
-    return {name: values for name, values in known.items() if values}
+    known_values = {
+        name: [v for v in values if v is not None] for name, values in all_values.items()
+    }
+    return {name: values for name, values in known_values.items() if values}
 
 
 def _summary(worlds: WorldSet) -> Dict[str, Any]:
@@ -200,11 +202,11 @@ def _report(worlds: WorldSet, base: BaseWorld, seconds: float) -> List[str]:
             values = [factor * value for value in figures[name]]
             cells = "".join(f"{v:>10.2f}" for v in (min(values), median(values), max(values)))
             lines.append(f"{title:<22}{cells} {unit}".rstrip())
-    discarded = sum(world.redrawn for world in worlds)
-    if discarded:
+    set_count = sum(world.redrawn for world in worlds)
+    if set_count:
         lines += [
             "",
-            f"{discarded} sets of obstacles were discarded, since they had no path, or an obstacle",
+            f"{set_count} sets of obstacles were discarded, since they had no path, or an obstacle",
             "did not fit at its constant position",
         ]
     if worlds.coverage is not None:

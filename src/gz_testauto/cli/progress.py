@@ -31,9 +31,9 @@ class LineListener(CampaignListener):
         self._show(notice)
 
     def began(self, progress: CampaignProgress) -> None:
-        left = progress.total - progress.done
-        resumed = f", {progress.done} were done before" if progress.done else ""
-        self._show(f"{left} of {progress.total} trials to run{resumed}")
+        remaining = progress.total - progress.done
+        resumed_text = f", {progress.done} were done before" if progress.done else ""
+        self._show(f"{remaining} of {progress.total} trials to run{resumed_text}")
 
     def trial_ended(self, record: TrialRecord, progress: CampaignProgress) -> None:
         self._show(
@@ -94,8 +94,8 @@ class BarListener(LineListener):
 
     def _show(self, *parts: Union[str, Tuple[str, str]]) -> None:
         # Text.assemble does not interpret markup in names.
-        shown = (escape_text(part) if isinstance(part, str) else part for part in parts)
-        self._console.print(Text.assemble(*shown))
+        texts = (escape_text(part) if isinstance(part, str) else part for part in parts)
+        self._console.print(Text.assemble(*texts))
 
     def _update(self, description: str, progress: CampaignProgress) -> None:
         self._bar.update(

@@ -78,18 +78,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    with open_results(arguments.directory) as opened:
-        return _replay(opened, arguments)
+    with open_results(arguments.directory) as results:
+        return _replay(results, arguments)
 
 
-def _replay(opened: OpenedResults, arguments: argparse.Namespace) -> int:
-    directory = CampaignDirectory(opened.path)
+def _replay(results: OpenedResults, arguments: argparse.Namespace) -> int:
+    directory = CampaignDirectory(results.path)
     with ResultStore.read(directory) as store:
         trust = functools.partial(require_trust, is_trusted=arguments.trust)
         campaign = open_for_replay(directory, store, trust)
         trial = find_trial(campaign, arguments.world, arguments.planner, arguments.repetition)
-        stored = {record.trial: record for record in store.results().trials}.get(trial.index)
-        recording = store.trajectory(stored) if stored and stored.trajectory else None
+        stored_record = {record.trial: record for record in store.results().trials}.get(trial.index)
+        recording = (
+            store.trajectory(stored_record) if stored_record and stored_record.trajectory else None
+        )
     bed, on_stack = campaign.bed, isinstance(campaign.spec, StackCampaignSpec)
     for plugin in changed_planners(directory, campaign):
         print(f"the code of planner {plugin} has changed since the campaign", file=sys.stderr)
@@ -99,7 +101,7 @@ def _replay(opened: OpenedResults, arguments: argparse.Namespace) -> int:
                 result = run_once(bed, trial, _on_stack(bed.spec, arguments), stop)
             else:
                 if arguments.gui:
-                    _require_window(campaign, opened, trial)
+                    _require_window(campaign, results, trial)
                 speed = arguments.speed or (1.0 if arguments.gui else 0.0)
                 executor = chosen_executor(campaign.spec, directory.path, arguments.gui)
                 result = run_once(
@@ -112,26 +114,26 @@ def _replay(opened: OpenedResults, arguments: argparse.Namespace) -> int:
         raise SimulatorError(f"{trial.world.name} {trial.planner.name}: not comparable: {slow}")
     detail = escape_text(result.detail)
     print(f"{escape_text(trial.world.name)} {trial.planner.name}: {result.outcome.value}, {detail}")
-    if stored is None or recording is None:
+    if stored_record is None or recording is None:
         print("the campaign has no valid result of this trial to compare with")
         return 0
-    if stored.outcome is not result.outcome:
-        print(f"stored: {stored.outcome.value}, {escape_text(stored.detail)}")
+    if stored_record.outcome is not result.outcome:
+        print(f"stored: {stored_record.outcome.value}, {escape_text(stored_record.detail)}")
     agreement = compare_recordings(recording, result.recording)
-    if agreement.identical and stored.outcome is result.outcome:
+    if agreement.identical and stored_record.outcome is result.outcome:
         print(f"identical to the stored trial, bit by bit ({agreement.samples[0]} samples)")
         return 0
     if agreement.identical:
         print("the trajectory is identical, bit by bit, but the outcome differs")
     else:
-        if on_stack and stored.outcome is result.outcome:
+        if on_stack and stored_record.outcome is result.outcome:
             print("the outcome is equal")
         print(
             f"the trajectory differs from {agreement.first_difference_s:.2f} s on, by "
             f"{agreement.deviation_m:.3g} m at most ({agreement.samples[0]} samples before, "
             f"{agreement.samples[1]} now)"
         )
-    return 0 if on_stack and stored.outcome is result.outcome else 1
+    return 0 if on_stack and stored_record.outcome is result.outcome else 1
 
 
 def find_trial(campaign: PreparedCampaign, world: str, planner: str, repetition: int) -> Trial:
@@ -150,16 +152,16 @@ def find_trial(campaign: PreparedCampaign, world: str, planner: str, repetition:
     )
 
 
-def require_result(stored: Optional[TrialRecord], trial: Trial) -> TrialRecord:
-    if stored is None or not stored.outcome.valid:
+def require_result(stored_record: Optional[TrialRecord], trial: Trial) -> TrialRecord:
+    if stored_record is None or not stored_record.outcome.valid:
         raise ResultsError(
             f"{escape_text(trial.world.name)} {trial.planner.name}: the campaign has no valid "
             "result of this trial; run it first, or choose another trial"
         )
-    return stored
+    return stored_record
 
 
-def _require_window(campaign: PreparedCampaign, opened: OpenedResults, trial: Trial) -> None:
+def _require_window(campaign: PreparedCampaign, results: OpenedResults, trial: Trial) -> None:
     assert isinstance(campaign.spec, BuiltinCampaignSpec), "a stack is handled before"
     simulator = campaign.spec.simulator
     if "gui" in options_taken(simulator):
@@ -171,12 +173,12 @@ def _require_window(campaign: PreparedCampaign, opened: OpenedResults, trial: Tr
         reason = f"--gui is not supported: the simulator {simulator!r} has no window"
     from gz_testauto.report.page.page import PAGE  # takes time to import
 
-    page = opened.path.absolute() / PAGE if opened.pack is None else Path(PAGE).absolute()
-    typed = opened.typed.absolute()
-    command = f"gz_testauto report {shlex.quote(str(typed))} --html {shlex.quote(str(page))}"
-    written = "" if page.is_file() else f" (written by `{command}`)"
+    page = results.path.absolute() / PAGE if results.pack is None else Path(PAGE).absolute()
+    directory = results.typed.absolute()
+    command = f"gz_testauto report {shlex.quote(str(directory))} --html {shlex.quote(str(page))}"
+    hint = "" if page.is_file() else f" (written by `{command}`)"
     raise SpecError(
-        f"{reason}; instead, open the page {page}#w{trial.world.world_index}{written} in a "
+        f"{reason}; instead, open the page {page}#w{trial.world.world_index}{hint} in a "
         "browser and press 'play'"
     )
 

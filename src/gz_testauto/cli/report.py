@@ -68,14 +68,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    with open_results(arguments.directory) as opened:
-        return _report(opened, arguments)
+    with open_results(arguments.directory) as opened_results:
+        return _report(opened_results, arguments)
 
 
-def _report(opened: OpenedResults, arguments: argparse.Namespace) -> int:
+def _report(opened_results: OpenedResults, arguments: argparse.Namespace) -> int:
     if arguments.serve:
-        return _serve(opened, arguments.port)
-    with ResultStore.read(CampaignDirectory(opened.path)) as store:
+        return _serve(opened_results, arguments.port)
+    with ResultStore.read(CampaignDirectory(opened_results.path)) as store:
         results = store.results()
     analysis = analyze(results)
     if arguments.csv == "-":
@@ -84,42 +84,42 @@ def _report(opened: OpenedResults, arguments: argparse.Namespace) -> int:
         print_text(to_json(analysis))
     else:
         print_report(analysis)
-        _print_corpus(opened)
-        _print_sections(opened, results)
-    sources = [Source.of(opened, results.planners)]
-    write_outputs(arguments, sources, analysis, partial(_write_page, opened))
+        _print_corpus(opened_results)
+        _print_sections(opened_results, results)
+    sources = [Source.of(opened_results, results.planners)]
+    write_outputs(arguments, sources, analysis, partial(_write_page, opened_results))
     if arguments.animate:
         _animate(results, sources[0], *arguments.animate)
     return int(arguments.complete and not _is_complete(results))
 
 
-def _print_corpus(opened: OpenedResults) -> None:
-    judged = read_judged_corpus(opened.path)
-    if judged is None:
+def _print_corpus(opened_results: OpenedResults) -> None:
+    corpus = read_judged_corpus(opened_results.path)
+    if corpus is None:
         return
-    failed = [world for world in judged.worlds if world.verdict != "passed"]
+    failed = [world for world in corpus.worlds if world.verdict != "passed"]
     print(
-        f"\nRegression corpus {escape_text(judged.directory)}, not part of the numbers above: "
-        f"{len(judged.worlds) - len(failed)} of {len(judged.worlds)} trials passed"
+        f"\nRegression corpus {escape_text(corpus.directory)}, not part of the numbers above: "
+        f"{len(corpus.worlds) - len(failed)} of {len(corpus.worlds)} trials passed"
     )
     for world in failed:
         trial = ", ".join(filter(None, (world.outcome, world.detail)))
         print(escape_text(f"  {world.verdict}: {world.world} {world.planner}: {trial}"))
 
 
-def _print_sections(opened: OpenedResults, results: CampaignResults) -> None:
+def _print_sections(opened_results: OpenedResults, results: CampaignResults) -> None:
     problems: List[str] = []
-    for section in read_sections(opened.path, results, problems):
+    for section in read_sections(opened_results.path, results, problems):
         print()
         print_section(section)
     for problem in problems:
         print(escape_text(problem), file=sys.stderr)
 
 
-def _write_page(opened: OpenedResults, out: Path) -> Iterable[str]:
+def _write_page(opened_results: OpenedResults, out: Path) -> Iterable[str]:
     from gz_testauto.report.page.page import write_page
 
-    return write_page(opened, out)
+    return write_page(opened_results, out)
 
 
 def _animate(results: CampaignResults, source: Source, world: str, file: str) -> None:
@@ -135,11 +135,11 @@ def _is_complete(results: CampaignResults) -> bool:
     return valid >= results.planned or (end is not None and end.decided)
 
 
-def _serve(opened: OpenedResults, port: int) -> int:
+def _serve(opened_results: OpenedResults, port: int) -> int:
     from gz_testauto.report.page.server import PageServer
 
     try:
-        server = PageServer(opened, port)
+        server = PageServer(opened_results, port)
     except (OSError, OverflowError) as error:
         raise ResultsError(
             f"--port is {port}, which cannot be used: {error}; use a different port"

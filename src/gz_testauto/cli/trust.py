@@ -42,13 +42,13 @@ def require_trust(
         programs.update(dict.fromkeys(map(escape_text, _programs(spec, worlds))))
     if not programs:
         return
-    listed = "\n  ".join(["the trials of these results run programs:", *programs])
+    program_list = "\n  ".join(["the trials of these results run programs:", *programs])
     if sys.stdin is not None and sys.stdin.isatty() and option.startswith("--"):
-        print(f"{listed}\nRun them? [y/N] ", end="", file=sys.stderr, flush=True)
+        print(f"{program_list}\nRun them? [y/N] ", end="", file=sys.stderr, flush=True)
         if sys.stdin.readline().strip().lower() in ("y", "yes"):
             return
         raise ResultsError("no trial was run, because you did not confirm it")
-    raise ResultsError(f"{listed}\nno trial was run; use {option} if you trust their author")
+    raise ResultsError(f"{program_list}\nno trial was run; use {option} if you trust their author")
 
 
 def _programs(spec: CampaignSpec, worlds: Sequence[Path]) -> Iterator[str]:
@@ -74,5 +74,5 @@ def _programs(spec: CampaignSpec, worlds: Sequence[Path]) -> Iterator[str]:
     for file in () if source is None else source.programs():
         yield f"scenario {file}"
     if runs_plugins(spec):
-        for name, count in plugin_counts(worlds).most_common():
-            yield f"plugin {name} in {count} world{'' if count == 1 else 's'}"
+        for name, plugin_count in plugin_counts(worlds).most_common():
+            yield f"plugin {name} in {plugin_count} world{'' if plugin_count == 1 else 's'}"

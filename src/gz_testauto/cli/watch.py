@@ -76,8 +76,8 @@ def present_state(directory: CampaignDirectory) -> Tuple[RenderableType, bool]:
         return Text(escape_text(str(error))), False
     analysis = analyze(results)
     end = analysis.early_stop
-    over = len(results.trials) >= results.planned or (end is not None and end.decided)
-    return progress_report(analysis), over
+    is_over = len(results.trials) >= results.planned or (end is not None and end.decided)
+    return progress_report(analysis), is_over
 
 
 def _seconds(text: str) -> float:

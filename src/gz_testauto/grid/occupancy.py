@@ -110,8 +110,8 @@ class OccupancyGrid:
         """Return a grid in which all cells within ``radius_m``, center to center, are occupied."""
         if radius_m < 0:
             raise ValueError(f"radius_m is {radius_m}; it must be >= 0")
-        blocked = self.clearance_m() <= radius_m + 1e-9
-        return OccupancyGrid(blocked, self.resolution_m, self.origin_x_m, self.origin_y_m)
+        blocked_cells = self.clearance_m() <= radius_m + 1e-9
+        return OccupancyGrid(blocked_cells, self.resolution_m, self.origin_x_m, self.origin_y_m)
 
 
 def cells_with_center_inside(
@@ -136,12 +136,12 @@ def cells_with_center_inside(
         np.clip(np.ceil(end), 0, rows).astype(int)
         for end in (np.minimum(y[edge], y[edge + 1]), np.maximum(y[edge], y[edge + 1]))
     )
-    crossed = last - first
-    row = np.repeat(first, crossed) + np.arange(crossed.sum())
-    row -= np.repeat(np.cumsum(crossed) - crossed, crossed)
-    edge = np.repeat(edge, crossed)
-    at = x[edge] + (row - y[edge]) / (y[edge + 1] - y[edge]) * (x[edge + 1] - x[edge])
-    column = np.clip(np.ceil(at), 0, columns).astype(int)
+    row_counts = last - first
+    row = np.repeat(first, row_counts) + np.arange(row_counts.sum())
+    row -= np.repeat(np.cumsum(row_counts) - row_counts, row_counts)
+    edge = np.repeat(edge, row_counts)
+    crossing_x = x[edge] + (row - y[edge]) / (y[edge + 1] - y[edge]) * (x[edge + 1] - x[edge])
+    column = np.clip(np.ceil(crossing_x), 0, columns).astype(int)
     weight = np.where(y[edge + 1] > y[edge], -1, 1) * sense[ring[edge]]
     index = row * (columns + 1) + column
     windings = np.bincount(index, weight, rows * (columns + 1)).reshape(rows, columns + 1)
@@ -194,17 +194,17 @@ def _mark_tiles(
     for start in range(0, len(tiles), _MAX_TILES):
         part = tiles[start : start + _MAX_TILES]
         boxes = box_of(part, size)
-        touched = shapely.intersects(shape, boxes)
-        part, boxes = part[touched], boxes[touched]
+        is_touched = shapely.intersects(shape, boxes)
+        part, boxes = part[is_touched], boxes[is_touched]
         if size == 1:
             occupied[part[:, 0], part[:, 1]] = True
             continue
-        covered = shapely.covers(shape, boxes)
-        for row, column in part[covered]:
+        is_covered = shapely.covers(shape, boxes)
+        for row, column in part[is_covered]:
             occupied[row : row + size, column : column + size] = True
-        finer = _TILES[_TILES.index(size) + 1]
-        steps = np.arange(0, size, finer)
+        smaller_size = _TILES[_TILES.index(size) + 1]
+        steps = np.arange(0, size, smaller_size)
         inner = np.stack(np.meshgrid(steps, steps, indexing="ij"), axis=-1).reshape(-1, 2)
-        inner = (part[~covered][:, None] + inner).reshape(-1, 2)
+        inner = (part[~is_covered][:, None] + inner).reshape(-1, 2)
         inner = inner[(inner < occupied.shape).all(axis=1)]
-        _mark_tiles(occupied, shape, inner, finer, box_of)
+        _mark_tiles(occupied, shape, inner, smaller_size, box_of)

@@ -49,43 +49,43 @@ def path_measures(
     ``cells`` (n, 2) are (row, column) of the path. Lines of free cells end after ``reach`` cells.
     """
     cells = np.asarray(cells, dtype=np.int64)
-    most = max(occupied.shape) if reach is None else reach
-    runs = _free_cells(occupied, cells, _EIGHT, most)
+    max_cells = max(occupied.shape) if reach is None else reach
+    runs = _free_cells(occupied, cells, _EIGHT, max_cells)
     visibility = (runs * np.hypot(*_EIGHT.T)).mean(axis=1)
     across = (runs[:, _AXES] + runs[:, _OPPOSITE] - 2) * np.hypot(*_EIGHT[_AXES].T)
     is_free = ~occupied[cells[:, 0], cells[:, 1]]
     dimension = np.where(is_free, across.min(axis=1), -1.0)
-    obstructed = _are_obstructed(occupied, cells, _SIXTEEN, _STEPS)
-    changes = (obstructed != np.roll(obstructed, 1, axis=1)).sum(axis=1)
+    is_obstructed = _are_obstructed(occupied, cells, _SIXTEEN, _STEPS)
+    changes = (is_obstructed != np.roll(is_obstructed, 1, axis=1)).sum(axis=1)
     dispersion = np.where(is_free, changes, -1)
     return PathMeasures(float(visibility.mean()), float(dispersion.mean()), float(dimension.mean()))
 
 
 @compiled
-def _free_cells(occupied, cells, moves, most):  # type: ignore[no-untyped-def]
+def _free_cells(occupied, cells, moves, max_cells):  # type: ignore[no-untyped-def]
     """Return the number of free cells from each of ``cells`` (n, 2) in each direction of ``moves``
-    (k, 2), including the cell, shape (n, k). The counts are limited by ``most``."""
+    (k, 2), including the cell, shape (n, k). The counts are limited by ``max_cells``."""
     rows, columns = occupied.shape
-    free = np.zeros((len(cells), len(moves)), dtype=np.int64)
+    free_counts = np.zeros((len(cells), len(moves)), dtype=np.int64)
     for index in range(len(cells)):
         for number in range(len(moves)):
             row, column = cells[index, 0], cells[index, 1]
             while (
-                free[index, number] <= most
+                free_counts[index, number] <= max_cells
                 and 0 <= row < rows
                 and 0 <= column < columns
                 and not occupied[row, column]
             ):
-                free[index, number] += 1
+                free_counts[index, number] += 1
                 row += moves[number, 0]
                 column += moves[number, 1]
-    return free
+    return free_counts
 
 
 @compiled
 def _are_obstructed(occupied, cells, moves, steps):  # type: ignore[no-untyped-def]
     rows, columns = occupied.shape
-    obstructed = np.zeros((len(cells), len(moves)), dtype=np.bool_)
+    is_obstructed = np.zeros((len(cells), len(moves)), dtype=np.bool_)
     for index in range(len(cells)):
         for number in range(len(moves)):
             row, column = cells[index, 0], cells[index, 1]
@@ -95,6 +95,6 @@ def _are_obstructed(occupied, cells, moves, steps):  # type: ignore[no-untyped-d
                 if not (0 <= row < rows and 0 <= column < columns):
                     break
                 if occupied[row, column]:
-                    obstructed[index, number] = True
+                    is_obstructed[index, number] = True
                     break
-    return obstructed
+    return is_obstructed

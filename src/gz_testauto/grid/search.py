@@ -96,20 +96,20 @@ def _crossings(first: float, second: float) -> np.ndarray:
 def _shortcut(grid: OccupancyGrid, path: np.ndarray) -> np.ndarray:
     """Return the path without the points that are not needed: each remaining point is followed by
     the farthest point that is visible from it."""
-    kept = [0]
+    kept_indices = [0]
     last = len(path) - 1
-    while kept[-1] < last:
-        here = kept[-1]
+    while kept_indices[-1] < last:
+        start = kept_indices[-1]
         # Doubling, then halving the step finds the farthest visible point with few line checks.
-        reach, step = here + 1, 1
+        reach, step = start + 1, 1
         while step and reach < last:
-            ahead = min(reach + step, last)
-            if line_is_free(grid, tuple(path[here]), tuple(path[ahead])):
-                reach, step = ahead, step * 2
+            candidate = min(reach + step, last)
+            if line_is_free(grid, tuple(path[start]), tuple(path[candidate])):
+                reach, step = candidate, step * 2
             else:
                 step //= 2
-        kept.append(reach)
-    return path[kept]
+        kept_indices.append(reach)
+    return path[kept_indices]
 
 
 def _graph(occupied: np.ndarray) -> "csr_matrix":
@@ -117,20 +117,22 @@ def _graph(occupied: np.ndarray) -> "csr_matrix":
     cells."""
     from scipy.sparse import coo_matrix
 
-    free = ~occupied
-    rows, columns = free.shape
+    is_free = ~occupied
+    rows, columns = is_free.shape
     index = np.arange(rows * columns, dtype=np.int32).reshape(rows, columns)
     tails, heads, weights = [], [], []
     for dr, dc in _STEPS:
-        here = (slice(0, rows - dr), slice(max(0, -dc), columns - max(0, dc)))
-        there = (slice(dr, rows), slice(max(0, dc), columns + min(0, dc)))
-        open_ = free[here] & free[there]
+        tail_slices = (slice(0, rows - dr), slice(max(0, -dc), columns - max(0, dc)))
+        head_slices = (slice(dr, rows), slice(max(0, dc), columns + min(0, dc)))
+        open_ = is_free[tail_slices] & is_free[head_slices]
         if dr and dc:
             # both adjacent cells must be free, so that paths do not cut corners
-            adjacent = free[here[0], there[1]] & free[there[0], here[1]]
-            open_ = open_ & adjacent
-        tails.append(index[here][open_])
-        heads.append(index[there][open_])
+            has_free_corner = (
+                is_free[tail_slices[0], head_slices[1]] & is_free[head_slices[0], tail_slices[1]]
+            )
+            open_ = open_ & has_free_corner
+        tails.append(index[tail_slices][open_])
+        heads.append(index[head_slices][open_])
         weights.append(np.full(len(tails[-1]), math.hypot(dr, dc)))
     edges = (np.concatenate(weights), (np.concatenate(tails), np.concatenate(heads)))
     return coo_matrix(edges, shape=(rows * columns,) * 2).tocsr()

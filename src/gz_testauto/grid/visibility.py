@@ -23,11 +23,11 @@ def inflate(shapes: np.ndarray, radius_m: Union[float, np.ndarray]) -> np.ndarra
 
 
 def free_region(
-    area: shapely.Polygon, blocked: shapely.Geometry, start: Point, *goals: Point
+    area: shapely.Polygon, blocked_area: shapely.Geometry, start: Point, *goals: Point
 ) -> Optional[shapely.Polygon]:
-    """Return the connected part of ``area`` outside of ``blocked`` that contains start and goals,
-    or None if no part contains all of them."""
-    for part in shapely.get_parts(shapely.difference(area, blocked)):
+    """Return the connected part of ``area`` outside of ``blocked_area`` that contains start and
+    goals, or None if no part contains all of them."""
+    for part in shapely.get_parts(shapely.difference(area, blocked_area)):
         if part.geom_type != "Polygon":
             continue
         if shapely.intersects_xy(part, *start):
@@ -36,38 +36,44 @@ def free_region(
     return None
 
 
-def shortest_path_in(free: shapely.Polygon, start: Point, goal: Point) -> Optional[np.ndarray]:
-    """Return the ends and corners of the shortest path inside ``free``, shape (n, 2), or None if an
-    end is not in ``free``."""
-    if not (shapely.intersects_xy(free, *start) and shapely.intersects_xy(free, *goal)):
+def shortest_path_in(free_area: shapely.Polygon, start: Point, goal: Point) -> Optional[np.ndarray]:
+    """Return the ends and corners of the shortest path inside ``free_area``, shape (n, 2), or None
+    if an end is not in ``free_area``."""
+    if not (shapely.intersects_xy(free_area, *start) and shapely.intersects_xy(free_area, *goal)):
         return None
     from gz_testauto.grid.line_of_sight import touches_any  # loads numba
 
     ends = np.array([start, goal], dtype=float)
     # A path among some obstacles that touches no other is the shortest one among all obstacles.
-    unused, used = _rings(free), []
+    unused_rings, used_rings = _rings(free_area), []
     path: Optional[np.ndarray] = ends
     while path is not None:
-        touched = [
+        touch_flags = [
             ring.bounds_overlap(path) and touches_any(path, ring.tails, ring.after)
-            for ring in unused
+            for ring in unused_rings
         ]
-        if not any(touched):
+        if not any(touch_flags):
             return path
-        used += [ring for ring, is_touched in zip(unused, touched) if is_touched]
-        unused = [ring for ring, is_touched in zip(unused, touched) if not is_touched]
-        path = _shortest_among(_Edges.concatenate(used), ends)
+        used_rings += [ring for ring, is_touched in zip(unused_rings, touch_flags) if is_touched]
+        unused_rings = [
+            ring for ring, is_touched in zip(unused_rings, touch_flags) if not is_touched
+        ]
+        path = _shortest_among(_Edges.concatenate(used_rings), ends)
     # Rounding closed a passage of zero width; with all outlines the result is consistent.
-    return _shortest_among(_Edges.concatenate(used + unused), ends) if unused else None
+    return (
+        _shortest_among(_Edges.concatenate(used_rings + unused_rings), ends)
+        if unused_rings
+        else None
+    )
 
 
 def shortest_path_through(
-    free: shapely.Polygon, start: Point, *goals: Point
+    free_area: shapely.Polygon, start: Point, *goals: Point
 ) -> Optional[np.ndarray]:
     """Return the shortest path through all goals in order, as :func:`shortest_path_in` does."""
     path = np.array([start], dtype=float)
     for leg_start, leg_end in zip((start, *goals), goals):
-        leg = shortest_path_in(free, leg_start, leg_end)
+        leg = shortest_path_in(free_area, leg_start, leg_end)
         if leg is None:
             return None
         path = np.concatenate([path, leg[1:]])
@@ -79,15 +85,17 @@ class _Edges:
     :mod:`gz_testauto.grid.line_of_sight`. ``before[e]`` is the edge that ends where edge ``e``
     starts."""
 
-    def __init__(self, tails: np.ndarray, after: np.ndarray, before: np.ndarray) -> None:
-        self.tails, self.after, self.before = tails, after, before
+    def __init__(
+        self, tails: np.ndarray, next_edges: np.ndarray, previous_edges: np.ndarray
+    ) -> None:
+        self.tails, self.after, self.before = tails, next_edges, previous_edges
 
     @classmethod
     def of_ring(cls, coordinates: np.ndarray) -> "_Edges":
         count = len(coordinates) - 1
-        after, before = np.arange(1, count + 1), np.arange(-1, count - 1)
-        after[-1], before[0] = 0, count - 1
-        return cls(np.ascontiguousarray(coordinates[:-1]), after, before)
+        next_edges, previous_edges = np.arange(1, count + 1), np.arange(-1, count - 1)
+        next_edges[-1], previous_edges[0] = 0, count - 1
+        return cls(np.ascontiguousarray(coordinates[:-1]), next_edges, previous_edges)
 
     @classmethod
     def concatenate(cls, rings: "List[_Edges]") -> "_Edges":
@@ -101,8 +109,8 @@ class _Edges:
     @property
     def corners(self) -> np.ndarray:
         """The indices of the corners at which a shortest path can bend."""
-        into = self.tails - self.tails[self.before]
-        return np.flatnonzero(_cross(into, self.tails[self.after] - self.tails) < 0)
+        incoming_edges = self.tails - self.tails[self.before]
+        return np.flatnonzero(_cross(incoming_edges, self.tails[self.after] - self.tails) < 0)
 
     @functools.cached_property
     def _bounds(self) -> Tuple[np.ndarray, np.ndarray]:
@@ -113,9 +121,9 @@ class _Edges:
         return not ((path.max(axis=0) < low).any() or (path.min(axis=0) > high).any())
 
 
-def _rings(free: shapely.Polygon) -> List[_Edges]:
+def _rings(free_area: shapely.Polygon) -> List[_Edges]:
     """Return the edges of the outer ring counter-clockwise, and of the holes clockwise."""
-    rings = shapely.get_rings(free)
+    rings = shapely.get_rings(free_area)
     reversed_ = shapely.is_ccw(rings)
     reversed_[0] = not reversed_[0]
     outlines = [shapely.get_coordinates(ring) for ring in rings]
@@ -133,12 +141,14 @@ def _shortest_among(edges: _Edges, ends: np.ndarray) -> Optional[np.ndarray]:
     from gz_testauto.grid.line_of_sight import shortest_path_nodes
 
     corners = edges.corners
-    here = edges.tails[corners]
-    nodes = np.concatenate([ends, here])
+    corner_points = edges.tails[corners]
+    nodes = np.concatenate([ends, corner_points])
     # The ends belong to no outline: each direction is tangent there.
-    starting = np.concatenate([[-1, -1], corners])
-    into, out = np.zeros((2, len(nodes), 2))
-    into[2:] = edges.tails[edges.before[corners]] - here
-    out[2:] = edges.tails[edges.after[corners]] - here
-    path = shortest_path_nodes(nodes, starting, into, out, edges.tails, edges.after)
+    start_edges = np.concatenate([[-1, -1], corners])
+    incoming_edges, outgoing_edges = np.zeros((2, len(nodes), 2))
+    incoming_edges[2:] = edges.tails[edges.before[corners]] - corner_points
+    outgoing_edges[2:] = edges.tails[edges.after[corners]] - corner_points
+    path = shortest_path_nodes(
+        nodes, start_edges, incoming_edges, outgoing_edges, edges.tails, edges.after
+    )
     return nodes[path] if len(path) else None

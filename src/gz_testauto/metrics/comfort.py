@@ -47,17 +47,17 @@ def acceleration(
     n at least 2."""
     from scipy import signal
 
-    even_s, even = evenly(time_s, twist)
+    even_s, even_twist = evenly(time_s, twist)
     rate_hz = 1.0 / (even_s[1] - even_s[0])
     # At a cut-off above half the sampling rate, sampling already has the effect of the filter.
     if cutoff_hz < rate_hz / 2.0 and len(even_s) > SHORTEST:
         sections = signal.butter(FILTER_ORDER, cutoff_hz, fs=rate_hz, output="sos")
         # scipy's default padding requires more samples than a short recording contains.
         padding = min(3 * (2 * len(sections) + 1), len(even_s) - 1)
-        even = signal.sosfiltfilt(sections, even, axis=0, padlen=padding)
-    forward, left, turn = even.T
+        even_twist = signal.sosfiltfilt(sections, even_twist, axis=0, padlen=padding)
+    forward, left, turn = even_twist.T
     # The rotation is not differentiated: the acceleration on a circle is exact at any rate.
-    change = np.gradient(even[:, :2], even_s, axis=0)
+    change = np.gradient(even_twist[:, :2], even_s, axis=0)
     return even_s, change + np.column_stack([-turn * left, turn * forward])
 
 
@@ -128,21 +128,21 @@ def _jerk(recording: Recording, context: MetricContext) -> Tuple[np.ndarray, np.
     """Return evenly spaced stamps (s) and the jerk (m/s³), each of shape (n,)."""
     from scipy import signal
 
-    time_s, even = evenly(recording.time_s, recording.twist)
+    time_s, even_twist = evenly(recording.time_s, recording.twist)
     period_s = time_s[1] - time_s[0]
     window = _window(context.acceleration_cutoff_hz, period_s, len(time_s))
     # Unlike the low-pass of the comfort metric, this filter is exact for polynomials up to the
     # first and last sample, where jerk is largest.
     value, rate, second = (
-        signal.savgol_filter(even, window, ORDER, deriv=order, delta=period_s, axis=0)
+        signal.savgol_filter(even_twist, window, ORDER, deriv=order, delta=period_s, axis=0)
         for order in range(3)
     )
     (forward, left, turn), (forward_rate, left_rate, turn_rate) = value.T, rate.T
     # The operator d/dt + ω ×, applied twice to the velocity, with z upward. It adds the rotation
     # exactly, as for the acceleration.
-    ahead = second[:, 0] - turn_rate * left - 2.0 * turn * left_rate - turn**2 * forward
-    aside = second[:, 1] + turn_rate * forward + 2.0 * turn * forward_rate - turn**2 * left
-    return time_s, np.hypot(ahead, aside)
+    forward_jerk = second[:, 0] - turn_rate * left - 2.0 * turn * left_rate - turn**2 * forward
+    lateral_jerk = second[:, 1] + turn_rate * forward + 2.0 * turn * forward_rate - turn**2 * left
+    return time_s, np.hypot(forward_jerk, lateral_jerk)
 
 
 def _window(cutoff_hz: float, period_s: float, samples: int) -> int:
@@ -153,5 +153,5 @@ def _window(cutoff_hz: float, period_s: float, samples: int) -> int:
     eq. 6, solved for half the window.
     """
     half = ((ORDER + 1) / (2.0 * cutoff_hz * period_s) + 4.6) / 3.2
-    wanted = 2 * max(round(half), ORDER // 2) + 1
-    return min(wanted, samples - 1 + samples % 2)
+    window_length = 2 * max(round(half), ORDER // 2) + 1
+    return min(window_length, samples - 1 + samples % 2)

@@ -13,7 +13,7 @@ from gz_testauto.metrics.interface import Compute, Metric, MetricContext, metric
 from gz_testauto.metrics.recording import Recording
 
 
-def _cycle(heading: str, description: str, shown: bool = False) -> Callable[[Compute], Metric]:
+def _cycle(heading: str, description: str, is_shown: bool = False) -> Callable[[Compute], Metric]:
     return metric(
         heading=heading,
         unit="s",
@@ -22,13 +22,13 @@ def _cycle(heading: str, description: str, shown: bool = False) -> Callable[[Com
         better="lower",
         smallest_relevant=0.005,
         completed_only=False,
-        in_table=shown,
-        in_comparison=shown,
+        in_table=is_shown,
+        in_comparison=is_shown,
         description=description,
     )
 
 
-@_cycle("cycle", "mean wall time of a planner cycle", shown=True)
+@_cycle("cycle", "mean wall time of a planner cycle", is_shown=True)
 def cycle_mean_s(recording: Recording, context: MetricContext) -> float:
     return _mean(recording.cycle_time_s)
 

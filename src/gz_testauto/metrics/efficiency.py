@@ -123,5 +123,9 @@ def barn_score(recording: Recording, context: MetricContext) -> float:
 
 def _driven_s(recording: Recording) -> float:
     away_m = np.hypot(*(recording.pose[:, :2] - recording.pose[0, :2]).T)
-    moving = np.flatnonzero(away_m >= STARTED_M)
-    return float(recording.time_s[-1] - recording.time_s[moving[0]]) if len(moving) else 0.0
+    moving_samples = np.flatnonzero(away_m >= STARTED_M)
+    return (
+        float(recording.time_s[-1] - recording.time_s[moving_samples[0]])
+        if len(moving_samples)
+        else 0.0
+    )

@@ -69,23 +69,29 @@ def moving_objects(series: Mapping[str, np.ndarray]) -> List[str]:
 
 
 def _encounter(recording: Recording, robot: np.ndarray, name: str) -> Encounter:
-    present, _, _, first, second = _outlines(recording, robot, name)
+    is_present, _, _, first, second = _outlines(recording, robot, name)
     time_s, trajectory = recording.time_s, recording.series[ACTOR_SERIES + name]
     distance = shapely.distance(shapely.polygons(first), shapely.polygons(second))
-    closing = (velocity_mps(recording.pose, time_s) - velocity_mps(trajectory, time_s))[present]
+    closing = (velocity_mps(recording.pose, time_s) - velocity_mps(trajectory, time_s))[is_present]
     ttc = np.where(distance <= 0.0, 0.0, time_to_collision_s(first, second, closing))
-    continued = np.concatenate([[False], present[:-1]])[present]
-    return Encounter(name, time_s[present], np.asarray(distance), ttc, continued)
+    is_continued = np.concatenate([[False], is_present[:-1]])[is_present]
+    return Encounter(name, time_s[is_present], np.asarray(distance), ttc, is_continued)
 
 
 def _outlines(recording: Recording, robot: np.ndarray, name: str) -> Tuple[np.ndarray, ...]:
     """Return the presence of an object, shape (n,), and at its m samples the poses of robot and
     object, shape (m, 3), and their outlines, shape (m, k, 2)."""
     trajectory = recording.series[ACTOR_SERIES + name]
-    present = np.isfinite(trajectory).all(axis=1)
-    ours, theirs = recording.pose[present], trajectory[present]
+    is_present = np.isfinite(trajectory).all(axis=1)
+    robot_poses, object_poses = recording.pose[is_present], trajectory[is_present]
     outline = recording.series[OUTLINE_SERIES + name]
-    return present, ours, theirs, placed(robot, ours), placed(outline, theirs)
+    return (
+        is_present,
+        robot_poses,
+        object_poses,
+        placed(robot, robot_poses),
+        placed(outline, object_poses),
+    )
 
 
 def overlapping(recording: Recording) -> np.ndarray:
@@ -96,12 +102,13 @@ def overlapping(recording: Recording) -> np.ndarray:
         outlines = series[OUTLINE_SERIES + first], series[OUTLINE_SERIES + second]
         reach_m = sum(float(np.hypot(*outline.T).max()) for outline in outlines)
         with np.errstate(invalid="ignore"):  # NaN while an object is absent
-            near = np.hypot(*(poses - other_poses)[:, :2].T) < reach_m
-        if near.any():
+            is_near = np.hypot(*(poses - other_poses)[:, :2].T) < reach_m
+        if is_near.any():
             shapes = (
-                shapely.polygons(placed(o, p[near])) for o, p in zip(outlines, (poses, other_poses))
+                shapely.polygons(placed(o, p[is_near]))
+                for o, p in zip(outlines, (poses, other_poses))
             )
-            overlap[near] |= shapely.area(shapely.intersection(*shapes)) > 0.0
+            overlap[is_near] |= shapely.area(shapely.intersection(*shapes)) > 0.0
     return overlap
 
 
@@ -113,11 +120,13 @@ def imminent(recording: Recording, speed_mps: float, within_s: float) -> np.ndar
     if robot is None or len(recording.time_s) < 2:
         return collides
     for name in moving_objects(recording.series):
-        present, ours, _, first, second = _outlines(recording, robot, name)
+        is_present, robot_poses, _, first, second = _outlines(recording, robot, name)
         trajectory = recording.series[ACTOR_SERIES + name]
-        ahead = speed_mps * np.column_stack([np.cos(ours[:, 2]), np.sin(ours[:, 2])])
-        closing = ahead - velocity_mps(trajectory, recording.time_s)[present]
-        collides[present] |= time_to_collision_s(first, second, closing) < within_s
+        robot_velocity = speed_mps * np.column_stack(
+            [np.cos(robot_poses[:, 2]), np.sin(robot_poses[:, 2])]
+        )
+        closing = robot_velocity - velocity_mps(trajectory, recording.time_s)[is_present]
+        collides[is_present] |= time_to_collision_s(first, second, closing) < within_s
     return collides
 
 
@@ -135,8 +144,8 @@ def velocity_mps(poses: np.ndarray, time_s: np.ndarray) -> np.ndarray:
     """
     periods = np.full((len(poses) + 1, 2), np.nan)
     periods[1:-1] = np.diff(poses[:, :2], axis=0) / np.diff(time_s)[:, None]
-    before, after = periods[:-1], periods[1:]
-    return np.nan_to_num(np.where(np.isnan(before), after, before))
+    period_starts, period_ends = periods[:-1], periods[1:]
+    return np.nan_to_num(np.where(np.isnan(period_starts), period_ends, period_starts))
 
 
 def time_to_collision_s(first: np.ndarray, second: np.ndarray, closing: np.ndarray) -> np.ndarray:
@@ -154,18 +163,18 @@ def time_to_collision_s(first: np.ndarray, second: np.ndarray, closing: np.ndarr
     )  # (n, k + m, 2)
     for edge in range(edges.shape[1]):
         normal = np.stack([edges[:, edge, 1], -edges[:, edge, 0]], axis=-1)
-        ours = np.einsum("nkd,nd->nk", first, normal)
-        theirs = np.einsum("nkd,nd->nk", second, normal)
+        robot_extent = np.einsum("nkd,nd->nk", first, normal)
+        object_extent = np.einsum("nkd,nd->nk", second, normal)
         speed = np.einsum("nd,nd->n", closing, normal)
         # ours + speed t overlaps theirs from `begin` to `end`
-        gap_below = theirs.min(axis=1) - ours.max(axis=1)
-        gap_above = theirs.max(axis=1) - ours.min(axis=1)
-        still = np.abs(speed) < _OFF
-        divisor = np.where(still, 1.0, speed)
+        gap_below = object_extent.min(axis=1) - robot_extent.max(axis=1)
+        gap_above = object_extent.max(axis=1) - robot_extent.min(axis=1)
+        is_still = np.abs(speed) < _OFF
+        divisor = np.where(is_still, 1.0, speed)
         times = np.stack([gap_below / divisor, gap_above / divisor])
-        apart = (gap_below > 0.0) | (gap_above < 0.0)
-        begin = np.where(still, np.where(apart, np.inf, -np.inf), times.min(axis=0))
-        end = np.where(still, np.where(apart, -np.inf, np.inf), times.max(axis=0))
+        is_apart = (gap_below > 0.0) | (gap_above < 0.0)
+        begin = np.where(is_still, np.where(is_apart, np.inf, -np.inf), times.min(axis=0))
+        end = np.where(is_still, np.where(is_apart, -np.inf, np.inf), times.max(axis=0))
         enters, leaves = np.maximum(enters, begin), np.minimum(leaves, end)
     meets = (enters <= leaves) & (leaves >= 0.0)
     return np.where(meets, np.maximum(enters, 0.0), np.inf)
@@ -177,72 +186,84 @@ def greatest_drac_mps2(encounter: Encounter) -> float:
         return 0.0
     distance = encounter.distance_m
     closing = -np.diff(distance) / np.diff(encounter.time_s)
-    after = distance[1:]
-    counts = (closing > CLOSING_MPS) & (after > 0.0) & encounter.continued[1:]
+    next_distance = distance[1:]
+    counts = (closing > CLOSING_MPS) & (next_distance > 0.0) & encounter.continued[1:]
     if not counts.any():
         return 0.0
-    return float((closing[counts] ** 2 / (2.0 * after[counts])).max())
+    return float((closing[counts] ** 2 / (2.0 * next_distance[counts])).max())
 
 
 def post_encroachment_s(recording: Recording, name: str) -> float:
     """Return the smallest time between robot and object on the same grid cell, or ``inf`` if they
     share no cell."""
     trajectory = recording.series[ACTOR_SERIES + name]
-    present = np.isfinite(trajectory).all(axis=1)
-    if present.sum() < 2:
+    is_present = np.isfinite(trajectory).all(axis=1)
+    if is_present.sum() < 2:
         return np.inf
-    samples = np.flatnonzero(present)
-    time_s, ours = _between(samples, recording.time_s, recording.pose)
-    _, theirs = _between(samples, recording.time_s, trajectory)
+    samples = np.flatnonzero(is_present)
+    time_s, robot_poses = _between(samples, recording.time_s, recording.pose)
+    _, object_poses = _between(samples, recording.time_s, trajectory)
     outlines = (recording.series[FOOTPRINT_SERIES], recording.series[OUTLINE_SERIES + name])
-    near = _near(ours, theirs, sum(float(np.hypot(*outline.T).max()) for outline in outlines))
-    if not near[0].any():
+    near_samples = _near(
+        robot_poses, object_poses, sum(float(np.hypot(*outline.T).max()) for outline in outlines)
+    )
+    if not near_samples[0].any():
         return np.inf
-    times = [time_s[rows] for rows in near]
+    times = [time_s[rows] for rows in near_samples]
     sweeps = [
-        placed(outline, poses[rows]) for outline, poses, rows in zip(outlines, (ours, theirs), near)
+        placed(outline, poses[rows])
+        for outline, poses, rows in zip(outlines, (robot_poses, object_poses), near_samples)
     ]
-    both = shapely.intersection(*(shapely.union_all(shapely.polygons(swept)) for swept in sweeps))
-    if both.is_empty or both.area <= 0.0:
+    shared_area = shapely.intersection(
+        *(shapely.union_all(shapely.polygons(swept)) for swept in sweeps)
+    )
+    if shared_area.is_empty or shared_area.area <= 0.0:
         return np.inf
-    x_low, y_low, x_high, y_high = both.bounds
+    x_low, y_low, x_high, y_high = shared_area.bounds
     grid = np.meshgrid(
         np.arange(x_low + CELL_M / 2, x_high, CELL_M), np.arange(y_low + CELL_M / 2, y_high, CELL_M)
     )
     cells = np.column_stack([axis.ravel() for axis in grid])
-    cells = cells[shapely.contains_xy(both, *cells.T)]
-    least = np.inf
+    cells = cells[shapely.contains_xy(shared_area, *cells.T)]
+    least_s = np.inf
     covers = [_covers(swept, cells) for swept in sweeps]
     for cell in range(len(cells)):
         robot_s, object_s = (stamps[cover[:, cell]] for stamps, cover in zip(times, covers))
         if len(robot_s) and len(object_s):
             index = np.searchsorted(object_s, robot_s)
-            after = object_s[np.minimum(index, len(object_s) - 1)]
-            before = object_s[np.maximum(index - 1, 0)]
-            gaps = np.minimum(np.abs(after - robot_s), np.abs(robot_s - before))
-            least = min(least, float(gaps.min()))
-    return least
+            next_s = object_s[np.minimum(index, len(object_s) - 1)]
+            previous_s = object_s[np.maximum(index - 1, 0)]
+            gaps = np.minimum(np.abs(next_s - robot_s), np.abs(robot_s - previous_s))
+            least_s = min(least_s, float(gaps.min()))
+    return least_s
 
 
 def _between(
     samples: np.ndarray, time_s: np.ndarray, poses: np.ndarray
 ) -> Tuple[np.ndarray, np.ndarray]:
     """Return times and poses at ``samples``, and interpolated between consecutive ones."""
-    sampled = poses[samples]
+    sampled_poses = poses[samples]
     places = np.arange(FINER * (len(samples) - 1) + 1) / FINER
-    followed = np.append(np.diff(samples) == 1, False)
-    places = places[followed[places.astype(int)] | (places % 1.0 == 0.0)]
-    columns = [time_s[samples], sampled[:, 0], sampled[:, 1], np.unwrap(sampled[:, 2])]
+    is_followed = np.append(np.diff(samples) == 1, False)
+    places = places[is_followed[places.astype(int)] | (places % 1.0 == 0.0)]
+    columns = [
+        time_s[samples],
+        sampled_poses[:, 0],
+        sampled_poses[:, 1],
+        np.unwrap(sampled_poses[:, 2]),
+    ]
     finer = [np.interp(places, np.arange(len(samples)), column) for column in columns]
     return finer[0], np.column_stack(finer[1:])
 
 
-def _near(ours: np.ndarray, theirs: np.ndarray, reach_m: float) -> Tuple[np.ndarray, np.ndarray]:
+def _near(
+    robot_poses: np.ndarray, object_poses: np.ndarray, reach_m: float
+) -> Tuple[np.ndarray, np.ndarray]:
     from scipy.spatial import cKDTree
 
-    neighbors = cKDTree(ours[:, :2]).query_ball_tree(cKDTree(theirs[:, :2]), reach_m)
+    neighbors = cKDTree(robot_poses[:, :2]).query_ball_tree(cKDTree(object_poses[:, :2]), reach_m)
     first = np.array([bool(indices) for indices in neighbors])
-    second = np.zeros(len(theirs), dtype=bool)
+    second = np.zeros(len(object_poses), dtype=bool)
     second[np.unique(np.concatenate([np.array(indices, dtype=int) for indices in neighbors]))] = (
         True
     )
@@ -252,13 +273,13 @@ def _near(ours: np.ndarray, theirs: np.ndarray, reach_m: float) -> Tuple[np.ndar
 def _covers(outlines: np.ndarray, cells: np.ndarray) -> np.ndarray:
     """Return whether each outline, shape (n, k, 2), convex and counter-clockwise, contains each of
     the centers ``cells``, shape (c, 2)."""
-    inside = np.ones((len(outlines), len(cells)), dtype=bool)
+    is_inside = np.ones((len(outlines), len(cells)), dtype=bool)
     for corner in range(outlines.shape[1]):
-        here = outlines[:, corner]
-        along = outlines[:, (corner + 1) % outlines.shape[1]] - here
-        offset = cells[None] - here[:, None]
-        inside &= along[:, None, 0] * offset[..., 1] - along[:, None, 1] * offset[..., 0] >= 0.0
-    return inside
+        corners = outlines[:, corner]
+        edges = outlines[:, (corner + 1) % outlines.shape[1]] - corners
+        offset = cells[None] - corners[:, None]
+        is_inside &= edges[:, None, 0] * offset[..., 1] - edges[:, None, 1] * offset[..., 0] >= 0.0
+    return is_inside
 
 
 def social_intrusion(recording: Recording, name: str) -> float:
@@ -270,15 +291,15 @@ def social_intrusion(recording: Recording, name: str) -> float:
     thirds of that.
     """
     trajectory = recording.series[ACTOR_SERIES + name]
-    present = np.isfinite(trajectory).all(axis=1)
-    if not present.any():
+    is_present = np.isfinite(trajectory).all(axis=1)
+    if not is_present.any():
         return 0.0
-    pose, ours = trajectory[present], recording.pose[present]
-    speed = np.hypot(*velocity_mps(trajectory, recording.time_s)[present].T)
-    dx, dy = (ours[:, :2] - pose[:, :2]).T
+    pose, robot_poses = trajectory[is_present], recording.pose[is_present]
+    speed = np.hypot(*velocity_mps(trajectory, recording.time_s)[is_present].T)
+    dx, dy = (robot_poses[:, :2] - pose[:, :2]).T
     cos, sin = np.cos(pose[:, 2]), np.sin(pose[:, 2])
-    along, across = cos * dx + sin * dy, cos * dy - sin * dx
-    ahead = np.maximum(2.0 * speed, 0.5)
-    sigma = np.where(along >= 0.0, ahead, ahead / 2.0)
-    squared = (along / sigma) ** 2 + (across / (2.0 * ahead / 3.0)) ** 2
-    return math.exp(-0.5 * float(squared.min()))
+    along_m, across_m = cos * dx + sin * dy, cos * dy - sin * dx
+    sigma_ahead = np.maximum(2.0 * speed, 0.5)
+    sigma = np.where(along_m >= 0.0, sigma_ahead, sigma_ahead / 2.0)
+    squared_distance = (along_m / sigma) ** 2 + (across_m / (2.0 * sigma_ahead / 3.0)) ** 2
+    return math.exp(-0.5 * float(squared_distance.min()))

@@ -40,12 +40,14 @@ def graded_score(
     remaining_m = _remaining_m(recording, np.asarray(goals_m, dtype=float))
     ends = np.searchsorted(time_s, time_s[0] + WINDOW_S - 1e-9)
     if ends >= len(time_s):  # no complete window
-        first, last = np.array([0]), np.array([len(time_s) - 1])
+        first, last_index = np.array([0]), np.array([len(time_s) - 1])
     else:
-        last = np.arange(ends, len(time_s))
-        first = np.searchsorted(time_s, time_s[last] - WINDOW_S - 1e-9)
-    duration_s = time_s[last] - time_s[first]
-    speeds = (remaining_m[first] - remaining_m[last]) / np.where(duration_s > 0, duration_s, np.inf)
+        last_index = np.arange(ends, len(time_s))
+        first = np.searchsorted(time_s, time_s[last_index] - WINDOW_S - 1e-9)
+    duration_s = time_s[last_index] - time_s[first]
+    speeds = (remaining_m[first] - remaining_m[last_index]) / np.where(
+        duration_s > 0, duration_s, np.inf
+    )
     clearance_m = recording.clearance_m[~np.isnan(recording.clearance_m)]
     return GradedScore(
         bool(success),
@@ -59,11 +61,11 @@ def _remaining_m(recording: Recording, goals_m: np.ndarray) -> np.ndarray:
     """Return the straight distance (m) at each sample to the last goal through the goals that are
     not reached yet, shape (n,)."""
     times_s = recording.goal_times_s
-    reached = np.zeros(len(recording.time_s), dtype=int)
+    reached_goals = np.zeros(len(recording.time_s), dtype=int)
     if times_s is not None:
         reached_s = times_s[:-1][~np.isnan(times_s[:-1])]
-        reached = np.searchsorted(np.sort(reached_s), recording.time_s, side="right")
+        reached_goals = np.searchsorted(np.sort(reached_s), recording.time_s, side="right")
     legs_m = np.hypot(*np.diff(goals_m, axis=0).T) if len(goals_m) > 1 else np.zeros(0)
     after_m = np.concatenate([np.cumsum(legs_m[::-1])[::-1], [0.0]])
-    offset = recording.pose[:, :2] - goals_m[reached]
-    return np.asarray(np.hypot(offset[:, 0], offset[:, 1]) + after_m[reached])
+    offset = recording.pose[:, :2] - goals_m[reached_goals]
+    return np.asarray(np.hypot(offset[:, 0], offset[:, 1]) + after_m[reached_goals])

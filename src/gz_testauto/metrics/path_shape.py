@@ -59,14 +59,14 @@ def unwrapped_yaw(recording: Recording) -> np.ndarray:
 def stretches(recording: Recording) -> Iterator[SmoothSection]:
     forward, left = recording.twist[:, 0], recording.twist[:, 1]
     course = recording.pose[:, 2] + arctan2(left, forward)
-    moving = np.hypot(forward, left) > STANDING_MPS
+    is_moving = np.hypot(forward, left) > STANDING_MPS
     turns = _turns(course, recording)
     smooth = np.abs(turns - _turned_by_rate(recording)) < CUSP_RAD
-    joined = moving[:-1] & moving[1:] & smooth
-    along = length_along(recording)
-    for rows in np.split(np.arange(len(course)), np.flatnonzero(~joined) + 1):
+    is_joined = is_moving[:-1] & is_moving[1:] & smooth
+    arc_m = length_along(recording)
+    for rows in np.split(np.arange(len(course)), np.flatnonzero(~is_joined) + 1):
         if len(rows) > 1:
-            yield SmoothSection(along[rows], np.concatenate([[0.0], np.cumsum(turns[rows[:-1]])]))
+            yield SmoothSection(arc_m[rows], np.concatenate([[0.0], np.cumsum(turns[rows[:-1]])]))
 
 
 def _turns(angle_rad: np.ndarray, recording: Recording) -> np.ndarray:
@@ -103,10 +103,10 @@ def curvature_mean_1pm(recording: Recording, context: MetricContext) -> float:
     """Return the mean curvature, or NaN if no part of the path without stops and cusps is longer
     than 0.2 m."""
     parts = curvatures(recording)
-    length_m = sum(at[-1] - at[0] for at, _ in parts)
+    length_m = sum(arc_m[-1] - arc_m[0] for arc_m, _ in parts)
     if length_m <= 0.0:
         return math.nan
-    areas = [((values[1:] + values[:-1]) * np.diff(at)).sum() / 2.0 for at, values in parts]
+    areas = [((values[1:] + values[:-1]) * np.diff(arc_m)).sum() / 2.0 for arc_m, values in parts]
     return float(sum(areas) / length_m)
 
 
@@ -132,22 +132,24 @@ def curvatures(recording: Recording) -> List[Tuple[np.ndarray, np.ndarray]]:
 
 
 def _curvature(part: SmoothSection) -> Tuple[np.ndarray, np.ndarray]:
-    along, _ = part
+    part_arc_m, _ = part
     # Lengths between which the curvature is a quadratic function.
-    at = np.unique(np.concatenate([along - SPAN_M, along, along + SPAN_M]))
-    at = at[(at >= along[0] + SPAN_M) & (at <= along[-1] - SPAN_M)]
-    ahead, here, behind = (_area(part, at + step) for step in (SPAN_M, 0.0, -SPAN_M))
-    return at, np.abs((ahead - here) - (here - behind)) / SPAN_M**2
+    arc_m = np.unique(np.concatenate([part_arc_m - SPAN_M, part_arc_m, part_arc_m + SPAN_M]))
+    arc_m = arc_m[(arc_m >= part_arc_m[0] + SPAN_M) & (arc_m <= part_arc_m[-1] - SPAN_M)]
+    area_ahead, area_here, area_behind = (
+        _area(part, arc_m + step) for step in (SPAN_M, 0.0, -SPAN_M)
+    )
+    return arc_m, np.abs((area_ahead - area_here) - (area_here - area_behind)) / SPAN_M**2
 
 
 def _area(part: SmoothSection, at_m: np.ndarray) -> np.ndarray:
     """Return the integral of the course over the length along the path up to each of ``at_m``."""
-    along, course = part
-    steps, turns = np.diff(along), np.diff(course)
-    until = np.concatenate([[0.0], np.cumsum((course[:-1] + turns / 2.0) * steps)])
-    row = np.clip(np.searchsorted(along, at_m, side="right") - 1, 0, len(steps) - 1)
-    beyond = at_m - along[row]
-    return until[row] + beyond * (course[row] + turns[row] / steps[row] * beyond / 2.0)
+    arc_m, course = part
+    steps, turns = np.diff(arc_m), np.diff(course)
+    areas = np.concatenate([[0.0], np.cumsum((course[:-1] + turns / 2.0) * steps)])
+    row = np.clip(np.searchsorted(arc_m, at_m, side="right") - 1, 0, len(steps) - 1)
+    excess_m = at_m - arc_m[row]
+    return areas[row] + excess_m * (course[row] + turns[row] / steps[row] * excess_m / 2.0)
 
 
 @metric(

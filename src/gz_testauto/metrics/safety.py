@@ -64,8 +64,8 @@ def clearance_p05_m(recording: Recording, context: MetricContext) -> float:
 def danger(clearance_m: np.ndarray, safety_distance_m: float) -> np.ndarray:
     """Return the danger ``dis(t)`` (1/m) at each clearance: 1/clearance − 1/d_0 below the safety
     distance d_0, otherwise 0; NaN where the clearance is NaN."""
-    near = np.maximum(clearance_m, CLEARANCE_FLOOR_M)
-    return np.where(near > safety_distance_m, 0.0, 1.0 / near - 1.0 / safety_distance_m)
+    limited_m = np.maximum(clearance_m, CLEARANCE_FLOOR_M)
+    return np.where(limited_m > safety_distance_m, 0.0, 1.0 / limited_m - 1.0 / safety_distance_m)
 
 
 @metric(

@@ -35,14 +35,18 @@ def task_metrics(spec: CampaignSpec) -> Tuple[Metric, ...]:
             )
         )
     if tasks.track is not None:
-        off = functools.partial(_share_outside, union_of(tasks.track))
+        share_off_track = functools.partial(_share_outside, union_of(tasks.track))
         metrics.append(
-            extra_metric("off_track_share", "lower", "share of the time outside the track", off)
+            extra_metric(
+                "off_track_share", "lower", "share of the time outside the track", share_off_track
+            )
         )
     for name, region in tasks.regions.items():
-        inside = functools.partial(_time_inside, union_of(region))
+        time_inside_s = functools.partial(_time_inside, union_of(region))
         description = f"time in the region {name}"
-        metrics.append(extra_metric(f"time_in_{name}_s", "neither", description, inside, unit="s"))
+        metrics.append(
+            extra_metric(f"time_in_{name}_s", "neither", description, time_inside_s, unit="s")
+        )
     if spec.others_move:
         description = "smallest ratio of the clearance to the speed at which it decreases"
         metrics.append(
@@ -66,13 +70,13 @@ def _gates_passed(
     if len(places) < 2:
         return 0.0
     steps = shapely.linestrings(np.stack([places[:-1], places[1:]], axis=1))
-    at = passed = 0
+    index = gate_count = 0
     for gate in gates:
-        crossed = np.flatnonzero(shapely.intersects(steps[at:], shapely.LineString(gate)))
-        if not len(crossed):
+        crossings = np.flatnonzero(shapely.intersects(steps[index:], shapely.LineString(gate)))
+        if not len(crossings):
             break
-        at, passed = at + int(crossed[0]), passed + 1
-    return float(passed)
+        index, gate_count = index + int(crossings[0]), gate_count + 1
+    return float(gate_count)
 
 
 def _time_inside(region: BaseGeometry, recording: Recording, context: MetricContext) -> float:
@@ -81,8 +85,8 @@ def _time_inside(region: BaseGeometry, recording: Recording, context: MetricCont
     time_s = recording.time_s
     if len(time_s) < 2:
         return 0.0
-    inside = shapely.intersects_xy(region, *recording.pose[:-1, :2].T)
-    return float(np.diff(time_s)[inside].sum())
+    is_inside = shapely.intersects_xy(region, *recording.pose[:-1, :2].T)
+    return float(np.diff(time_s)[is_inside].sum())
 
 
 def _share_outside(region: BaseGeometry, recording: Recording, context: MetricContext) -> float:
@@ -101,14 +105,14 @@ def least_time_to_collision_s(recording: Recording, context: MetricContext) -> f
         closing = -np.diff(clearance) / np.diff(time_s)
     # When an object appears, the clearance changes abruptly without an approach.
     nearer = np.isfinite(closing) & (closing > LEAST_CLOSING_MPS) & ~_appears(recording)
-    left = clearance[1:][nearer] / closing[nearer]
-    return float(left.min()) if len(left) else math.nan
+    remaining_s = clearance[1:][nearer] / closing[nearer]
+    return float(remaining_s.min()) if len(remaining_s) else math.nan
 
 
 def _appears(recording: Recording) -> np.ndarray:
     appears = np.zeros(len(recording.time_s) - 1, dtype=bool)
     for name, trajectory in recording.series.items():
         if name.startswith(ACTOR_SERIES):
-            present = np.isfinite(trajectory).all(axis=1)
-            appears |= present[1:] & ~present[:-1]
+            is_present = np.isfinite(trajectory).all(axis=1)
+            appears |= is_present[1:] & ~is_present[:-1]
     return appears

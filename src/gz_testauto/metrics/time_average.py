@@ -30,12 +30,14 @@ def time_percentile(values: np.ndarray, time_s: np.ndarray, percent: float) -> f
         return math.nan
     # Ten points per mean interval weight samples with uneven stamps by time.
     instants = np.linspace(time_s[0], time_s[-1], 10 * (len(time_s) - 1) + 1)
-    between = np.interp(instants, time_s, np.where(np.isinf(values), 0.0, values))
+    interpolated_values = np.interp(instants, time_s, np.where(np.isinf(values), 0.0, values))
     infinite = np.interp(instants, time_s, np.isinf(values).astype(float))
-    nearest = values[np.rint(np.interp(instants, time_s, np.arange(len(time_s)))).astype(int)]
-    ordered = np.sort(np.where(infinite > 0.0, nearest, between))
-    rank = percent / 100.0 * (len(ordered) - 1)
-    low, high = ordered[math.floor(rank)], ordered[math.ceil(rank)]
+    nearest_values = values[
+        np.rint(np.interp(instants, time_s, np.arange(len(time_s)))).astype(int)
+    ]
+    sorted_values = np.sort(np.where(infinite > 0.0, nearest_values, interpolated_values))
+    rank = percent / 100.0 * (len(sorted_values) - 1)
+    low, high = sorted_values[math.floor(rank)], sorted_values[math.ceil(rank)]
     return float(low if low == high else low + (rank - math.floor(rank)) * (high - low))
 
 
@@ -49,7 +51,7 @@ def share_below(values: np.ndarray, time_s: np.ndarray, limit: float) -> float:
     below = (values < limit).astype(float)
     share = (below[:-1] + below[1:]) / 2.0
     start, end = values[:-1] - limit, values[1:] - limit
-    crossed = np.isfinite(start) & np.isfinite(end) & (below[:-1] != below[1:])
-    first = np.abs(start[crossed]) / np.abs(start[crossed] - end[crossed])
-    share[crossed] = np.where(start[crossed] < 0.0, first, 1.0 - first)
+    is_crossed = np.isfinite(start) & np.isfinite(end) & (below[:-1] != below[1:])
+    first = np.abs(start[is_crossed]) / np.abs(start[is_crossed] - end[is_crossed])
+    share[is_crossed] = np.where(start[is_crossed] < 0.0, first, 1.0 - first)
     return float((share * np.diff(time_s)).sum() / (time_s[-1] - time_s[0]))

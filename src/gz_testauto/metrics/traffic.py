@@ -77,11 +77,11 @@ def object_ttc_min_s(recording: Recording, context: MetricContext) -> float:
 
 
 def _least_by_sample(recording: Recording) -> np.ndarray:
-    least = np.full(len(recording.time_s), np.inf)
+    least_values = np.full(len(recording.time_s), np.inf)
     for encounter in encounters(recording):
         rows = np.searchsorted(recording.time_s, encounter.time_s)
-        least[rows] = np.minimum(least[rows], encounter.ttc_s)
-    return least
+        least_values[rows] = np.minimum(least_values[rows], encounter.ttc_s)
+    return least_values
 
 
 def _held(recording: Recording, values: np.ndarray) -> float:
@@ -132,15 +132,15 @@ def _share_within(
 ) -> float:
     """Return the share of the time nearer than ``limit_m`` to an object in ``names``, or to any
     object if ``names`` is empty; NaN without such objects."""
-    near = np.zeros(len(recording.time_s))
+    near_values = np.zeros(len(recording.time_s))
     relevant = [
         encounter for encounter in encounters(recording) if not names or encounter.name in names
     ]
     for encounter in relevant:
-        near[
+        near_values[
             np.searchsorted(recording.time_s, encounter.time_s[encounter.distance_m < limit_m])
         ] = 1.0
-    return _share_of_time(recording, near) if relevant else math.nan
+    return _share_of_time(recording, near_values) if relevant else math.nan
 
 
 @_extra("higher", f"share of the time at least {COMPLIANT_M:g} m from every moving object")
@@ -167,8 +167,8 @@ def yielding_s(recording: Recording, context: MetricContext) -> float:
         return math.nan
     steps_m = np.hypot(*np.diff(recording.pose[:, :2], axis=0).T)
     slow = steps_m < YIELD_SHARE * context.max_linear_mps * np.diff(recording.time_s)
-    blocked = imminent(recording, context.max_linear_mps, YIELD_S)
-    return _held(recording, np.append(slow, False) & blocked)
+    is_blocked = imminent(recording, context.max_linear_mps, YIELD_S)
+    return _held(recording, np.append(slow, False) & is_blocked)
 
 
 @_extra(
@@ -208,8 +208,8 @@ def objects_overlap_s(recording: Recording, context: MetricContext) -> float:
 def _greatest_intrusion(
     names: Sequence[str], recording: Recording, context: MetricContext
 ) -> float:
-    present = [name for name in moving_objects(recording.series) if name in names]
-    return max((social_intrusion(recording, name) for name in present), default=math.nan)
+    present_names = [name for name in moving_objects(recording.series) if name in names]
+    return max((social_intrusion(recording, name) for name in present_names), default=math.nan)
 
 
 def moving_object_metrics(
@@ -306,26 +306,26 @@ def wrong_way_share(recording: Recording, context: MetricContext) -> float:
     moves = np.diff(recording.pose[:, :2], axis=0)
     on_any, with_any = (np.zeros(len(moves), dtype=bool) for _ in range(2))
     for lane in lanes:
-        inside = shapely.covers(surface_of(lane), points)[:-1]
-        nearest = _directions(lane, recording.pose[:-1, :2])
-        on_any |= inside
-        with_any |= inside & ((nearest * moves).sum(axis=1) >= 0.0)
+        is_inside = shapely.covers(surface_of(lane), points)[:-1]
+        directions = _directions(lane, recording.pose[:-1, :2])
+        on_any |= is_inside
+        with_any |= is_inside & ((directions * moves).sum(axis=1) >= 0.0)
     speeds = np.hypot(*moves.T) / np.diff(recording.time_s)
-    wrong, moving = on_any & ~with_any, speeds > STANDING_MPS
+    is_wrong, is_moving = on_any & ~with_any, speeds > STANDING_MPS
     # A stationary robot keeps the state of its latest motion.
-    latest = np.maximum.accumulate(np.where(moving, np.arange(len(moves)), -1))
-    kept = np.where(latest >= 0, wrong[latest], False)
-    return _share_of_time(recording, np.append(kept, False).astype(float))
+    latest_sample = np.maximum.accumulate(np.where(is_moving, np.arange(len(moves)), -1))
+    is_wrong_kept = np.where(latest_sample >= 0, is_wrong[latest_sample], False)
+    return _share_of_time(recording, np.append(is_wrong_kept, False).astype(float))
 
 
 def _directions(lane: np.ndarray, positions: np.ndarray) -> np.ndarray:
     """Return the unit direction of a lane, shape (n, 2), at the points nearest to ``positions``."""
     starts, legs = lane[:-1, :2], np.diff(lane[:, :2], axis=0)
     offsets = positions[:, None] - starts
-    along = np.clip((offsets * legs).sum(axis=2) / (legs**2).sum(axis=1), 0.0, 1.0)
-    away = np.hypot(*np.moveaxis(offsets - along[..., None] * legs, 2, 0))
+    fractions = np.clip((offsets * legs).sum(axis=2) / (legs**2).sum(axis=1), 0.0, 1.0)
+    distances_m = np.hypot(*np.moveaxis(offsets - fractions[..., None] * legs, 2, 0))
     units = legs / np.hypot(*legs.T)[:, None]
-    return np.asarray(units[away.argmin(axis=1)])
+    return np.asarray(units[distances_m.argmin(axis=1)])
 
 
 LANE_METRICS = (lane_departure_share, lane_error_mean_m, lane_error_max_m, wrong_way_share)

@@ -74,10 +74,13 @@ def compare(*results: "Results", ignore_differences: bool = False) -> "PlannerCo
         monday, friday = gz_testauto.load("results/monday"), gz_testauto.load("results/friday")
         gz_testauto.compare(monday, friday).to_pandas()
     """
-    typed = [loaded._opened.typed for loaded in results]
-    names = [path.absolute().name for path in typed]
-    labels = names if len(set(names)) == len(names) else list(map(str, typed))
-    campaigns = [load_campaign(loaded.directory, label) for loaded, label in zip(results, labels)]
+    typed_paths = [loaded._opened.typed for loaded in results]
+    names = [path.absolute().name for path in typed_paths]
+    labels = names if len(set(names)) == len(names) else list(map(str, typed_paths))
+    campaigns = [
+        load_campaign(loaded_results.directory, label)
+        for loaded_results, label in zip(results, labels)
+    ]
     across = pair_campaigns(campaigns, ignore_differences, with_trials=True)
     for side in across.sides:
         if side.left_out:
@@ -175,15 +178,15 @@ class Results:
         """
         directory = CampaignDirectory(self.directory)
         with ResultStore.read(directory) as store:
-            allowed = functools.partial(require_trust, is_trusted=trust)
-            campaign = open_for_replay(directory, store, allowed)
+            require_allowed = functools.partial(require_trust, is_trusted=trust)
+            campaign = open_for_replay(directory, store, require_allowed)
         trial = find_trial(campaign, world, planner, repetition)
-        stored = self.trajectories.of(trial.world.name, planner, repetition)
+        stored_recording = self.trajectories.of(trial.world.name, planner, repetition)
         with StopSignals() as stop:
             executor = chosen_executor(campaign.spec, directory.path)
             result = run_once(campaign.bed, trial, executor, stop)
-        same = compare_recordings(stored, result.recording).identical
-        return Replay(result.outcome, result.detail, result.recording, same)
+        is_same = compare_recordings(stored_recording, result.recording).identical
+        return Replay(result.outcome, result.detail, result.recording, is_same)
 
     def _source(self) -> Source:
         return Source.of(self._opened, self.planners)
@@ -209,10 +212,10 @@ class FinishedTrials(Sequence[TrialRecord]):
         pandas = _pandas()
         header, *rows = csv.reader(io.StringIO(to_csv(self._results)))
         table = pandas.DataFrame(rows, columns=header)
-        measured = header[header.index("trajectory") + 1 :]
-        table[measured] = table[measured].replace("", "nan").astype(float)
-        whole = ["trial", "repetition", "seed", "attempts"]
-        return table.astype({"wall_s": float, **dict.fromkeys(whole, "int64")})
+        measured_columns = header[header.index("trajectory") + 1 :]
+        table[measured_columns] = table[measured_columns].replace("", "nan").astype(float)
+        integer_columns = ["trial", "repetition", "seed", "attempts"]
+        return table.astype({"wall_s": float, **dict.fromkeys(integer_columns, "int64")})
 
 
 class RecordedTrajectories:
@@ -288,11 +291,16 @@ class PlannerComparisons(Sequence[Comparison]):
 
 
 def _rows(pair: Comparison) -> Iterator[Tuple[Any, ...]]:
-    def row(name: str, compared: Union[Comparison, MetricComparison], estimate: Any) -> Any:
+    def row(name: str, comparison: Union[Comparison, MetricComparison], estimate: Any) -> Any:
         return (
-            *(pair.first, pair.second, name, compared.worlds),
+            *(pair.first, pair.second, name, comparison.worlds),
             *(estimate.value, estimate.low, estimate.high),
-            *(compared.p_value, compared.p_adjusted, compared.significant, compared.relevant),
+            *(
+                comparison.p_value,
+                comparison.p_adjusted,
+                comparison.significant,
+                comparison.relevant,
+            ),
         )
 
     yield row(SUCCESS, pair, pair.difference)
@@ -301,13 +309,13 @@ def _rows(pair: Comparison) -> Iterator[Tuple[Any, ...]]:
 
 
 def _samples(recording: Recording) -> Dict[str, np.ndarray]:
-    unknown = np.full(len(recording.time_s), np.nan)
+    unknown_values = np.full(len(recording.time_s), np.nan)
     columns = {"time_s": recording.time_s}
     for name, parts in SAMPLES.items():
         array = getattr(recording, name)
         for index, part in enumerate(parts):
-            columns[part] = unknown if array is None else array[:, index]
-    columns["z_m"] = unknown if recording.z_m is None else recording.z_m
+            columns[part] = unknown_values if array is None else array[:, index]
+    columns["z_m"] = unknown_values if recording.z_m is None else recording.z_m
     columns["clearance_m"] = recording.clearance_m
     return columns
 

@@ -74,18 +74,20 @@ class LocalCostmap:
     def _clear_footprint(self, pose: Pose2D, grid: np.ndarray) -> None:
         reach = math.ceil(self._footprint.radius_m / self.resolution) + 1
         first = max(0, self._cells // 2 - reach)
-        around = grid[first : first + 2 * reach + 1, first : first + 2 * reach + 1]
-        rows, columns = np.nonzero(around)
+        window = grid[first : first + 2 * reach + 1, first : first + 2 * reach + 1]
+        rows, columns = np.nonzero(window)
         if len(rows) == 0:
             return
         x_m = (columns + first + self._corner[0] + 0.5) * self.resolution - pose.x_m
         y_m = (rows + first + self._corner[1] + 0.5) * self.resolution - pose.y_m
         cos, sin = math.cos(pose.yaw_rad), math.sin(pose.yaw_rad)
-        local = np.column_stack([cos * x_m + sin * y_m, cos * y_m - sin * x_m])
-        beyond = matrix_product(local, self._footprint.normals.T) - self._footprint.offsets_m
+        cells_in_robot_m = np.column_stack([cos * x_m + sin * y_m, cos * y_m - sin * x_m])
+        excess_m = (
+            matrix_product(cells_in_robot_m, self._footprint.normals.T) - self._footprint.offsets_m
+        )
         # the center of a cell can be inside although the obstacle in it is outside
-        inside = (beyond < -self.resolution).all(axis=1)
-        around[rows[inside], columns[inside]] = 0
+        is_inside = (excess_m < -self.resolution).all(axis=1)
+        window[rows[is_inside], columns[is_inside]] = 0
 
     def add_scan(self, sensor_m: np.ndarray, ends_m: np.ndarray, hits: np.ndarray) -> None:
         """Clear the cells along each ray, then mark the cells in which rays end at an obstacle.
@@ -145,21 +147,21 @@ def _inflation_stamp(
     cost = np.floor((INSCRIBED - 1) * exp(-decay_perm * (away_m - inscribed_m)))
     cost = np.where(away_m <= inscribed_m, INSCRIBED, cost)
     cost[away_m == 0.0] = LETHAL
-    used = (away_m <= radius_m) & (cost > 0)
-    cells = np.column_stack([rows, columns])[used].astype(np.int64)
-    return np.ascontiguousarray(cells), cost[used].astype(np.uint8)
+    is_used = (away_m <= radius_m) & (cost > 0)
+    cells = np.column_stack([rows, columns])[is_used].astype(np.int64)
+    return np.ascontiguousarray(cells), cost[is_used].astype(np.uint8)
 
 
 def shifted(grid: np.ndarray, rows: int, columns: int) -> np.ndarray:
     """Return a grid of the same shape whose first cell is the cell (rows, columns) of ``grid``.
     Cells outside of ``grid`` are 0."""
-    moved = np.zeros_like(grid)
+    shifted_grid = np.zeros_like(grid)
     size = len(grid)
     if abs(rows) < size and abs(columns) < size:
-        moved[max(0, -rows) : size - max(0, rows), max(0, -columns) : size - max(0, columns)] = (
-            grid[max(0, rows) : size - max(0, -rows), max(0, columns) : size - max(0, -columns)]
-        )
-    return moved
+        shifted_grid[
+            max(0, -rows) : size - max(0, rows), max(0, -columns) : size - max(0, columns)
+        ] = grid[max(0, rows) : size - max(0, -rows), max(0, columns) : size - max(0, -columns)]
+    return shifted_grid
 
 
 @compiled
@@ -183,11 +185,11 @@ def next_cell(x, y, error, over_x, over_y, step_x, step_y):  # type: ignore[no-u
 
 
 @compiled_for("void(u1[:, ::1], i8[:, ::1], b1[::1])")
-def _trace(marked, cells, hits):  # type: ignore[no-untyped-def]
-    """Clear the cells of ``marked`` on the lines from the first of ``cells``, shape (n + 1, 2), to
-    each other one, without its end, then mark the ends of the lines for which ``hits``, shape (n,),
-    is true. Cells are (x, y)."""
-    height, width = marked.shape
+def _trace(marked_cells, cells, hits):  # type: ignore[no-untyped-def]
+    """Clear the cells of ``marked_cells`` on the lines from the first of ``cells``, shape
+    (n + 1, 2), to each other one, without its end, then mark the ends of the lines for which
+    ``hits``, shape (n,), is true. Cells are (x, y)."""
+    height, width = marked_cells.shape
     start_x, start_y = cells[0, 0], cells[0, 1]
     for ray in range(len(hits)):
         end_x, end_y = cells[ray + 1, 0], cells[ray + 1, 1]
@@ -200,24 +202,24 @@ def _trace(marked, cells, hits):  # type: ignore[no-untyped-def]
         for _ in range(steps):
             if not (0 <= x < width and 0 <= y < height):
                 break
-            marked[y, x] = 0
+            marked_cells[y, x] = 0
             x, y, error = next_cell(x, y, error, over_x, over_y, step_x, step_y)
     # Cells are marked after all lines, so that no line clears the end of another one.
     for ray in range(len(hits)):
         x, y = cells[ray + 1, 0], cells[ray + 1, 1]
         if hits[ray] and 0 <= x < width and 0 <= y < height:
-            marked[y, x] = 1
+            marked_cells[y, x] = 1
 
 
 @compiled_for("u1[:, ::1](u1[:, ::1], i8[:, ::1], u1[::1])")
-def _inflated(marked, offsets, offset_costs):  # type: ignore[no-untyped-def]
+def _inflated(marked_cells, offsets, offset_costs):  # type: ignore[no-untyped-def]
     """Return the largest cost that a marked cell causes in each cell, shape (n, n). A marked cell
     causes ``offset_costs`` (k,) in the cells at ``offsets`` (k, 2) from it."""
-    height, width = marked.shape
+    height, width = marked_cells.shape
     costs = np.zeros((height, width), np.uint8)
     for row in range(height):
         for column in range(width):
-            if marked[row, column]:
+            if marked_cells[row, column]:
                 for number in range(len(offset_costs)):
                     y, x = row + offsets[number, 0], column + offsets[number, 1]
                     if 0 <= y < height and 0 <= x < width and costs[y, x] < offset_costs[number]:
@@ -231,15 +233,15 @@ def _distances(costs, targets):  # type: ignore[no-untyped-def]
     cells = height * width
     steps = np.full((height, width), cells + 1, np.int64)
     queue = np.empty((cells, 2), np.int64)
-    count = 0
+    length = 0
     for number in range(len(targets)):
         row, column = targets[number, 0], targets[number, 1]
         if steps[row, column] != 0:
             steps[row, column] = 0
-            queue[count, 0], queue[count, 1] = row, column
-            count += 1
+            queue[length, 0], queue[length, 1] = row, column
+            length += 1
     first = 0
-    while first < count:
+    while first < length:
         row, column = queue[first, 0], queue[first, 1]
         first += 1
         for side in range(4):
@@ -250,27 +252,27 @@ def _distances(costs, targets):  # type: ignore[no-untyped-def]
                     steps[y, x] = cells
                 else:
                     steps[y, x] = steps[row, column] + 1
-                    queue[count, 0], queue[count, 1] = y, x
-                    count += 1
+                    queue[length, 0], queue[length, 1] = y, x
+                    length += 1
     return steps
 
 
 @compiled
-def _link(cell, bucket, first, following, preceding):  # type: ignore[no-untyped-def]
-    following[cell], preceding[cell] = first[bucket], -1
+def _link(cell, bucket, first, next_cells, preceding):  # type: ignore[no-untyped-def]
+    next_cells[cell], preceding[cell] = first[bucket], -1
     if first[bucket] >= 0:
         preceding[first[bucket]] = cell
     first[bucket] = cell
 
 
 @compiled
-def _unlink(cell, bucket, first, following, preceding):  # type: ignore[no-untyped-def]
+def _unlink(cell, bucket, first, next_cells, preceding):  # type: ignore[no-untyped-def]
     if preceding[cell] >= 0:
-        following[preceding[cell]] = following[cell]
+        next_cells[preceding[cell]] = next_cells[cell]
     else:
-        first[bucket] = following[cell]
-    if following[cell] >= 0:
-        preceding[following[cell]] = preceding[cell]
+        first[bucket] = next_cells[cell]
+    if next_cells[cell] >= 0:
+        preceding[next_cells[cell]] = preceding[cell]
 
 
 @compiled_for("i8[:, ::1](u1[:, ::1], i8, i8, i8, i8)")
@@ -279,26 +281,26 @@ def _path(costs, start_row, start_column, target_row, target_column):  # type: i
     # is larger than the cost of any step.
     height, width = costs.shape
     start, target = start_row * width + start_column, target_row * width + target_column
-    unknown = np.iinfo(np.int64).max
-    spent = np.full(height * width, unknown, np.int64)
-    before = np.full(height * width, -1, np.int32)
+    unreached = np.iinfo(np.int64).max
+    costs_so_far = np.full(height * width, unreached, np.int64)
+    previous_cells = np.full(height * width, -1, np.int32)
     first = np.full(LAST_BUCKET + 1, -1, np.int32)
-    following = np.empty(height * width, np.int32)
+    next_cells = np.empty(height * width, np.int32)
     preceding = np.empty(height * width, np.int32)
-    spent[start] = 0
-    _link(start, 0, first, following, preceding)
-    waiting, level = 1, 0
-    end, nearest = start, unknown
-    while waiting > 0:
+    costs_so_far[start] = 0
+    _link(start, 0, first, next_cells, preceding)
+    queue_length, level = 1, 0
+    end, nearest_distance = start, unreached
+    while queue_length > 0:
         while first[level & LAST_BUCKET] < 0:
             level += 1
         cell = first[level & LAST_BUCKET]
-        _unlink(cell, level & LAST_BUCKET, first, following, preceding)
-        waiting -= 1
+        _unlink(cell, level & LAST_BUCKET, first, next_cells, preceding)
+        queue_length -= 1
         row, column = cell // width, cell % width
-        away = (row - target_row) ** 2 + (column - target_column) ** 2
-        if away < nearest:
-            end, nearest = cell, away
+        goal_distance = (row - target_row) ** 2 + (column - target_column) ** 2
+        if goal_distance < nearest_distance:
+            end, nearest_distance = cell, goal_distance
         if cell == target:
             break
         for side in range(9):
@@ -308,24 +310,26 @@ def _path(costs, start_row, start_column, target_row, target_column):  # type: i
             if costs[y, x] >= 253 and not (costs[y, x] == 253 and costs[row, column] >= 253):
                 continue
             length = 10 if side % 2 == 1 else 14
-            total = spent[cell] + length * (50 + 4 * np.int64(costs[y, x]) // 5)
+            total = costs_so_far[cell] + length * (50 + 4 * np.int64(costs[y, x]) // 5)
             neighbor = y * width + x
-            if total < spent[neighbor]:
-                if spent[neighbor] == unknown:
-                    waiting += 1
+            if total < costs_so_far[neighbor]:
+                if costs_so_far[neighbor] == unreached:
+                    queue_length += 1
                 else:
-                    _unlink(neighbor, spent[neighbor] & LAST_BUCKET, first, following, preceding)
-                _link(neighbor, total & LAST_BUCKET, first, following, preceding)
-                spent[neighbor] = total
-                before[neighbor] = cell
+                    _unlink(
+                        neighbor, costs_so_far[neighbor] & LAST_BUCKET, first, next_cells, preceding
+                    )
+                _link(neighbor, total & LAST_BUCKET, first, next_cells, preceding)
+                costs_so_far[neighbor] = total
+                previous_cells[neighbor] = cell
     count = 1
     cell = end
-    while before[cell] >= 0:
-        cell = before[cell]
+    while previous_cells[cell] >= 0:
+        cell = previous_cells[cell]
         count += 1
     path = np.empty((count, 2), np.int64)
     cell = end
     for number in range(count - 1, -1, -1):
         path[number, 0], path[number, 1] = cell // width, cell % width
-        cell = before[cell]
+        cell = previous_cells[cell]
     return path

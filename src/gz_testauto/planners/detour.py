@@ -44,11 +44,11 @@ class DetourPlanner:
         return np.asarray(remaining_m[np.concatenate([[0.0], np.cumsum(steps_m)]) <= length_m])
 
     def _new_path(self, pose: Pose2D) -> np.ndarray:
-        here, spacing_m = np.array([pose.x_m, pose.y_m]), self._map.resolution
+        position_m, spacing_m = np.array([pose.x_m, pose.y_m]), self._map.resolution
         plan_m = self._plan.near(pose, self._map.reach_m)
-        to_plan_m = math.hypot(*(plan_m[0] - here))
+        to_plan_m = math.hypot(*(plan_m[0] - position_m))
         shares = np.linspace(0.0, 1.0, math.ceil(to_plan_m / spacing_m), endpoint=False)[:, None]
-        direct_m = np.concatenate([here + shares * (plan_m[0] - here), plan_m])
+        direct_m = np.concatenate([position_m + shares * (plan_m[0] - position_m), plan_m])
         cells = self._map.cells_of(direct_m)
         is_free = self._map.costs[cells[:, 0], cells[:, 1]] < INSCRIBED
         # The costmap lacks walls of the static map that the lidar has not detected, so a free plan
@@ -56,7 +56,7 @@ class DetourPlanner:
         if to_plan_m <= ON_PLAN_M and is_free.all():
             return direct_m
         targets = cells[is_free] if is_free[len(shares) :].any() else cells
-        start = self._map.cells_of(here[None])[0]
+        start = self._map.cells_of(position_m[None])[0]
         return self._map.centers_m(self._map.path(start, targets[-1]))
 
     def _is_blocked(self, costmap: LocalCostmap) -> bool:
@@ -71,27 +71,31 @@ class _PlanSection:
     def __init__(self, waypoints_m: np.ndarray, spacing_m: float) -> None:
         pieces = [np.asarray(waypoints_m[:1], dtype=float)]
         for begin, end in zip(waypoints_m[:-1], waypoints_m[1:]):
-            count = max(1, math.ceil(math.hypot(*(end - begin)) / spacing_m))
-            pieces.append(begin + np.arange(1, count + 1)[:, None] / count * (end - begin))
+            segment_count = max(1, math.ceil(math.hypot(*(end - begin)) / spacing_m))
+            pieces.append(
+                begin + np.arange(1, segment_count + 1)[:, None] / segment_count * (end - begin)
+            )
         self._points_m = np.concatenate(pieces)
         self._spacing_m = spacing_m
-        self._nearest = 0
+        self._nearest_index = 0
 
     def near(self, pose: Pose2D, reach_m: float) -> np.ndarray:
         """Return the points, shape (n, 2), from the nearest one to ``reach_m``, or a line of this
         length to a plan that is farther away."""
-        ahead = self._points_m[self._nearest :]
+        points_ahead_m = self._points_m[self._nearest_index :]
         # a point much farther ahead can be behind a wall
-        ahead = ahead[: max(1, math.ceil(0.5 * reach_m / self._spacing_m))]
-        self._nearest += int(np.argmin(_away_m(ahead, pose)))
-        points = self._points_m[self._nearest :]
-        beyond = np.flatnonzero(_away_m(points, pose) > reach_m)
-        count = len(points) if len(beyond) == 0 else int(beyond[0])
-        if count > 0:
-            return points[:count]
-        here = np.array([pose.x_m, pose.y_m])
+        points_ahead_m = points_ahead_m[: max(1, math.ceil(0.5 * reach_m / self._spacing_m))]
+        self._nearest_index += int(np.argmin(_away_m(points_ahead_m, pose)))
+        points = self._points_m[self._nearest_index :]
+        far_indexes = np.flatnonzero(_away_m(points, pose) > reach_m)
+        point_count = len(points) if len(far_indexes) == 0 else int(far_indexes[0])
+        if point_count > 0:
+            return points[:point_count]
+        position_m = np.array([pose.x_m, pose.y_m])
         along_m = np.arange(0.0, reach_m, self._spacing_m)[:, None]
-        return np.asarray(here + along_m * (points[0] - here) / np.hypot(*(points[0] - here)))
+        return np.asarray(
+            position_m + along_m * (points[0] - position_m) / np.hypot(*(points[0] - position_m))
+        )
 
 
 def _away_m(points_m: np.ndarray, pose: Pose2D) -> np.ndarray:

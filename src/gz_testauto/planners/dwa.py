@@ -127,15 +127,15 @@ class DynamicWindow(LocalPlanner):
         self._footprint = ConvexFootprint(task.limits.footprint_m)
         self._map = self._new_costmap(self.costmap)
         cycles = math.ceil(REPLANNING_S / task.control_period_s)
-        self._wide = self._new_costmap(self.wide)
-        self._detour = DetourPlanner(task.waypoints_m, self._wide, cycles)
+        self._wide_costmap = self._new_costmap(self.wide)
+        self._detour = DetourPlanner(task.waypoints_m, self._wide_costmap, cycles)
         self._limiter = SpeedLimiter(task.limits, task.control_period_s)
         self._flags = self._new_flags()
         self._poses: List[Tuple[float, Pose2D]] = []
         self._all_poses: List[Tuple[float, Pose2D]] = []
         self._stamp_s = -math.inf
         self._read_s = dict.fromkeys(self.sensors, -math.inf)
-        self._arrived = False
+        self._has_arrived = False
         # a local goal nearer than the end of the trajectories would slow the robot down
         self._lookahead_m = 1.5 * self._sim_time_s * task.limits.max_linear_mps
         self._lookahead_m += self._forward_point_m
@@ -157,9 +157,9 @@ class DynamicWindow(LocalPlanner):
     def plan(self, observation: Observation) -> Twist2D:
         task, pose = self._task, observation.pose
         to_goal_m = pose.distance_to(task.goal.x_m, task.goal.y_m)
-        self._arrived = self._arrived or to_goal_m <= ARRIVAL * task.goal_tolerance_m
+        self._has_arrived = self._has_arrived or to_goal_m <= ARRIVAL * task.goal_tolerance_m
         self._update_map(observation)
-        if self._arrived or observation.scan is None:
+        if self._has_arrived or observation.scan is None:
             return self._limiter.apply(Twist2D(0.0, 0.0), observation.twist)
         command = self._best(pose, self._limiter.previous(observation.twist))
         if command is None:
@@ -169,7 +169,7 @@ class DynamicWindow(LocalPlanner):
 
     def _update_map(self, observation: Observation) -> None:
         self._poses.append((observation.time_s, observation.pose))
-        for costmap in (self._map, self._wide):
+        for costmap in (self._map, self._wide_costmap):
             costmap.move_to(observation.pose)
         scan = observation.scan
         if scan is not None and scan.stamp_s > self._stamp_s:
@@ -179,7 +179,7 @@ class DynamicWindow(LocalPlanner):
                 del self._poses[0]
             pose = _pose_at(self._poses, scan.stamp_s)
             sensor = np.array([scan.mount.position[:2]])
-            for costmap in (self._map, self._wide):
+            for costmap in (self._map, self._wide_costmap):
                 costmap.add_scan(pose.apply(sensor)[0], pose.apply(ends_m), hits)
         if self.sensors:
             # The scan can be older than the observation, and belongs to the pose at its stamp.
@@ -194,14 +194,14 @@ class DynamicWindow(LocalPlanner):
             if reading.stamp_s <= self._read_s.get(name, math.inf):
                 continue
             self._read_s[name] = reading.stamp_s
-            after = [
+            later_readings = [
                 index
                 for index, timed_pose in enumerate(self._all_poses)
                 if timed_pose[0] > reading.stamp_s
             ]
-            first = max(0, (after[0] if after else len(self._all_poses)) - 1)
+            first = max(0, (later_readings[0] if later_readings else len(self._all_poses)) - 1)
             pose = _pose_at(self._all_poses[first:], reading.stamp_s)
-            for costmap in (self._map, self._wide):
+            for costmap in (self._map, self._wide_costmap):
                 assert isinstance(costmap, VoxelCostmap), "it has sensors"
                 costmap.add_reading(reading, pose)
 
@@ -229,8 +229,8 @@ class DynamicWindow(LocalPlanner):
     def _weights(self, goal_distance_m: float) -> Weights:
         path, goal, obstacle = self.biases
         path, goal = path * self._map.resolution, goal * self._map.resolution
-        aligned = path if goal_distance_m > self._forward_point_m else 0.0
-        return Weights(path, goal, aligned, goal, obstacle)
+        alignment = path if goal_distance_m > self._forward_point_m else 0.0
+        return Weights(path, goal, alignment, goal, obstacle)
 
     def _recover(self, pose: Pose2D, window: np.ndarray) -> Optional[Twist2D]:
         """Return the slow motion in the dynamic window ``window`` after which the robot is farthest
@@ -242,8 +242,8 @@ class DynamicWindow(LocalPlanner):
         if len(near_m) == 0 or len(twists) == 0:
             return None
         enough_m = RECOVERY_GAP_CELLS * self._map.resolution
-        count = np.full(len(twists), RECOVERY_POSES)
-        x_m, y_m, _, _ = rollout(pose, twists, count, RECOVERY_S)
+        pose_counts = np.full(len(twists), RECOVERY_POSES)
+        x_m, y_m, _, _ = rollout(pose, twists, pose_counts, RECOVERY_S)
         yaw = pose.yaw_rad + twists[:, 1:] * RECOVERY_S * np.arange(RECOVERY_POSES) / RECOVERY_POSES
         poses = np.column_stack([x_m.ravel(), y_m.ravel(), yaw.ravel()])
         gap_m = self._footprint.clearance_m(poses, near_m).reshape(x_m.shape)
@@ -283,29 +283,29 @@ class DynamicWindow(LocalPlanner):
         return np.asarray(twists[moves])
 
     def _steps(self, twists: np.ndarray) -> np.ndarray:
-        along, around = np.abs(twists).T * self._sim_time_s
+        distance_m, turn_rad = np.abs(twists).T * self._sim_time_s
         step_m, step_rad = self._for_robot(self.granularity)
-        steps = np.ceil(np.maximum(along / step_m, around / step_rad))
+        steps = np.ceil(np.maximum(distance_m / step_m, turn_rad / step_rad))
         return np.asarray(np.maximum(steps, 1).astype(np.int64))
 
     def _scales(self, twists: np.ndarray) -> np.ndarray:
         """Return the factor, shape (n,), by which the outline is enlarged on each trajectory, which
         increases with the speed."""
         slow, largest = self.scaling
-        over = np.maximum(0.0, np.abs(twists[:, 0]) - slow)
-        return 1.0 + largest * over / max(self._task.limits.max_linear_mps - slow, 1e-9)
+        excess_mps = np.maximum(0.0, np.abs(twists[:, 0]) - slow)
+        return 1.0 + largest * excess_mps / max(self._task.limits.max_linear_mps - slow, 1e-9)
 
     def _distances(self, pose: Pose2D, path_m: np.ndarray) -> Distances:
         end = path_m[-1]
         bearing = math.atan2(end[1] - pose.y_m, end[0] - pose.x_m)
-        count = max(1, math.ceil(self._forward_point_m / self._map.resolution))
-        ahead_m = self._forward_point_m * np.arange(1, count + 1)[:, None] / count
+        point_count = max(1, math.ceil(self._forward_point_m / self._map.resolution))
+        ahead_m = self._forward_point_m * np.arange(1, point_count + 1)[:, None] / point_count
         beyond_m = end + ahead_m * np.array([math.cos(bearing), math.sin(bearing)])
         grids = [self._map.distances(self._on_map(path_m))]
         for points_m in (path_m, np.concatenate([path_m, beyond_m])):
             cells = self._on_map(points_m)
-            free = cells[self._map.costs[cells[:, 0], cells[:, 1]] < INSCRIBED]
-            grids.append(self._map.distances((free if len(free) else cells)[-1:]))
+            free_cells = cells[self._map.costs[cells[:, 0], cells[:, 1]] < INSCRIBED]
+            grids.append(self._map.distances((free_cells if len(free_cells) else cells)[-1:]))
         return Distances(*grids)
 
     def _on_map(self, points_m: np.ndarray) -> np.ndarray:
@@ -323,12 +323,12 @@ class OscillationFlags:
     def __init__(self, distance_m: float, angle_rad: float) -> None:
         self._reset = (distance_m, angle_rad)
         self._position = Pose2D(0.0, 0.0, 0.0)
-        self._last = [0.0, 0.0]
-        self._only = [0.0, 0.0]
+        self._last_signs = [0.0, 0.0]
+        self._only_signs = [0.0, 0.0]
 
     def allow(self, twists: np.ndarray) -> np.ndarray:
         """Return whether each velocity, shape (n, 2), is permitted, shape (n,)."""
-        return np.asarray((twists * np.array(self._only) >= 0.0).all(axis=1))
+        return np.asarray((twists * np.array(self._only_signs) >= 0.0).all(axis=1))
 
     def update(self, pose: Pose2D, command: Twist2D, least_mps: float) -> None:
         """Store the signs of a command. Yaw rates count only below the speed ``least_mps``."""
@@ -337,12 +337,12 @@ class OscillationFlags:
             signs[1] = 0.0
         for axis, sign in enumerate(signs):
             if sign != 0.0:
-                if self._last[axis] == -sign:
-                    self._only[axis] = sign
+                if self._last_signs[axis] == -sign:
+                    self._only_signs[axis] = sign
                     self._position = pose
-                self._last[axis] = sign
-        if any(self._only):
+                self._last_signs[axis] = sign
+        if any(self._only_signs):
             moved_m = pose.distance_to(self._position.x_m, self._position.y_m)
             turned_rad = abs(wrap_angle(pose.yaw_rad - self._position.yaw_rad))
             if moved_m > self._reset[0] or turned_rad > self._reset[1]:
-                self._last, self._only = [0.0, 0.0], [0.0, 0.0]
+                self._last_signs, self._only_signs = [0.0, 0.0], [0.0, 0.0]

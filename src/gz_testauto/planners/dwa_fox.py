@@ -77,15 +77,15 @@ class FoxDynamicWindow(ReactivePlanner):
         )
         admissible = stoppable(window, sweep, self.limits, self.task.control_period_s)
         admissible &= window[:, 0] <= situation.speed_limit_mps + 1e-9
-        forward = admissible & (window[:, 0] > 1e-3)
-        if not (self._escape.try_to_end(situation.points_m, reach_m) and forward.any()):
+        is_forward = admissible & (window[:, 0] > 1e-3)
+        if not (self._escape.try_to_end(situation.points_m, reach_m) and is_forward.any()):
             return self._escape.command(situation.points_m, situation.goal_bearing_rad)
         score = self._score(window, sweep, situation, reach_m)
         smooth = ndimage.uniform_filter(
             np.where(admissible, score, 0.0).reshape(self.samples), size=3, mode="nearest"
         ).ravel()
-        best = int(np.argmax(np.where(admissible, smooth, -np.inf)))
-        return Twist2D(float(window[best, 0]), float(window[best, 1]))
+        best_index = int(np.argmax(np.where(admissible, smooth, -np.inf)))
+        return Twist2D(float(window[best_index, 0]), float(window[best_index, 1]))
 
     def _score(
         self, window: np.ndarray, sweep: Sweep, situation: Situation, reach_m: float

@@ -53,10 +53,10 @@ class Escape:
         sides = np.array([self._side, -self._side])
         turns = np.column_stack([np.zeros(2), sides * self._rate_radps])
         sweep = sweep_arcs(self._footprint, turns, points_m, ARC_LENGTH_M, self._margin_m, STEPS)
-        free = ~sweep.blocked | (sweep.angle_rad > 0.0)
-        if free[0]:
+        is_free = ~sweep.blocked | (sweep.angle_rad > 0.0)
+        if is_free[0]:
             return Twist2D(0.0, float(turns[0, 1]))
-        if free[1]:
+        if is_free[1]:
             self._side = -self._side
             return Twist2D(0.0, float(turns[1, 1]))
         return Twist2D(0.0, 0.0)
@@ -66,7 +66,7 @@ class Escape:
         free for ``CLEAR_AHEAD_M`` or ``needed_m``, whichever is shorter."""
         if self.active:
             reach_m = min(CLEAR_AHEAD_M, needed_m)
-            ahead = sweep_arcs(
+            forward_sweep = sweep_arcs(
                 self._footprint,
                 np.array([[1.0, 0.0]]),
                 points_m,
@@ -74,15 +74,17 @@ class Escape:
                 self._margin_m,
                 STEPS,
             )
-            if not ahead.blocked[0]:
+            if not forward_sweep.blocked[0]:
                 self._side = 0.0
         return not self.active
 
     def _better_side(self, points_m: np.ndarray, goal_bearing_rad: float) -> float:
         curvatures = np.concatenate([CURVATURES_PERM, -CURVATURES_PERM])
         arcs = np.column_stack([np.ones(len(curvatures)), curvatures])
-        free = sweep_arcs(self._footprint, arcs, points_m, ARC_LENGTH_M, self._margin_m, STEPS)
-        left, right = free.distance_m.reshape(2, -1)
+        side_sweep = sweep_arcs(
+            self._footprint, arcs, points_m, ARC_LENGTH_M, self._margin_m, STEPS
+        )
+        left, right = side_sweep.distance_m.reshape(2, -1)
         difference = float(left.sum() - right.sum())
         return math.copysign(1.0, difference if abs(difference) > 1e-9 else goal_bearing_rad)
 
@@ -116,8 +118,8 @@ def first_exit(
     driven_m = stop_m[:, None] + share * np.maximum(0.0, free_m - stop_m)[:, None]
     places = arc_poses(twists, driven_m / np.maximum(speed, 1e-6)[:, None])
     radius_m = footprint.radius_m
-    near = points_m[np.hypot(points_m[:, 0], points_m[:, 1]) < reach_m + 2 * radius_m]
-    first = _first_with_room(safe, places, near, radius_m + TURNING_MARGIN_M)
+    near_points_m = points_m[np.hypot(points_m[:, 0], points_m[:, 1]) < reach_m + 2 * radius_m]
+    first = _first_with_room(safe, places, near_points_m, radius_m + TURNING_MARGIN_M)
     return None if first < 0 else int(first)
 
 

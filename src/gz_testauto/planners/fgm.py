@@ -79,9 +79,9 @@ def find_gaps(
     has the distance of the other border.
     """
     distance = np.hypot(points_m[:, 0], points_m[:, 1])
-    near = distance < horizon_m
-    distance = distance[near]
-    bearing = arctan2(points_m[near, 1], points_m[near, 0])
+    is_near = distance < horizon_m
+    distance = distance[is_near]
+    bearing = arctan2(points_m[is_near, 1], points_m[is_near, 0])
     half = arcsin(np.minimum(1.0, radius_m / np.maximum(distance, 1e-9)))
     gaps = _gap_array(distance, bearing, half, radius_m, field_of_view_rad / 2, horizon_m)
     return [Gap(*borders) for borders in gaps.tolist()]
@@ -92,8 +92,8 @@ def _hidden_sectors(distance, bearing, half, radius_m, half_view):  # type: igno
     """Return right border (rad), left border (rad) and distance to the borders (m) of the sector
     that each circle hides, shape (k, 3). The inputs are those of :func:`_gap_array`."""
     n = len(distance)
-    hidden = np.empty((2 * n, 3))
-    count = 0
+    sectors = np.empty((2 * n, 3))
+    sector_count = 0
     for image in range(2):
         for number in range(n):
             center = bearing[number]
@@ -105,9 +105,9 @@ def _hidden_sectors(distance, bearing, half, radius_m, half_view):  # type: igno
             right, left = center - half[number], center + half[number]
             if left > -half_view and right < half_view:
                 square = distance[number] * distance[number] - radius_m * radius_m
-                hidden[count] = (right, left, math.sqrt(max(square, 0.0)))
-                count += 1
-    return hidden[:count]
+                sectors[sector_count] = (right, left, math.sqrt(max(square, 0.0)))
+                sector_count += 1
+    return sectors[:sector_count]
 
 
 @compiled_for("f8[:, ::1](f8[::1], f8[::1], f8[::1], f8, f8, f8)")
@@ -117,28 +117,28 @@ def _gap_array(distance, bearing, half, radius_m, half_view, horizon_m):  # type
     The inputs are ``distance`` (m) and ``bearing`` (rad) of the obstacle circles, shape (n,), each
     of which hides ``half`` (rad) on either side of its bearing, and half the field of view (rad).
     """
-    hidden = _hidden_sectors(distance, bearing, half, radius_m, half_view)
-    gaps = np.empty((len(hidden) + 1, 4))
-    if len(hidden) == 0:
+    sectors = _hidden_sectors(distance, bearing, half, radius_m, half_view)
+    gaps = np.empty((len(sectors) + 1, 4))
+    if len(sectors) == 0:
         gaps[0] = (-half_view, half_view, horizon_m, horizon_m)
         return gaps
-    count = 0
+    gap_count = 0
     # The hidden part ends at the border of the sector that extends farthest to the left.
     reach, reach_m = -half_view, np.nan
-    for number in np.argsort(hidden[:, 0], kind="mergesort"):
-        right, left, border_m = hidden[number]
+    for number in np.argsort(sectors[:, 0], kind="mergesort"):
+        right, left, border_m = sectors[number]
         if right > reach:
             if right - reach > ROUNDING_RAD:
                 first_m = border_m if np.isnan(reach_m) else reach_m
-                gaps[count] = (reach, right, first_m, border_m)
-                count += 1
+                gaps[gap_count] = (reach, right, first_m, border_m)
+                gap_count += 1
             reach, reach_m = left, border_m
         elif np.isnan(reach_m) or left >= reach:
             reach, reach_m = left, border_m
     if half_view - reach > ROUNDING_RAD:
-        gaps[count] = (reach, half_view, reach_m, reach_m)
-        count += 1
-    return gaps[:count]
+        gaps[gap_count] = (reach, half_view, reach_m, reach_m)
+        gap_count += 1
+    return gaps[:gap_count]
 
 
 class FollowTheGap(ReactivePlanner):

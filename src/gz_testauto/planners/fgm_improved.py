@@ -102,49 +102,51 @@ class ImprovedFollowTheGap(ReactivePlanner):
         nearest_m = nearest_distance(situation.points_m, self._footprint.radius_m)
         share = min(1.0, max(self.slowest, nearest_m / self.for_robot(self.slowdown_m)))
         speed = min(situation.speed_limit_mps, share * self.limits.max_linear_mps)
-        desired = turn_towards(heading, speed, self.turn_gain_per_s, self.limits)
+        desired_twist = turn_towards(heading, speed, self.turn_gain_per_s, self.limits)
         if self._escape.try_to_end(situation.points_m, situation.goal_distance_m):
-            command = self._nearest_safe(desired, situation)
+            command = self._nearest_safe(desired_twist, situation)
             if not is_standstill(command):
                 return command
         return self._escape.command(situation.points_m, situation.goal_bearing_rad)
 
     def _heading(self, gaps: List[Gap], situation: Situation, radius_m: float) -> float:
         goal = situation.goal_bearing_rad
-        previous = self._previous_heading(situation)
+        previous_rad = self._previous_heading(situation)
         if not gaps:  # no gap is in view, so keep turning in the same direction
-            return math.copysign(math.pi / 2, goal if previous is None else previous)
+            return math.copysign(math.pi / 2, goal if previous_rad is None else previous_rad)
         if any(gap.contains(goal) for gap in gaps):
             return goal
-        reference = goal if previous is None else previous
+        reference = goal if previous_rad is None else previous_rad
 
         def cost(gap: Gap) -> float:
             offset = abs(gap.nearest(goal) - goal)
             return offset + self.memory * abs(gap.nearest(reference) - reference)
 
-        best = min(gaps, key=cost)
-        center = best.nearest(goal, self.inset_rad)
+        best_gap = min(gaps, key=cost)
+        center = best_gap.nearest(goal, self.inset_rad)
         nearest_m = nearest_distance(situation.points_m, radius_m)
-        return best.nearest(weighted_heading(center, goal, nearest_m, self.for_robot(self.alpha_m)))
+        return best_gap.nearest(
+            weighted_heading(center, goal, nearest_m, self.for_robot(self.alpha_m))
+        )
 
     def _previous_heading(self, situation: Situation) -> Optional[float]:
         """Return the previous desired heading relative to the current yaw."""
         if self._turned_rad is None:
             return None
-        turned = situation.command.angular_radps * self.task.control_period_s
-        return wrap_angle(self._turned_rad - turned)
+        turn_rad = situation.command.angular_radps * self.task.control_period_s
+        return wrap_angle(self._turned_rad - turn_rad)
 
-    def _nearest_safe(self, desired: Twist2D, situation: Situation) -> Twist2D:
+    def _nearest_safe(self, desired_twist: Twist2D, situation: Situation) -> Twist2D:
         """Return the nearest safe command that leads to space for a turn in place, otherwise the
         nearest safe command, or the slowest one for a moving robot."""
         limits, period_s = self.limits, self.task.control_period_s
         window = dynamic_window(situation.command, limits, period_s, SAMPLES)
-        error = np.abs(window[:, 0] - desired.linear_mps) / limits.max_linear_mps
-        error += np.abs(window[:, 1] - desired.angular_radps) / limits.max_angular_radps
+        error = np.abs(window[:, 0] - desired_twist.linear_mps) / limits.max_linear_mps
+        error += np.abs(window[:, 1] - desired_twist.angular_radps) / limits.max_angular_radps
         window = window[np.argsort(error, kind="stable")]
         braking_m = limits.max_linear_mps**2 / (2 * limits.max_linear_accel_mps2)
         reach_m = max(self.for_robot(self.passage_m), 0.5 + braking_m)
-        trapped = []
+        trapped_twists = []
         # usually, one of the first commands is safe
         for twists in (window[:FIRST_COMMANDS], window[FIRST_COMMANDS:]):
             sweep = sweep_arcs(
@@ -156,8 +158,8 @@ class ImprovedFollowTheGap(ReactivePlanner):
             )
             if exit_index is not None:
                 return Twist2D(*twists[exit_index].tolist())
-            trapped.append(twists[safe])
-        dead_ends = np.concatenate(trapped)
+            trapped_twists.append(twists[safe])
+        dead_ends = np.concatenate(trapped_twists)
         if len(dead_ends) == 0:
             return Twist2D(0.0, 0.0)
         if situation.command.linear_mps > STANDSTILL:  # the passage is a dead end, so stop in time

@@ -36,12 +36,12 @@ def plan_waypoints(
     start_xy, goal_xy = (start.x_m, start.y_m), (goal.x_m, goal.y_m)
     radius_m = limits.circumscribed_radius_m
     for inflation_m in (radius_m + margin_m, radius_m, min(radius_m, limits.half_width_m)):
-        inflated = grid.inflate(inflation_m)
-        if not (inflated.is_free(*start_xy) and inflated.is_free(*goal_xy)):
+        inflated_grid = grid.inflate(inflation_m)
+        if not (inflated_grid.is_free(*start_xy) and inflated_grid.is_free(*goal_xy)):
             continue
-        path = shortest_path(inflated, start_xy, goal_xy)
+        path = shortest_path(inflated_grid, start_xy, goal_xy)
         if path is not None:
-            return resample(simplify(inflated, path), SPACING_M)
+            return resample(simplify(inflated_grid, path), SPACING_M)
     return None
 
 
@@ -51,8 +51,8 @@ def resample(path: np.ndarray, spacing_m: float) -> np.ndarray:
     path = np.asarray(path, dtype=float)
     pieces = [path[:1]]
     for begin, end in zip(path[:-1], path[1:]):
-        count = max(1, math.ceil(math.hypot(*(end - begin)) / spacing_m - 1e-9))
-        fractions = np.arange(1, count + 1)[:, None] / count
+        point_count = max(1, math.ceil(math.hypot(*(end - begin)) / spacing_m - 1e-9))
+        fractions = np.arange(1, point_count + 1)[:, None] / point_count
         pieces.append(begin + fractions * (end - begin))
     return np.concatenate(pieces)
 
@@ -62,13 +62,13 @@ def lanes_of(road: RoadSpec) -> Tuple[Lane, ...]:
     lanes = road.by_name
     route = [lanes[name] for name in road.route]
     adjacent: Dict[str, LaneSpec] = {}
-    pending: List[LaneSpec] = list(route)
-    while pending:
-        lane = pending.pop(0)
+    pending_lanes: List[LaneSpec] = list(route)
+    while pending_lanes:
+        lane = pending_lanes.pop(0)
         for name in (lane.left, lane.right):
             if name is not None and name not in adjacent and name not in road.route:
                 adjacent[name] = lanes[name]
-                pending.append(lanes[name])
+                pending_lanes.append(lanes[name])
     return (join_lanes(route), *(join_lanes([lane]) for lane in adjacent.values()))
 
 
@@ -77,10 +77,10 @@ def join_lanes(lanes: Sequence[LaneSpec]) -> Lane:
     centers = [np.array(lane.center_m, dtype=float) for lane in lanes]
     widths = [np.array(lane.widths_m, dtype=float) for lane in lanes]
     center, width = centers[0], widths[0]
-    for points, wide in zip(centers[1:], widths[1:]):
-        same = int(np.hypot(*(points[0] - center[-1])) < 1e-6)
-        center = np.vstack([center, points[same:]])
-        width = np.append(width, wide[same:])
+    for points, lane_width in zip(centers[1:], widths[1:]):
+        shared_points = int(np.hypot(*(points[0] - center[-1])) < 1e-6)
+        center = np.vstack([center, points[shared_points:]])
+        width = np.append(width, lane_width[shared_points:])
     return Lane(center, width)
 
 
@@ -95,19 +95,19 @@ def waypoints_along(
     line = shapely.LineString(lane.center_m)
     arc_m = float(line.project(shapely.Point(start.x_m, start.y_m)))
     paths: List[np.ndarray] = []
-    before = names[0]
+    lane_name = names[0]
     for goal, name in zip(goals, names[1:]):
-        remaining = substring(line, arc_m, line.length)
-        ends_m = arc_m + float(remaining.project(shapely.Point(goal.x_m, goal.y_m)))
+        remaining_line = substring(line, arc_m, line.length)
+        ends_m = arc_m + float(remaining_line.project(shapely.Point(goal.x_m, goal.y_m)))
         if ends_m < arc_m + LEAST_LEG_M:
             raise SpecError(
-                f"{name} ({goal.x_m:g}, {goal.y_m:g}) is not after {before} along the road's "
+                f"{name} ({goal.x_m:g}, {goal.y_m:g}) is not after {lane_name} along the road's "
                 "route; move the goal, or extend the route"
             )
         path = resample(shapely.get_coordinates(substring(line, arc_m, ends_m)), SPACING_M)
         path.setflags(write=False)
         paths.append(path)
-        arc_m, before = ends_m, name
+        arc_m, lane_name = ends_m, name
     return tuple(paths)
 
 

@@ -69,35 +69,43 @@ class SpeedLimiter:
     def __init__(self, limits: RobotLimits, period_s: float) -> None:
         self._limits = limits
         self._period_s = period_s
-        self._previous: Optional[Twist2D] = None
+        self._previous_twist: Optional[Twist2D] = None
 
     def previous(self, measured: Twist2D) -> Twist2D:
         """Return the previous command, or the measured twist before the first command."""
-        return measured if self._previous is None else self._previous
+        return measured if self._previous_twist is None else self._previous_twist
 
     def apply(self, desired: Twist2D, measured: Twist2D) -> Twist2D:
         """Return the permitted command, and store it as the previous command."""
-        self._previous = self.permitted(desired, measured)
-        return self._previous
+        self._previous_twist = self.permitted(desired, measured)
+        return self._previous_twist
 
     def permitted(self, desired: Twist2D, measured: Twist2D) -> Twist2D:
         """Return the permitted command that is nearest to ``desired``, separately for the linear
         and the angular velocity."""
-        limits, before = self._limits, self.previous(measured)
+        limits, previous_twist = self._limits, self.previous(measured)
         linear_step = limits.max_linear_accel_mps2 * self._period_s
         angular_step = limits.max_angular_accel_radps2 * self._period_s
         slowest = -limits.max_linear_mps if limits.can_reverse else 0.0
         linear = clamp(desired.linear_mps, slowest, limits.max_linear_mps)
         angular = clamp(desired.angular_radps, -limits.max_angular_radps, limits.max_angular_radps)
-        permitted = Twist2D(
-            clamp(linear, before.linear_mps - linear_step, before.linear_mps + linear_step),
+        permitted_twist = Twist2D(
             clamp(
-                angular, before.angular_radps - angular_step, before.angular_radps + angular_step
+                linear,
+                previous_twist.linear_mps - linear_step,
+                previous_twist.linear_mps + linear_step,
+            ),
+            clamp(
+                angular,
+                previous_twist.angular_radps - angular_step,
+                previous_twist.angular_radps + angular_step,
             ),
         )
         if limits.wheelbase_m > 0.0:
             # the steering angle limits the yaw rate, independent of the previous command
-            tightest = abs(permitted.linear_mps) * math.tan(limits.max_steer_rad)
+            tightest = abs(permitted_twist.linear_mps) * math.tan(limits.max_steer_rad)
             rate = tightest / limits.wheelbase_m
-            permitted = Twist2D(permitted.linear_mps, clamp(permitted.angular_radps, -rate, rate))
-        return permitted
+            permitted_twist = Twist2D(
+                permitted_twist.linear_mps, clamp(permitted_twist.angular_radps, -rate, rate)
+            )
+        return permitted_twist

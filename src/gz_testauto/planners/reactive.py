@@ -75,15 +75,15 @@ class ReactivePlanner(LocalPlanner):
         self._follower = WaypointFollower(task.waypoints_m, self.for_robot(self.lookahead_m))
         self._limiter = SpeedLimiter(task.limits, task.control_period_s)
         self._scans = ScanMemory(self.for_robot(self.memory_m))
-        self._arrived = False
+        self._has_arrived = False
         self.forget()
 
     def plan(self, observation: Observation) -> Twist2D:
         task, pose = self.task, observation.pose
         to_goal_m = pose.distance_to(task.goal.x_m, task.goal.y_m)
-        self._arrived = self._arrived or to_goal_m <= 0.8 * task.goal_tolerance_m
+        self._has_arrived = self._has_arrived or to_goal_m <= 0.8 * task.goal_tolerance_m
         blind = self.needs_scan and observation.scan is None
-        if self._arrived or blind:
+        if self._has_arrived or blind:
             return self._limiter.apply(Twist2D(0.0, 0.0), observation.twist)
         x_m, y_m = in_base_frame(pose, *self._follower.target(pose.x_m, pose.y_m))
         remaining_m = max(to_goal_m, self._follower.remaining_m) - 0.5 * task.goal_tolerance_m

@@ -80,16 +80,16 @@ class ScanMemory:
         past = matrix_product(self._world_m - origin, turn)
         past = past[self._out_of_view(scan, past)]
         points = np.concatenate([visible, past])
-        near = points[np.hypot(points[:, 0], points[:, 1]) < self._radius_m]
-        self._world_m = _one_of_each_cell(matrix_product(near, turn.T) + origin, CELL_M)
+        near_points = points[np.hypot(points[:, 0], points[:, 1]) < self._radius_m]
+        self._world_m = _one_of_each_cell(matrix_product(near_points, turn.T) + origin, CELL_M)
         return points
 
     def _out_of_view(self, scan: LaserScan, points_m: np.ndarray) -> np.ndarray:
         beams = _beams(scan.angle_min_rad, scan.angle_max_rad, len(scan.ranges_m), scan.mount)
-        lifted = np.empty((len(points_m), 3))
-        lifted[:, :2], lifted[:, 2] = points_m, scan.mount.position[2]
-        local = matrix_product(lifted, beams.turn_back.T) + beams.origin_back_m
-        bearing = arctan2(local[:, 1], local[:, 0])
+        points_3d_m = np.empty((len(points_m), 3))
+        points_3d_m[:, :2], points_3d_m[:, 2] = points_m, scan.mount.position[2]
+        points_in_sensor_m = matrix_product(points_3d_m, beams.turn_back.T) + beams.origin_back_m
+        bearing = arctan2(points_in_sensor_m[:, 1], points_in_sensor_m[:, 0])
         return (bearing < scan.angle_min_rad) | (bearing > scan.angle_max_rad)
 
 
@@ -97,15 +97,15 @@ class ScanMemory:
 def _hits(ranges_m, range_min_m, range_max_m, cosines, sines):  # type: ignore[no-untyped-def]
     """Return the points of the rays with a return, in the frame of the lidar (m), shape (k, 3)."""
     points_m = np.empty((len(ranges_m), 3))
-    count = 0
+    hit_count = 0
     for ray in range(len(ranges_m)):
         if ranges_m[ray] < range_max_m:  # false for NaN
             distance_m = max(ranges_m[ray], range_min_m)
-            points_m[count, 0] = distance_m * cosines[ray]
-            points_m[count, 1] = distance_m * sines[ray]
-            points_m[count, 2] = 0.0
-            count += 1
-    return points_m[:count]
+            points_m[hit_count, 0] = distance_m * cosines[ray]
+            points_m[hit_count, 1] = distance_m * sines[ray]
+            points_m[hit_count, 2] = 0.0
+            hit_count += 1
+    return points_m[:hit_count]
 
 
 @compiled_for("f8[:, ::1](f8[:, ::1], f8)")
@@ -117,10 +117,10 @@ def _one_of_each_cell(points_m, cell_m):  # type: ignore[no-untyped-def]
         column = np.int64(math.floor(points_m[point, 1] / cell_m))
         cells[point] = (row << 32) + column
     order = np.argsort(cells, kind="mergesort")
-    kept = np.empty((len(points_m), 2))
-    count = 0
+    kept_points = np.empty((len(points_m), 2))
+    point_count = 0
     for rank in range(len(order)):
         if rank == 0 or cells[order[rank]] != cells[order[rank - 1]]:
-            kept[count] = points_m[order[rank]]
-            count += 1
-    return kept[:count]
+            kept_points[point_count] = points_m[order[rank]]
+            point_count += 1
+    return kept_points[:point_count]

@@ -64,12 +64,12 @@ def arc_poses(twists: np.ndarray, times_s: np.ndarray) -> np.ndarray:
     """Return the poses, shape (c, s, 3), that constant commands reach from the origin. ``twists``
     (c, 2) are in m/s and rad/s, ``times_s`` has shape (c, s)."""
     linear, angular = twists[:, :1], twists[:, 1:]
-    turned = angular * times_s
+    turns_rad = angular * times_s
     # sin(x)/x and (1-cos(x))/x are smooth at 0, where the arc becomes a line.
-    ahead = np.sinc(turned / np.pi)
-    lateral = np.sin(turned / 2) * np.sinc(turned / 2 / np.pi)
+    longitudinal = np.sinc(turns_rad / np.pi)
+    lateral = np.sin(turns_rad / 2) * np.sinc(turns_rad / 2 / np.pi)
     length = linear * times_s
-    return np.stack([length * ahead, length * lateral, turned], axis=-1)
+    return np.stack([length * longitudinal, length * lateral, turns_rad], axis=-1)
 
 
 def sweep_arcs(
@@ -86,12 +86,16 @@ def sweep_arcs(
     speed, rate = np.abs(twists[:, 0]), np.abs(twists[:, 1])
     end_s = np.minimum(reach_m / np.maximum(speed, 1e-6), np.pi / np.maximum(rate, 1e-6))
     times = end_s[:, None] * np.arange(1, steps + 1) / steps
-    near = points_m[np.hypot(points_m[:, 0], points_m[:, 1]) < reach_m + footprint.radius_m + 0.5]
-    near = np.ascontiguousarray(near[:: 1 + len(near) // _MAX_POINTS], dtype=float)
-    here = footprint.clearance_m(np.zeros((1, 3)), near)[0]
+    near_m = points_m[np.hypot(points_m[:, 0], points_m[:, 1]) < reach_m + footprint.radius_m + 0.5]
+    near_m = np.ascontiguousarray(near_m[:: 1 + len(near_m) // _MAX_POINTS], dtype=float)
+    clearance_here_m = footprint.clearance_m(np.zeros((1, 3)), near_m)[0]
     # A footprint within the margin of a point must be able to move away, so it can approach the
     # point a little, but not nearer than a third of the margin.
-    allowed = margin_m if here >= margin_m else min(here, max(here - APPROACH_M, margin_m / 3))
+    allowed_m = (
+        margin_m
+        if clearance_here_m >= margin_m
+        else min(clearance_here_m, max(clearance_here_m - APPROACH_M, margin_m / 3))
+    )
     poses = arc_poses(twists, times)
     free_steps = _free_steps(
         footprint.normals,
@@ -99,13 +103,13 @@ def sweep_arcs(
         poses,
         np.cos(poses[..., 2]),
         np.sin(poses[..., 2]),
-        near,
-        allowed,
-        footprint.reach_m(allowed),
+        near_m,
+        allowed_m,
+        footprint.reach_m(allowed_m),
     )
-    blocked = free_steps < steps
+    is_blocked = free_steps < steps
     free_s = end_s * free_steps / steps
-    return Sweep(free_s * speed, free_s * rate, blocked)
+    return Sweep(free_s * speed, free_s * rate, is_blocked)
 
 
 @compiled
@@ -128,8 +132,10 @@ def _clearances(normals, offsets_m, poses, cosines, sines, points_m):  # type: i
         for point in range(len(points_m)):
             away_m = -np.inf
             for edge in range(len(lines)):
-                along = lines[edge, 0] * points_m[point, 0] + lines[edge, 1] * points_m[point, 1]
-                away_m = max(away_m, along - lines[edge, 2])
+                projection = (
+                    lines[edge, 0] * points_m[point, 0] + lines[edge, 1] * points_m[point, 1]
+                )
+                away_m = max(away_m, projection - lines[edge, 2])
             nearest_m[index] = min(nearest_m[index], away_m)
     return nearest_m
 
@@ -161,13 +167,13 @@ def _free_steps(  # type: ignore[no-untyped-def]
     """Return the number of poses on each arc before the first one at which a point is nearer than
     ``allowed_m`` to the footprint, shape (c,). ``poses`` has shape (c, s, 3)."""
     arcs, steps = cosines.shape
-    free = np.full(arcs, steps)
+    free_steps = np.full(arcs, steps)
     lines = np.empty((len(offsets_m), 3))
     for arc in range(arcs):
         for step in range(steps):
             pose = poses[arc, step]
             _place(normals, offsets_m, pose, cosines[arc, step], sines[arc, step], lines)
             if _is_nearer(lines, pose[0], pose[1], points_m, allowed_m, reach_m):
-                free[arc] = step
+                free_steps[arc] = step
                 break
-    return free
+    return free_steps

@@ -101,8 +101,8 @@ def warm_up(
     path_m = np.array([[0.0, 0.0], [_GOAL_M, 0.0]])
     long_m = np.array([[-4 * _GOAL_M, 0.0], [4 * _GOAL_M, 0.0]])
     lanes = (Lane(long_m, np.full(2, _LANE_WIDTH_M)),) if on_road else ()
-    empty = np.full(_RAYS, math.inf)
-    scan = LaserScan(0.0, -math.pi, math.pi, 0.1, _RANGE_M, empty)
+    empty_ranges_m = np.full(_RAYS, math.inf)
+    scan = LaserScan(0.0, -math.pi, math.pi, 0.1, _RANGE_M, empty_ranges_m)
     with contextlib.suppress(PlannerAborted):
         planner.begin(Task(Pose2D(_GOAL_M, 0.0, 0.0), 0.5, path_m, limits, lanes=lanes))
         planner.plan(Observation(0.0, Pose2D(0.0, 0.0, 0.0), Twist2D(), scan))

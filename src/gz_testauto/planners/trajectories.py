@@ -98,13 +98,13 @@ def _outline_cost(x_m, y_m, cos, sin, scale, outline_m, costs, origin_x, origin_
     largest = 0
     corners = len(outline_m)
     for corner in range(corners):
-        ahead, aside = scale * outline_m[corner, 0], scale * outline_m[corner, 1]
-        begin_x = math.floor((x_m + cos * ahead - sin * aside - origin_x) / resolution)
-        begin_y = math.floor((y_m + sin * ahead + cos * aside - origin_y) / resolution)
-        following = corner + 1 if corner + 1 < corners else 0
-        ahead, aside = scale * outline_m[following, 0], scale * outline_m[following, 1]
-        end_x = math.floor((x_m + cos * ahead - sin * aside - origin_x) / resolution)
-        end_y = math.floor((y_m + sin * ahead + cos * aside - origin_y) / resolution)
+        ahead_m, aside_m = scale * outline_m[corner, 0], scale * outline_m[corner, 1]
+        begin_x = math.floor((x_m + cos * ahead_m - sin * aside_m - origin_x) / resolution)
+        begin_y = math.floor((y_m + sin * ahead_m + cos * aside_m - origin_y) / resolution)
+        next_corner = corner + 1 if corner + 1 < corners else 0
+        ahead_m, aside_m = scale * outline_m[next_corner, 0], scale * outline_m[next_corner, 1]
+        end_x = math.floor((x_m + cos * ahead_m - sin * aside_m - origin_x) / resolution)
+        end_y = math.floor((y_m + sin * ahead_m + cos * aside_m - origin_y) / resolution)
         if not (0 <= begin_x < width and 0 <= begin_y < height):
             return -1
         if not (0 <= end_x < width and 0 <= end_y < height):
@@ -157,12 +157,12 @@ def _costs(  # type: ignore[no-untyped-def]
                 break
             if path[row, column] >= obstacle or goal[row, column] >= obstacle:
                 break
-            around = _outline_cost(
+            outline_cost = _outline_cost(
                 x_m, y_m, cos, sin, scales[number], outline_m, costs, origin_x, origin_y, resolution
             )
-            if around < 0:
+            if outline_cost < 0:
                 break
-            largest = max(largest, around, costs[row, column])
+            largest = max(largest, outline_cost, costs[row, column])
             total = (
                 weights[0] * path[row, column]
                 + weights[1] * goal[row, column]

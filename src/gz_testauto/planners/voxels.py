@@ -44,10 +44,10 @@ class VoxelCostmap(LocalCostmap):
         ranges = reading.ranges_m.ravel()
         hits = np.isfinite(ranges)
         directions = np.array([[1.0, 0.0, 0.0]]) if sensor.kind == "range" else sensor.directions
-        local = directions * np.where(hits, ranges, sensor.range_max_m)[:, None]
+        points_m = directions * np.where(hits, ranges, sensor.range_max_m)[:, None]
         has_range = ~np.isnan(ranges)
-        local, hits = local[has_range], hits[has_range]
-        ends = sensor.mount.apply(local)
+        points_m, hits = points_m[has_range], hits[has_range]
+        ends = sensor.mount.apply(points_m)
         points = np.concatenate([np.array([sensor.mount.position]), ends])
         points[:, :2] = pose.apply(points[:, :2])
         points[:, :2] = points[:, :2] / self.resolution - np.array(self._corner)
@@ -66,15 +66,15 @@ def _trace_voxels(columns, points, hits, levels):  # type: ignore[no-untyped-def
     height, width = columns.shape
     first_bit = np.uint32(1)
     for ray in range(len(hits)):
-        over = points[ray + 1] - points[0]
-        steps = np.int64(np.ceil(np.max(np.abs(over))))
+        offset = points[ray + 1] - points[0]
+        steps = np.int64(np.ceil(np.max(np.abs(offset))))
         end_x, end_y = np.floor(points[ray + 1, 0]), np.floor(points[ray + 1, 1])
         end_z = np.floor(points[ray + 1, 2])
         for step in range(steps):
             share = step / steps
-            x = np.floor(points[0, 0] + share * over[0])
-            y = np.floor(points[0, 1] + share * over[1])
-            z = np.floor(points[0, 2] + share * over[2])
+            x = np.floor(points[0, 0] + share * offset[0])
+            y = np.floor(points[0, 1] + share * offset[1])
+            z = np.floor(points[0, 2] + share * offset[2])
             if not (0 <= x < width and 0 <= y < height):
                 break
             if 0 <= z < levels and not (x == end_x and y == end_y and z == end_z):

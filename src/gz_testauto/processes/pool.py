@@ -37,14 +37,14 @@ def on_parent_exit(parent: Optional[int], act: Callable[[], object]) -> None:
 class TaskPool(Generic[Item, Result]):
     """A pool of ``workers`` processes that apply one task to many items; a context manager.
 
-    ``task`` must be picklable; each process receives it once. ``doing`` describes the task in error
-    messages, such as ``"drawing worlds"``.
+    ``task`` must be picklable; each process receives it once. ``activity`` describes the task in
+    error messages, such as ``"drawing worlds"``.
     """
 
-    def __init__(self, task: Callable[[Item], Result], workers: int, doing: str) -> None:
+    def __init__(self, task: Callable[[Item], Result], workers: int, activity: str) -> None:
         context = multiprocessing.get_context("spawn")
         self._pool = ProcessPoolExecutor(workers, context, _initialize, (os.getpid(), task))
-        self._workers, self._doing = workers, doing
+        self._workers, self._activity = workers, activity
 
     def __enter__(self) -> "TaskPool[Item, Result]":
         return self
@@ -57,28 +57,28 @@ class TaskPool(Generic[Item, Result]):
 
         Raises the exceptions of the task, and ``ResourceError`` if a process died.
         """
-        submitted: Deque[Future[Result]] = collections.deque()
+        futures: Deque[Future[Result]] = collections.deque()
         try:
             for item in items:
-                submitted.append(self._pool.submit(_run_task, item))
+                futures.append(self._pool.submit(_run_task, item))
                 # Few items are pending, so that the pool stops soon after an error, or after the
                 # caller stops iterating.
-                if len(submitted) > self._workers:
-                    yield submitted.popleft().result()
-            while submitted:
-                yield submitted.popleft().result()
+                if len(futures) > self._workers:
+                    yield futures.popleft().result()
+            while futures:
+                yield futures.popleft().result()
         except BrokenProcessPool as error:
             raise ResourceError(
-                f"a worker process exited unexpectedly while {self._doing}, possibly because the "
-                "memory was full; reduce --workers"
+                f"a worker process exited unexpectedly while {self._activity}, possibly because "
+                "the memory was full; reduce --workers"
             ) from error
 
 
 def map_in_processes(
-    task: Callable[[Item], Result], items: Iterable[Item], workers: int, doing: str
+    task: Callable[[Item], Result], items: Iterable[Item], workers: int, activity: str
 ) -> Iterator[Result]:
     """Yield the results of a temporary :class:`TaskPool`; see :meth:`TaskPool.map`."""
-    with TaskPool(task, workers, doing) as pool:
+    with TaskPool(task, workers, activity) as pool:
         yield from pool.map(items)
 
 

@@ -68,7 +68,7 @@ def send_request(
     the wait. Raises the error of the reply, or ``NoReplyError``. After an exception that is not
     from the reply, the caller must close the connection.
     """
-    doing = "starting"
+    activity = "starting"
     try:
         child.send(request)
         deadline_s = time.monotonic() + silence_timeout_s
@@ -81,12 +81,12 @@ def send_request(
                 message = receive_message(child)
                 if isinstance(message, Reply):
                     break
-                doing, deadline_s = message.doing, time.monotonic() + silence_timeout_s
+                activity, deadline_s = message.doing, time.monotonic() + silence_timeout_s
                 _log_once(message.warning)
             elif time.monotonic() >= deadline_s:
-                raise NoReplyError(doing, is_silent=True)
+                raise NoReplyError(activity, is_silent=True)
     except (EOFError, OSError) as error:
-        raise NoReplyError(doing, is_silent=False) from error
+        raise NoReplyError(activity, is_silent=False) from error
     return message.result()
 
 

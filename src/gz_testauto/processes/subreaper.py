@@ -35,23 +35,23 @@ def descendants(root: int) -> Set[int]:
                 # A zombie's children still count, because its other threads can run.
                 zombies.add(int(entry))
     descendant_pids: Set[int] = set()
-    unexplored = [root]
-    while unexplored:
-        new = [pid for pid in children.get(unexplored.pop(), []) if pid not in descendant_pids]
-        descendant_pids.update(new)
-        unexplored += new
+    open_pids = [root]
+    while open_pids:
+        new_pids = [pid for pid in children.get(open_pids.pop(), []) if pid not in descendant_pids]
+        descendant_pids.update(new_pids)
+        open_pids += new_pids
     return descendant_pids - zombies
 
 
 def kill_all() -> None:
     """Kill all descendants of this process, and those that start in the meantime."""
     while True:
-        below = descendants(os.getpid())
-        for pid in below:
+        pids = descendants(os.getpid())
+        for pid in pids:
             with contextlib.suppress(OSError):
                 os.kill(pid, signal.SIGKILL)
         reap()
-        if not below:
+        if not pids:
             return
         select.select([], [], [], 0.01)
 
@@ -85,11 +85,11 @@ def main(command: List[str]) -> int:
     signal.signal(signal.SIGTERM, forward)
     signal.signal(signal.SIGINT, forward)
     while child.poll() is None:
-        ready, _, _ = select.select([sys.stdin.fileno(), wake_read], [], [])
-        if sys.stdin.fileno() in ready and not os.read(sys.stdin.fileno(), 4096):
+        ready_files, _, _ = select.select([sys.stdin.fileno(), wake_read], [], [])
+        if sys.stdin.fileno() in ready_files and not os.read(sys.stdin.fileno(), 4096):
             kill_all()
             return 128 + signal.SIGKILL
-        if wake_read in ready:
+        if wake_read in ready_files:
             os.read(wake_read, 4096)
     kill_all()
     return child.returncode if child.returncode >= 0 else 128 - child.returncode

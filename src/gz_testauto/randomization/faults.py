@@ -55,15 +55,15 @@ class ScanDelay(Filter):
 
     def __init__(self, delay_s: float) -> None:
         self._delay_s = delay_s
-        self._kept: Deque[LaserScan] = deque()
+        self._scans: Deque[LaserScan] = deque()
 
     @override
     def delayed(self, scan: LaserScan, time_s: float) -> LaserScan:
-        if not self._kept or scan.stamp_s > self._kept[-1].stamp_s:
-            self._kept.append(scan)
-        while len(self._kept) > 1 and self._kept[1].stamp_s <= time_s - self._delay_s + 1e-9:
-            self._kept.popleft()
-        return self._kept[0]
+        if not self._scans or scan.stamp_s > self._scans[-1].stamp_s:
+            self._scans.append(scan)
+        while len(self._scans) > 1 and self._scans[1].stamp_s <= time_s - self._delay_s + 1e-9:
+            self._scans.popleft()
+        return self._scans[0]
 
 
 class ActuatorLag(Filter):
@@ -72,18 +72,18 @@ class ActuatorLag(Filter):
 
     def __init__(self, time_constant_s: float) -> None:
         self._time_constant_s = time_constant_s
-        self._now = Twist2D()
+        self._twist = Twist2D()
 
     @override
     def commanded(self, command: Twist2D, time_s: float, duration_s: float) -> Twist2D:
         if self._time_constant_s <= 0.0:
             return command
         share = 1.0 - math.exp(-duration_s / self._time_constant_s)
-        self._now = Twist2D(
-            self._now.linear_mps + share * (command.linear_mps - self._now.linear_mps),
-            self._now.angular_radps + share * (command.angular_radps - self._now.angular_radps),
+        self._twist = Twist2D(
+            self._twist.linear_mps + share * (command.linear_mps - self._twist.linear_mps),
+            self._twist.angular_radps + share * (command.angular_radps - self._twist.angular_radps),
         )
-        return self._now
+        return self._twist
 
 
 class WheelSlip(Filter):

@@ -123,24 +123,24 @@ def draw_terms(
 ) -> DrawnTerms:
     """Return the random values of all terms for one trial. Raises ``SpecError`` for an invalid
     value, or if a name pattern matches no element of the world."""
-    drawn = DrawnTerms()
+    terms = DrawnTerms()
     for spec in specs:
         random = _generator(spec, seed, world, repetition)
         if isinstance(spec, FaultTerm):
             path = (TERM, spec.name, world, repetition, 1)
-            _add_fault(spec, random, functools.partial(_of_scan, seed, path), scene, drawn)
+            _add_fault(spec, random, functools.partial(_of_scan, seed, path), scene, terms)
             continue
         drawing = _Drawing(spec, scene, random)
         if isinstance(spec.when, EverySpec):
             if not isinstance(spec, PluginTerm):
                 # a draw from a copy reports an invalid term before the trial
                 _Drawing(spec, scene, copy.deepcopy(random))()
-            drawn.hooks.append(Repeated(spec.name, drawing, spec.when.every_s))
+            terms.hooks.append(Repeated(spec.name, drawing, spec.when.every_s))
             continue
         changes, number = drawing()
-        drawn.numbers[PREFIX + spec.name] = number
-        drawn.hooks.append(AtStart(spec.name, changes))
-    return drawn
+        terms.numbers[PREFIX + spec.name] = number
+        terms.hooks.append(AtStart(spec.name, changes))
+    return terms
 
 
 def localization_scale(specs: Sequence[RandomizationTermSpec], numbers: RandomNumbers) -> float:
@@ -223,28 +223,28 @@ class _Drawing:
         except ValueError as error:
             raise SpecError(f"randomize {spec.name!r}: {error}") from error
 
-    def value(self, before: float) -> float:
-        """Return a drawn value, or ``before`` plus or times a drawn value, depending on the
+    def value(self, previous_value: float) -> float:
+        """Return a drawn value, or ``previous_value`` plus or times a drawn value, depending on the
         term."""
         spec = self.spec
         distribution = next(d for d in (spec.set, spec.add, spec.scale) if d is not None)
-        drawn = float(distribution.quantile(float(self.random.random())))
+        drawn_value = float(distribution.quantile(float(self.random.random())))
         if spec.add is not None:
-            return before + drawn
-        return before * drawn if spec.scale is not None else drawn
+            return previous_value + drawn_value
+        return previous_value * drawn_value if spec.scale is not None else drawn_value
 
-    def values(self, befores: Sequence[float], alike: bool) -> List[float]:
-        """Return the changed values of ``befores``. If ``alike``, one drawn value changes them all;
-        otherwise, a value is drawn for each.
+    def values(self, previous_values: Sequence[float], is_shared: bool) -> List[float]:
+        """Return the changed values of ``previous_values``. If ``is_shared``, one drawn value
+        changes them all; otherwise, a value is drawn for each.
         """
-        if not alike:
-            return [self.value(before) for before in befores]
+        if not is_shared:
+            return [self.value(previous_value) for previous_value in previous_values]
         state = self.random.bit_generator.state
-        changed = []
-        for before in befores:
+        new_values = []
+        for previous_value in previous_values:
             self.random.bit_generator.state = state
-            changed.append(self.value(before))
-        return changed
+            new_values.append(self.value(previous_value))
+        return new_values
 
     def selected(self, names: Sequence[str], kind: str) -> List[str]:
         """Return those of ``names`` that match the pattern of the term. ``kind`` names them in the
@@ -264,8 +264,8 @@ class _Drawing:
                 f"randomize {self.spec.name!r}: select.number is {select.number}, but only "
                 f"{len(matches)} names match {select.names!r}; reduce 'select.number'"
             )
-        chosen = self.random.choice(len(matches), select.number, replace=False)
-        return [matches[index] for index in sorted(chosen.tolist())]
+        indices = self.random.choice(len(matches), select.number, replace=False)
+        return [matches[index] for index in sorted(indices.tolist())]
 
 
 def _friction(drawing: _Drawing) -> ChangesAndNumber:
@@ -279,9 +279,9 @@ def _friction(drawing: _Drawing) -> ChangesAndNumber:
 
 def _mass(drawing: _Drawing) -> ChangesAndNumber:
     links = drawing.scene.description.links
-    weighed = {name: link.inertial for name, link in links.items() if link.inertial is not None}
-    names = drawing.selected(list(weighed), "link that can move")
-    values = drawing.values([weighed[name].mass_kg for name in names], drawing.spec.shared)
+    inertials = {name: link.inertial for name, link in links.items() if link.inertial is not None}
+    names = drawing.selected(list(inertials), "link that can move")
+    values = drawing.values([inertials[name].mass_kg for name in names], drawing.spec.shared)
     values = [max(LEAST_MASS_KG, value) for value in values]
     return [SetMass(name, mass) for name, mass in zip(names, values)], _mean(values)
 
@@ -309,8 +309,8 @@ def _light(drawing: _Drawing) -> ChangesAndNumber:
     names = drawing.selected(list(lights), "light")
     changes, values = [], []
     for name in names:
-        drawn = drawing.values(lights[name].diffuse[:3], alike=True)
-        channels = [_share(value) for value in drawn]
+        drawn_values = drawing.values(lights[name].diffuse[:3], is_shared=True)
+        channels = [_share(value) for value in drawn_values]
         red, green, blue = channels
         changes.append(SetLight(name, diffuse=(red, green, blue, lights[name].diffuse[3])))
         values.extend(channels)
@@ -325,9 +325,9 @@ def _push(drawing: _Drawing) -> ChangesAndNumber:
     for name in drawing.selected(movable, "link that can move"):
         force = drawing.value(0.0)
         angle = float(drawing.random.uniform(-math.pi, math.pi))
-        lasts = drawing.spec.duration_s.quantile(float(drawing.random.random()))
+        duration_s = drawing.spec.duration_s.quantile(float(drawing.random.random()))
         direction = (force * math.cos(angle), force * math.sin(angle), 0.0)
-        changes.append(Push(name, direction, duration_s=float(lasts)))
+        changes.append(Push(name, direction, duration_s=float(duration_s)))
         values.append(force)
     return changes, _mean(values)
 
@@ -343,10 +343,10 @@ def _pose(drawing: _Drawing) -> ChangesAndNumber:
             pose = pose if state is None else state.pose
         shift = (drawing.value(0.0), drawing.value(0.0))
         turn = drawing.spec.yaw_rad.quantile(float(drawing.random.random()))
-        around = Pose.from_rpy(0.0, 0.0, 0.0, 0.0, 0.0, float(turn))
+        yaw_pose = Pose.from_rpy(0.0, 0.0, 0.0, 0.0, 0.0, float(turn))
         x, y, z = pose.position
-        turned = (around * Pose((0.0, 0.0, 0.0), pose.quaternion)).quaternion
-        changes.append(SetModel(name, Pose((x + shift[0], y + shift[1], z), turned)))
+        quaternion = (yaw_pose * Pose((0.0, 0.0, 0.0), pose.quaternion)).quaternion
+        changes.append(SetModel(name, Pose((x + shift[0], y + shift[1], z), quaternion)))
         values.append(math.hypot(*shift))
     return changes, _mean(values)
 
@@ -369,11 +369,11 @@ def _add_fault(
     random: np.random.Generator,
     of_scan: OfScan,
     scene: RandomizedScene,
-    drawn: DrawnTerms,
+    terms: DrawnTerms,
 ) -> None:
     value = _drawn_fault(spec, random)
     if spec.term == LOCALIZATION_ERROR:  # an estimator applies it
-        drawn.numbers[PREFIX + spec.name] = value
+        terms.numbers[PREFIX + spec.name] = value
         return
     fault: Filter
     if spec.term == "wheel_slip":
@@ -383,15 +383,15 @@ def _add_fault(
                 f"randomize {spec.name!r}: 'wheel_slip' needs a robot with a drive controller; "
                 "remove the term, or use another robot"
             )
-        other = value
+        right_value = value
         if not spec.shared:
-            other = _drawn_fault(spec, random)
-        fault = WheelSlip(value, other, drive.wheel_separation_m)
-        value = (value + other) / 2
+            right_value = _drawn_fault(spec, random)
+        fault = WheelSlip(value, right_value, drive.wheel_separation_m)
+        value = (value + right_value) / 2
     else:
         fault = _FAULTS[spec.term](value, of_scan)
-    drawn.numbers[PREFIX + spec.name] = value
-    drawn.filters.append(fault)
+    terms.numbers[PREFIX + spec.name] = value
+    terms.filters.append(fault)
 
 
 _FAULTS: Dict[str, Callable[[float, OfScan], Filter]] = {

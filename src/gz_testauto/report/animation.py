@@ -49,17 +49,17 @@ def write_animation(
     writer = _writer(path)
     campaign = read_prepared(source)
     world = world_of(campaign, trials)
-    with recordings([source]) as read:
-        drawn = [(record, read(record)) for record in trials]
+    with recordings([source]) as read_recording:
+        drawn_trials = [(record, read_recording(record)) for record in trials]
     axes = figure.add_subplot()
-    draw_scene(axes, campaign, world, drawn[0][1])
-    body = np.asarray(campaign.bed.limits.footprint_m)
-    moving: List[_AnimatedTrial] = []
-    for record, recording in drawn:
+    draw_scene(axes, campaign, world, drawn_trials[0][1])
+    outline_m = np.asarray(campaign.bed.limits.footprint_m)
+    animated_trials: List[_AnimatedTrial] = []
+    for record, recording in drawn_trials:
         color = COLORS[planners.index(record.planner) % len(COLORS)]
-        moving.append(_AnimatedTrial(axes, record, recording, body, color))
+        animated_trials.append(_AnimatedTrial(axes, record, recording, outline_m, color))
     draw_mission(axes, campaign, world)
-    duration_s = max(recording.time_s[-1] for _, recording in drawn)
+    duration_s = max(recording.time_s[-1] for _, recording in drawn_trials)
     frames = max(2, min(MOST_FRAMES, int(duration_s * FRAMES_PER_S) + 1))
     title = axes.title.get_text()
     figure.draw_without_rendering()
@@ -69,7 +69,7 @@ def write_animation(
         with writer.saving(figure, str(complete), DOTS_PER_INCH):
             for time_s in [*np.linspace(0.0, duration_s, frames), *[duration_s] * END_FRAMES]:
                 axes.set_title(f"{title}, {time_s:.1f} s")
-                for trial in moving:
+                for trial in animated_trials:
                     trial.show(time_s)
                 writer.grab_frame()
         replace_file(path, read_file(complete))
@@ -93,12 +93,12 @@ class _AnimatedTrial:
         axes: Any,
         record: TrialRecord,
         recording: Recording,
-        body: np.ndarray,
+        outline_m: np.ndarray,
         color: str,
     ) -> None:
         self._time_s = recording.time_s
         label = chart_text(f"{record.planner}: {record.outcome.label}")
-        robot = _MovingOutline(axes, recording.pose, body, color, 1.5, label)
+        robot = _MovingOutline(axes, recording.pose, outline_m, color, 1.5, label)
         series = recording.series
         self._movers = [robot] + [
             _MovingOutline(

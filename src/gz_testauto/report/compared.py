@@ -39,10 +39,13 @@ def _notes(across: PairedCampaigns) -> Iterator[Note]:
     for side in across.sides:
         if side.reasons:
             fault = "is not comparable" if side.left_out else "compared although it differs"
-            more = len(side.reasons) - SHOWN
+            hidden_count = len(side.reasons) - SHOWN
             yield Note(
                 f"{side.label}: {fault} (values of {first.label}, and {side.label}):",
-                (*side.reasons[:SHOWN], *([f"and {more} more"] if more > 0 else [])),
+                (
+                    *side.reasons[:SHOWN],
+                    *([f"and {hidden_count} more"] if hidden_count > 0 else []),
+                ),
             )
         for note in side.notes:
             yield Note(f"{side.label}: {note}." if side is not first else f"{note}.")

@@ -49,14 +49,14 @@ def to_csv(results: CampaignResults, campaigns: Optional[Mapping[str, str]] = No
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     of_worlds = {world.name: world.published for world in results.worlds}
-    published = list(dict.fromkeys(name for known in of_worlds.values() for name in known))
+    published_names = list(dict.fromkeys(name for known in of_worlds.values() for name in known))
     first = [] if campaigns is None else ["campaign"]
-    writer.writerow([*first, *_COLUMNS, *(f"world_{name}" for name in published), *metrics])
+    writer.writerow([*first, *_COLUMNS, *(f"world_{name}" for name in published_names), *metrics])
     for record in results.trials:
         row = [getattr(record, name) for name in _COLUMNS]
         row[_COLUMNS.index("outcome")] = record.outcome.value
         values = [record.metrics.get(name, math.nan) for name in metrics]
-        row += [of_worlds.get(record.world, {}).get(name, "") for name in published]
+        row += [of_worlds.get(record.world, {}).get(name, "") for name in published_names]
         row[:0] = [] if campaigns is None else [campaigns[record.planner]]
         writer.writerow([*row, *("" if math.isnan(value) else repr(value) for value in values)])
     return stream.getvalue()
@@ -185,14 +185,14 @@ class CampaignExport:
     def of(cls, analysis: Analysis, **further: Any) -> "CampaignExport":
         """Return the export of an analysis. ``further`` are the fields of a subclass."""
         results = analysis.results
-        stop, running = analysis.early_stop, results.running
+        stop, runner = analysis.early_stop, results.running
         worlds = ({name: getattr(w, name) for name in WORLDS.columns} for w in results.worlds)
         return cls(
             format=1,
             campaign=results.name,
             planned=results.planned,
             early_stop=None if stop is None else ExportedStop.of(stop),
-            running=None if running is None else ExportedRunner.of(running),
+            running=None if runner is None else ExportedRunner.of(runner),
             metrics={
                 metric.name: MetricDeclaration.of(metric)
                 for metric in sorted(analysis.metrics, key=attrgetter("name"))
@@ -227,10 +227,10 @@ def to_json(analysis: Analysis, across: Optional[PairedCampaigns] = None) -> str
     """Return the JSON text of an analysis. ``across`` are the campaigns that it combines, if there
     are several."""
     if across is None:
-        exported = CampaignExport.of(analysis)
+        export = CampaignExport.of(analysis)
     else:
-        exported = ComparisonExport.of(analysis, directories=across.sides, only_in=across.only)
-    return json.dumps(_plain(exported), indent=2, ensure_ascii=False) + "\n"
+        export = ComparisonExport.of(analysis, directories=across.sides, only_in=across.only)
+    return json.dumps(_plain(export), indent=2, ensure_ascii=False) + "\n"
 
 
 def _plain(value: Any) -> Any:

@@ -73,11 +73,13 @@ def write_figures(
 def _unused(name: str, paths: Sequence[Path]) -> str:
     """Return a file name made from ``name`` without special characters. It has a number if one of
     ``paths`` already uses the name."""
-    plain = re.sub(r"(?:[^\w.-]|_)+", "_", name)
-    used = {path.stem for path in paths}
-    numbered = (f"{plain}_{number}" for number in itertools.count(2))
+    file_stem = re.sub(r"(?:[^\w.-]|_)+", "_", name)
+    used_stems = {path.stem for path in paths}
+    numbered_stems = (f"{file_stem}_{number}" for number in itertools.count(2))
     return next(
-        candidate for candidate in itertools.chain([plain], numbered) if candidate not in used
+        candidate
+        for candidate in itertools.chain([file_stem], numbered_stems)
+        if candidate not in used_stems
     )
 
 
@@ -101,12 +103,12 @@ def _rates(analysis: Analysis) -> Drawn:
 def _differences(analysis: Analysis) -> Iterator[Drawn]:
     metrics = {metric.name: metric for metric in analysis.metrics}
     for pair in analysis.comparisons.pairs:
-        for compared in pair.metrics:
-            if compared.worlds:
-                metric = metrics[compared.name]
+        for comparison in pair.metrics:
+            if comparison.worlds:
+                metric = metrics[comparison.name]
                 per_world = metric_differences(analysis.results, pair.first, pair.second, metric)
                 values = np.sort([value * metric.shown_factor for value in per_world.values()])
-                estimate = [value * metric.shown_factor for value in compared.difference[:3]]
+                estimate = [value * metric.shown_factor for value in comparison.difference[:3]]
                 label = f"{metric_heading(metric)} ({metric.label_unit})".replace(" ()", "")
                 draw = _difference_drawer(pair, label, values, estimate)
                 planners = f"{pair.first[:NAME_SHOWN]}_minus_{pair.second[:NAME_SHOWN]}"
@@ -131,31 +133,31 @@ def _difference_drawer(
 
 def _difficulty(analysis: Analysis, figure: Figure, values: Values) -> Drawn:
     results = analysis.results
-    fitted = curves(results, values)
-    at = {world.name: value for world, value in zip(results.worlds, values)}
+    fitted_curves = curves(results, values)
+    figure_of_world = {world.name: value for world, value in zip(results.worlds, values)}
 
     def draw(axes: Any) -> None:
-        for planner, curve in zip(results.planners, fitted):
+        for planner, curve in zip(results.planners, fitted_curves):
             color = _color(analysis, planner)
             dashes = _DASHES[results.planners.index(planner) % len(_DASHES)]
             _curve(axes, curve, figure, color=color, linestyle=dashes, label=_name(planner))
-            ended = [
-                (at[record.world], 100 * record.completed)
+            points = [
+                (figure_of_world[record.world], 100 * record.completed)
                 for record in results.of(planner)
-                if record.outcome.valid and at.get(record.world) is not None
+                if record.outcome.valid and figure_of_world.get(record.world) is not None
             ]
-            if ended:
-                x, y = np.array(ended, dtype=float).T
-                up = 1.5 * (1 + results.planners.index(planner))
-                away = np.where(y > 50, up, -up)
-                axes.plot(x * figure.factor, y + away, "|", color=color, markersize=3)
+            if points:
+                x, y = np.array(points, dtype=float).T
+                up_points = 1.5 * (1 + results.planners.index(planner))
+                offset_points = np.where(y > 50, up_points, -up_points)
+                axes.plot(x * figure.factor, y + offset_points, "|", color=color, markersize=3)
         axes.set_ylim(-14, 114)
         axes.set_yticks([0, 25, 50, 75, 100])
         axes.set_xlabel(chart_text(f"{figure.heading} ({figure.unit})".replace(" ()", "")))
         axes.set_ylabel("goal reached (%)")
-        if any(curve is not None for curve in fitted):
-            above = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0), "ncol": 3}
-            axes.legend(frameon=False, fontsize=7, **above)
+        if any(curve is not None for curve in fitted_curves):
+            placement = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0), "ncol": 3}
+            axes.legend(frameon=False, fontsize=7, **placement)
 
     return f"difficulty_{figure.key}", 2.4, draw
 
@@ -169,8 +171,8 @@ def _curve(axes: Any, curve: Optional[SuccessCurve], figure: Figure, **line: str
 
 
 def _name(planner: str) -> str:
-    shown = escape_text(planner)
-    return chart_text(shown if len(shown) <= NAME_SHOWN else shown[:NAME_SHOWN] + "…")
+    text = escape_text(planner)
+    return chart_text(text if len(text) <= NAME_SHOWN else text[:NAME_SHOWN] + "…")
 
 
 def _color(analysis: Analysis, planner: str) -> str:

@@ -51,12 +51,12 @@ def to_latex(analysis: Analysis) -> str:
 
 def latex_text(text: str) -> str:
     """Return ``text`` escaped for LaTeX and without control characters."""
-    printed = (_SPECIAL.get(character, character) for character in text)
-    return "".join(piece for piece in printed if piece.isprintable())
+    parts = (_SPECIAL.get(character, character) for character in text)
+    return "".join(piece for piece in parts if piece.isprintable())
 
 
 def _success(analysis: Analysis) -> str:
-    shown = failures(analysis.summaries)
+    shown_failures = failures(analysis.summaries)
     rows = [
         [
             summary.planner,
@@ -65,7 +65,9 @@ def _success(analysis: Analysis) -> str:
             interval,
             *map(str, counts),
         ]
-        for summary, rate, interval, counts in success_rows(analysis.summaries, shown, _NOTATION)
+        for summary, rate, interval, counts in success_rows(
+            analysis.summaries, shown_failures, _NOTATION
+        )
     ]
     methods = methods_text(summary.success for summary in analysis.summaries)
     text = [
@@ -75,7 +77,7 @@ def _success(analysis: Analysis) -> str:
         *map(str, notes(analysis)),
     ]
     head = ["planner", "reached", "success (%)", f"{_PERCENT:.0f} % interval"]
-    head += [outcome.label for outcome in shown]
+    head += [outcome.label for outcome in shown_failures]
     return _table("Success rates", head, rows, " ".join(text))
 
 
@@ -111,8 +113,8 @@ def _differences(analysis: Analysis) -> str:
                 rows.append(["", _heading(metric), *_cells(row)])
     pairs = [pair for pair in analysis.comparisons.pairs if pair.worlds]
     tests = sorted({pair.test for pair in pairs})
-    compared = [metric for metric in analysis.metrics if metric.in_comparison]
-    smallest = ", ".join(smallest_text(metric) for metric in compared)
+    compared_metrics = [metric for metric in analysis.metrics if metric.in_comparison]
+    smallest = ", ".join(smallest_text(metric) for metric in compared_metrics)
     intervals = methods_text(compared.difference for pair in pairs for compared in pair.metrics)
     metric_tests = sorted({row.test for pair in pairs for row in pair.metrics if row.worlds})
     text = (
@@ -126,7 +128,7 @@ def _differences(analysis: Analysis) -> str:
     )
     head = ["planners", "of", "worlds", "means", "statistic", "difference"]
     head += [f"{_PERCENT:.0f} % interval", "p", "p (Holm)", "verdict"]
-    return _table("Differences", head, rows, text, left=2)
+    return _table("Differences", head, rows, text, left_columns=2)
 
 
 def _cells(row: DifferenceRow) -> List[str]:
@@ -134,9 +136,13 @@ def _cells(row: DifferenceRow) -> List[str]:
 
 
 def _table(
-    caption: str, head: Sequence[str], rows: Sequence[Sequence[str]], notes: str, left: int = 1
+    caption: str,
+    head: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    notes: str,
+    left_columns: int = 1,
 ) -> str:
-    columns = "l" * left + "r" * (len(head) - left)
+    columns = "l" * left_columns + "r" * (len(head) - left_columns)
     lines = [
         r"\begin{table}[tb]",
         r"  \centering",

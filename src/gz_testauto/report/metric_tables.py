@@ -30,8 +30,8 @@ def means_table(analysis: Analysis) -> Table:
         cells = []
         for metric in metrics:
             mean, _, trials = mean_of(metric, summary, _NOTATION)
-            expected = summary.reached if metric.completed_only else summary.trials
-            cells.append(f"{mean} ({trials})" if 0 < trials < expected else mean)
+            expected_trials = summary.reached if metric.completed_only else summary.trials
+            cells.append(f"{mean} ({trials})" if 0 < trials < expected_trials else mean)
         table.add_row(summary.planner, str(summary.reached), *cells)
     return table
 
@@ -90,41 +90,41 @@ def contradictions(pair: Comparison, metrics: Mapping[str, Metric]) -> List[str]
 
 
 def differences_note(pair: Comparison, metrics: Mapping[str, Metric]) -> Text:
-    compared = [comparison for comparison in pair.metrics if comparison.worlds]
+    comparisons = [comparison for comparison in pair.metrics if comparison.worlds]
     text = (
         f"Means of {pair.first} and {pair.second} in the same n worlds. Difference: mean or median "
         f"over these worlds of {pair.first} − {pair.second}. The median describes the typical "
         "world. "
-        f"Methods: {', '.join(sorted({comparison.test for comparison in compared}))}."
+        f"Methods: {', '.join(sorted({comparison.test for comparison in comparisons}))}."
     )
-    reached = [
+    completed_metrics = [
         metrics[comparison.name]
-        for comparison in compared
+        for comparison in comparisons
         if metrics[comparison.name].completed_only
     ]
-    if reached:
-        short = joined([metric_heading(metric) for metric in reached])
+    if completed_metrics:
+        short = joined([metric_heading(metric) for metric in completed_metrics])
         text += f" {short[0].upper()}{short[1:]}: worlds in which both reached the goal."
-    absent = [
+    absent_metrics = [
         metric_heading(metrics[comparison.name])
         for comparison in pair.metrics
         if not comparison.worlds
     ]
-    no_world = f"No world has a value of both for {joined(absent)}."
-    if not compared:
+    no_world = f"No world has a value of both for {joined(absent_metrics)}."
+    if not comparisons:
         return Text(no_world, style="dim")
-    if absent:
+    if absent_metrics:
         text += f" {no_world}"
     reasons = sorted(
         {
             comparison.difference.method
-            for comparison in compared
+            for comparison in comparisons
             if not comparison.difference.has_interval
         }
     )
     if reasons:
         text += f" No interval exists for some metrics ({', '.join(reasons)})."
-    smallest = joined([smallest_text(metrics[comparison.name]) for comparison in compared])
+    smallest = joined([smallest_text(metrics[comparison.name]) for comparison in comparisons])
     text += f" The smallest relevant differences are {smallest}."
     return Text(text, style="dim")
 

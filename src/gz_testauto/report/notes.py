@@ -122,13 +122,13 @@ def validity_notes(summaries: Sequence[PlannerSummary]) -> Iterator[Note]:
 def means_notes(analysis: Analysis) -> Iterator[Note]:
     """Yield a note on means over different worlds, in which each planner reached the goal."""
     metrics = [metric for metric in measured_metrics(analysis) if metric.completed_only]
-    reached = {
+    reached_counts = {
         planner: {record.world for record in analysis.results.of(planner) if record.completed}
         for planner in analysis.results.planners
     }
-    counts = {planner: len(worlds) for planner, worlds in reached.items() if worlds}
-    if metrics and len({frozenset(reached[planner]) for planner in counts}) > 1:
-        worlds = ", ".join(f"{planner} {count}" for planner, count in counts.items())
+    counts = {planner: len(worlds) for planner, worlds in reached_counts.items() if worlds}
+    if metrics and len({frozenset(reached_counts[planner]) for planner in counts}) > 1:
+        worlds = ", ".join(f"{planner} {number}" for planner, number in counts.items())
         names = joined([metric_heading(metric) for metric in metrics])
         yield Note(
             f"The means of {names} are over different worlds, those in which each planner reached "
@@ -149,22 +149,22 @@ def running_notes(results: CampaignResults) -> Iterator[Note]:
     if runner is None:
         return
     owner = f"process {runner.process} on {runner.host}"
-    at = [f"{trial.world} {trial.planner}" for trial in runner.trials]
+    places = [f"{trial.world} {trial.planner}" for trial in runner.trials]
     if runner.is_stale():
         text = (
             f"Not running: the last heartbeat of {owner} is {duration_text(runner.silent_s())} "
             "old, so it was killed or stopped. The same command resumes the campaign"
         )
-        yield Note(f"{text}; trials to restart: {', '.join(at)}." if at else f"{text}.")
-    elif not at:
+        yield Note(f"{text}; trials to restart: {', '.join(places)}." if places else f"{text}.")
+    elif not places:
         yield Note(f"Running now, by {owner}: no trial has started.")
     else:
         lines = []
-        for trial, description in zip(runner.trials, at):
+        for trial, description in zip(runner.trials, places):
             worker = trial.worker or "waiting for a worker"
             lines.append(f"{description}, since {duration_text(age_s(trial.since))} ({worker})")
-        since = duration_text(age_s(runner.started_at))
-        yield Note(f"Running now, by {owner}, since {since}:", tuple(lines))
+        duration = duration_text(age_s(runner.started_at))
+        yield Note(f"Running now, by {owner}, since {duration}:", tuple(lines))
 
 
 def success_note(summaries: Sequence[PlannerSummary]) -> Note:
@@ -186,15 +186,15 @@ def early_stop_caveats(results: CampaignResults) -> Iterator[Note]:
     if results.stop is not None:
         yield Note(_EARLY_STOP_CAVEAT)
     elif results.stopped:
-        omitted = len({trial.world for trial in results.trials} - {*results.judged})
-        excluded = (
-            f"Of the worlds in common, {omitted} are not compared, because an early stop did not "
-            "evaluate them, or evaluated them in another order. "
-            if omitted
+        omitted_count = len({trial.world for trial in results.trials} - {*results.judged})
+        excluded_text = (
+            f"Of the worlds in common, {omitted_count} are not compared, because an early stop did "
+            "not evaluate them, or evaluated them in another order. "
+            if omitted_count
             else ""
         )
         yield Note(
-            f"With early stop (`stop`): {', '.join(results.stopped)}. {excluded}The number of "
+            f"With early stop (`stop`): {', '.join(results.stopped)}. {excluded_text}The number of "
             "worlds depends on their outcomes. The differences of success below with their "
             "p-values are valid at every number of worlds; other intervals and p-values assume a "
             "fixed number of worlds."
@@ -205,8 +205,8 @@ def _pair_decision(pair: PairDecision) -> str:
     """Return text such as ``fgm reached the goal more often than dwa: fgm − dwa +21.5 points [+9.2,
     +34.5]``."""
     if pair.better:
-        other = pair.second if pair.better == pair.first else pair.first
-        text = f"{pair.better} reached the goal more often than {other}"
+        other_planner = pair.second if pair.better == pair.first else pair.first
+        text = f"{pair.better} reached the goal more often than {other_planner}"
     elif pair.negligible:
         text = f"{pair.first} and {pair.second} are equivalent"
     else:
@@ -275,7 +275,7 @@ def missing_notes(results: CampaignResults) -> Iterator[Note]:
         yield Note(
             "Simulated without these missing resources of the worlds (worlds.allow_missing; "
             "plugins that are not installed):",
-            tuple(f"{name} ({count_text(count, 'world')})" for name, count in counts.items()),
+            tuple(f"{name} ({count_text(number, 'world')})" for name, number in counts.items()),
         )
 
 
@@ -287,12 +287,12 @@ def unmeasured_notes(results: CampaignResults) -> Iterator[Note]:
 
 
 def invalid_notes(results: CampaignResults) -> Iterator[Note]:
-    attempts, lost = results.invalid_attempts, len(results.invalid)
+    attempts, lost_count = results.invalid_attempts, len(results.invalid)
     causes = Counter(textwrap.shorten(attempt.cause, CAUSE_SHOWN) for attempt in attempts)
-    if attempts or lost:
+    if attempts or lost_count:
         yield Note(
             f"Invalid: {count_text(len(attempts), 'attempt')} repeated or abandoned, "
-            f"{count_text(lost, 'trial')} lost; they are excluded above.",
+            f"{count_text(lost_count, 'trial')} lost; they are excluded above.",
             tuple(f"{times} × {cause}" for cause, times in causes.most_common()),
         )
 

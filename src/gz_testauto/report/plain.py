@@ -83,10 +83,14 @@ def interval_text(estimate: Estimate, decimals: int, factor: float = 1.0, sign: 
 
 
 def methods_text(estimates: Iterable[Estimate]) -> str:
-    known = [estimate for estimate in estimates if not math.isnan(estimate.value)]
-    methods = sorted({estimate.method for estimate in known if estimate.has_interval})
+    known_values = [estimate for estimate in estimates if not math.isnan(estimate.value)]
+    methods = sorted({estimate.method for estimate in known_values if estimate.has_interval})
     reasons = sorted(
-        {estimate.method for estimate in known if not estimate.has_interval and estimate.method}
+        {
+            estimate.method
+            for estimate in known_values
+            if not estimate.has_interval and estimate.method
+        }
     )
     parts = [f"{', '.join(methods)}, {100 * LEVEL:.0f} %"] if methods else []
     parts += [f"none: {', '.join(reasons)}"] if reasons else []

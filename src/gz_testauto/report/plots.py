@@ -70,13 +70,13 @@ def plot_worlds(
     draw = functools.partial(_write, sources, campaign, results.planners, out, file_format)
     worlds = list(_by_world(results.worlds, results.trials))
     workers = min(workers, math.ceil(len(worlds) / WORLDS_OF_A_WORKER))
-    drawn = (
+    figures = (
         map(draw, worlds)
         if workers < 2
         else map_in_processes(draw, worlds, workers, "drawing worlds")
     )
     paths: List[Path] = []
-    for path in drawn:
+    for path in figures:
         paths.append(path)
         if progress is not None:
             progress(len(paths), len(worlds))
@@ -129,10 +129,10 @@ def _figure(
     records: Sequence[TrialRecord],
 ) -> Any:
     figure = figure_class()(figsize=(SIZE_INCHES, SIZE_INCHES), layout="constrained")
-    with recordings(sources) as read:
-        drawn = [(record, read(record)) for record in records]
+    with recordings(sources) as read_recording:
+        drawn_trials = [(record, read_recording(record)) for record in records]
     axes = figure.add_subplot()
-    _draw(axes, campaign, planners, world, drawn)
+    _draw(axes, campaign, planners, world, drawn_trials)
     figure.set_figheight(_height_inches(axes))
     return figure
 
@@ -140,8 +140,8 @@ def _figure(
 def _height_inches(axes: Any) -> float:
     """Return the height of an image that fits the axes, at most a square."""
     (left, right), (bottom, top) = axes.get_xlim(), axes.get_ylim()
-    needed = SIZE_INCHES * (top - bottom) / (right - left) + LABELS_INCHES
-    return float(min(SIZE_INCHES, max(LEAST_INCHES, needed)))
+    needed_inches = SIZE_INCHES * (top - bottom) / (right - left) + LABELS_INCHES
+    return float(min(SIZE_INCHES, max(LEAST_INCHES, needed_inches)))
 
 
 def figure_class() -> type:
@@ -186,21 +186,21 @@ def _draw(
     campaign: PreparedCampaign,
     planners: Sequence[str],
     world: WorldRecord,
-    drawn: List[Tuple[TrialRecord, Recording]],
+    drawn_trials: List[Tuple[TrialRecord, Recording]],
 ) -> None:
-    draw_scene(axes, campaign, world, drawn[0][1] if drawn else None)
-    labeled = set()
-    body = np.asarray(campaign.bed.limits.footprint_m)
-    for record, recording in drawn:
+    draw_scene(axes, campaign, world, drawn_trials[0][1] if drawn_trials else None)
+    labeled_outcomes = set()
+    outline_m = np.asarray(campaign.bed.limits.footprint_m)
+    for record, recording in drawn_trials:
         path = recording.pose
         color = COLORS[planners.index(record.planner) % len(COLORS)]
         label = "_nolegend_"
-        if record.planner not in labeled:
-            labeled.add(record.planner)
+        if record.planner not in labeled_outcomes:
+            labeled_outcomes.add(record.planner)
             label = chart_text(f"{record.planner}: {record.outcome.label}")
         axes.plot(path[:, 0], path[:, 1], color=color, linewidth=1.5, label=label)
         marker = "o" if record.completed else "X"
-        end = np.asarray(footprint_at(body, Pose2D(*path[-1])).exterior.coords)
+        end = np.asarray(footprint_at(outline_m, Pose2D(*path[-1])).exterior.coords)
         axes.plot(end[:, 0], end[:, 1], color=color, linewidth=1)
         axes.plot(*path[-1, :2], marker=marker, color=color, markersize=7, markeredgecolor="white")
         _draw_moving_objects(axes, recording, color)
@@ -217,9 +217,9 @@ def draw_scene(
         for patch in _patches(outline, OBSTACLE_COLOR):
             axes.add_patch(patch)
     mission, static_map = campaign.missions.of(world.name), campaign.bed.static_map
-    known = "path on the static map" if mission.road is None else "route"
+    path_text = "path on the static map" if mission.road is None else "route"
     waypoints = np.concatenate(static_map.waypoints(world, mission))
-    axes.plot(waypoints[:, 0], waypoints[:, 1], ":", color="0.6", linewidth=1, label=known)
+    axes.plot(waypoints[:, 0], waypoints[:, 1], ":", color="0.6", linewidth=1, label=path_text)
 
 
 def draw_mission(axes: Any, campaign: PreparedCampaign, world: WorldRecord) -> None:
@@ -236,10 +236,12 @@ def draw_mission(axes: Any, campaign: PreparedCampaign, world: WorldRecord) -> N
     axes.set_aspect("equal")
     axes.set_xlabel("x (m)")
     axes.set_ylabel("y (m)")
-    beside = _height_inches(axes) < SIZE_INCHES / 2  # the axes have no room for the legend
-    axes.set_title(chart_text(world.name), loc="right" if beside else "center")
-    place = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0)} if beside else {"loc": "upper left"}
-    axes.legend(fontsize="small", framealpha=0.9, ncols=3 if beside else 1, **place)
+    is_beside = _height_inches(axes) < SIZE_INCHES / 2  # the axes have no room for the legend
+    axes.set_title(chart_text(world.name), loc="right" if is_beside else "center")
+    place = (
+        {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0)} if is_beside else {"loc": "upper left"}
+    )
+    axes.legend(fontsize="small", framealpha=0.9, ncols=3 if is_beside else 1, **place)
 
 
 def _draw_moving_objects(axes: Any, recording: Recording, color: str) -> None:
@@ -266,7 +268,10 @@ def _patches(outline: BaseGeometry, color: str) -> Iterator[Any]:
         if part.geom_type != "Polygon" or part.is_empty:
             continue
         # A hole stays unpainted only if its vertices have the opposite orientation.
-        turned = orient(part)
-        rings = [Curve(np.asarray(ring.coords)) for ring in (turned.exterior, *turned.interiors)]
+        oriented_part = orient(part)
+        rings = [
+            Curve(np.asarray(ring.coords))
+            for ring in (oriented_part.exterior, *oriented_part.interiors)
+        ]
         curve = Curve.make_compound_path(*rings)
         yield PathPatch(curve, facecolor=color, linewidth=0)

@@ -127,37 +127,37 @@ def metric_differences(
     pair: Comparison, metrics: Mapping[str, Metric], notation: Notation
 ) -> List[Tuple[Metric, DifferenceRow]]:
     rows = []
-    for compared in pair.metrics:
-        metric = metrics[compared.name]
+    for comparison in pair.metrics:
+        metric = metrics[comparison.name]
         factor, decimals = metric.shown_factor, metric.decimals
         row = DifferenceRow(
-            compared.worlds,
+            comparison.worlds,
             (
-                notation.number(compared.first_mean * factor, decimals),
-                notation.number(compared.second_mean * factor, decimals),
+                notation.number(comparison.first_mean * factor, decimals),
+                notation.number(comparison.second_mean * factor, decimals),
             ),
-            compared.statistic,
-            notation.number(compared.difference.value * factor, decimals, "+"),
-            notation.interval(compared.difference, decimals, factor, "+"),
-            *_tested(compared, notation),
+            comparison.statistic,
+            notation.number(comparison.difference.value * factor, decimals, "+"),
+            notation.interval(comparison.difference, decimals, factor, "+"),
+            *_tested(comparison, notation),
         )
         rows.append((metric, row))
     return rows
 
 
 def _tested(
-    compared: Union[Comparison, MetricComparison], notation: Notation
+    comparison: Union[Comparison, MetricComparison], notation: Notation
 ) -> Tuple[str, str, str]:
     """Return the p-value, the adjusted p-value, and the verdict of a comparison as texts."""
     verdict = notation.missing  # nothing could be compared
-    if not math.isnan(compared.p_value):
+    if not math.isnan(comparison.p_value):
         verdict = {
             (True, True): "both",
             (True, False): "significant",
             (False, True): "relevant",
             (False, False): "neither",
-        }[compared.significant, compared.relevant]
-    return notation.p(compared.p_value), notation.p(compared.p_adjusted), verdict
+        }[comparison.significant, comparison.relevant]
+    return notation.p(comparison.p_value), notation.p(comparison.p_adjusted), verdict
 
 
 def smallest_text(metric: Metric) -> str:

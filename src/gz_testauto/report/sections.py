@@ -64,18 +64,18 @@ def read_sections(directory: Path, results: CampaignResults, problems: List[str]
 
 def print_section(section: Section) -> None:
     console = report_console()
-    shown: Section = escape_all_texts(section)
-    console.print(shown.heading, style="bold")
-    for table in shown.tables:
+    escaped_section: Section = escape_all_texts(section)
+    console.print(escaped_section.heading, style="bold")
+    for table in escaped_section.tables:
         if table.on_page_only:
             continue
         if table.caption:
             console.print()
             console.print(table.caption)
-        printed = plain_table(*table.columns)
+        printed_table = plain_table(*table.columns)
         for row in table.rows:
-            printed.add_row(*row)
-        console.print(printed)
-    for note in shown.notes:
+            printed_table.add_row(*row)
+        console.print(printed_table)
+    for note in escaped_section.notes:
         console.print()
         console.print(textwrap.fill(note, WIDTH, break_on_hyphens=False))

@@ -31,11 +31,11 @@ class Source:
     worlds: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, opened: OpenedResults, planners: Sequence[str]) -> "Source":
+    def of(cls, results: OpenedResults, planners: Sequence[str]) -> "Source":
         """Return the only directory of a report."""
         names = {name: name for name in planners}
         return cls(
-            str(opened.typed), CampaignDirectory(opened.path), opened.pack is not None, "", names
+            str(results.typed), CampaignDirectory(results.path), results.pack is not None, "", names
         )
 
 
@@ -44,22 +44,22 @@ def compared_sources(
 ) -> Tuple[Source, ...]:
     return tuple(
         Source(
-            str(opened.typed),
-            CampaignDirectory(opened.path),
-            opened.pack is not None,
+            str(campaign.typed),
+            CampaignDirectory(campaign.path),
+            campaign.pack is not None,
             side.label,
             {
-                shown: stored
-                for (label, stored), shown in across.names.items()
+                shown_name: stored_name
+                for (label, stored_name), shown_name in across.names.items()
                 if label == side.label
             },
             {
-                shown: stored
-                for (label, shown), stored in across.worlds.items()
-                if label == side.label and shown != stored
+                shown_name: stored_name
+                for (label, shown_name), stored_name in across.worlds.items()
+                if label == side.label and shown_name != stored_name
             },
         )
-        for opened, side in zip(campaigns, across.sides)
+        for campaign, side in zip(campaigns, across.sides)
         if not side.left_out
     )
 

@@ -91,8 +91,8 @@ def report(analysis: Analysis) -> RenderableType:
         parts += further_means(analysis)
         metrics = {metric.name: metric for metric in analysis.metrics}
         for pair in analysis.comparisons.pairs:
-            several = len(results.planners) > 2
-            parts += ["", *_comparison(pair, metrics, analysis.early_stop, several)]
+            has_several = len(results.planners) > 2
+            parts += ["", *_comparison(pair, metrics, analysis.early_stop, has_several)]
         parts += _noted(overall_notes(analysis.comparisons), separated=True)
         parts += ["", *_winners(results, analysis.winners)]
     parts += _noted(missing_notes(results), "yellow", separated=True)
@@ -102,15 +102,15 @@ def report(analysis: Analysis) -> RenderableType:
 
 def progress_report(analysis: Analysis) -> RenderableType:
     """Return the report on a running campaign, without means and comparisons."""
-    shown = escape_all_texts(analysis)
-    results = shown.results
+    escaped_analysis = escape_all_texts(analysis)
+    results = escaped_analysis.results
     parts: List[RenderableType] = [_heading(results), *_noted(running_notes(results)), ""]
-    if any(summary.trials for summary in shown.summaries):
-        parts.append(_outcome_table(shown.summaries))
-    last = sorted(results.trials, key=lambda record: (record.finished_at, record.trial))
-    if last:
+    if any(summary.trials for summary in escaped_analysis.summaries):
+        parts.append(_outcome_table(escaped_analysis.summaries))
+    last_trials = sorted(results.trials, key=lambda record: (record.finished_at, record.trial))
+    if last_trials:
         parts += ["", Text("Latest trials", style="bold")]
-    for record in reversed(last[-LAST_SHOWN:]):
+    for record in reversed(last_trials[-LAST_SHOWN:]):
         line = f"{record.world} {record.planner}: {record.outcome.value}, {record.detail}"
         parts.append(indented(textwrap.shorten(line, CAUSE_SHOWN)))
     return Group(*parts, *_lost(results))
@@ -136,13 +136,13 @@ def _lost(results: CampaignResults) -> List[RenderableType]:
 
 def _outcome_table(summaries: Sequence[PlannerSummary]) -> Table:
     table = plain_table("planner", "reached", "success % [95 %]")
-    shown = failures(summaries, all_but_rare=True)
-    for outcome in shown:
+    shown_failures = failures(summaries, all_but_rare=True)
+    for outcome in shown_failures:
         table.add_column(outcome.heading, justify="right")
     has_invalid = any(summary.invalid for summary in summaries)
     if has_invalid:
         table.add_column("invalid", justify="right")
-    for summary, rate, interval, counts in success_rows(summaries, shown, Notation()):
+    for summary, rate, interval, counts in success_rows(summaries, shown_failures, Notation()):
         table.add_row(
             summary.planner,
             f"{summary.reached}/{summary.trials}",
@@ -168,7 +168,7 @@ def _notes(results: CampaignResults, summaries: Sequence[PlannerSummary]) -> Lis
 
 
 def _comparison(
-    pair: Comparison, metrics: Mapping[str, Metric], end: Optional[EarlyStop], several: bool
+    pair: Comparison, metrics: Mapping[str, Metric], end: Optional[EarlyStop], has_several: bool
 ) -> List[RenderableType]:
     title = Text(f"{pair.first} and {pair.second}", style="bold")
     title.append(f"  {count_text(pair.worlds, 'world')} with both", style="default")
@@ -182,7 +182,7 @@ def _comparison(
             f"only by {pair.first}: {pair.counts.first_only}; only by {pair.second}: "
             f"{pair.counts.second_only}; by neither: {pair.counts.neither}."
         )
-    if several:  # of two planners, the groups of worlds below contain the same worlds
+    if has_several:  # of two planners, the groups of worlds below contain the same worlds
         lines += [
             Text(f"Only {planner}: {join_truncated(worlds, WON_SHOWN)}.")
             for planner, worlds in verdict.won
@@ -197,8 +197,8 @@ def _comparison(
 def _winners(results: CampaignResults, groups: Sequence[WorldGroup]) -> Iterable[RenderableType]:
     if not groups:
         return
-    repeated = any(record.repetition for record in results.trials)
-    often = " most often" if repeated else ""
+    has_repetitions = any(record.repetition for record in results.trials)
+    often = " most often" if has_repetitions else ""
     yield Text(f"Worlds by planners that reached the goal{often}", style="bold")
     for group in groups:
         if not group.winners:

@@ -42,31 +42,31 @@ def success_verdict(pair: Comparison, end: Optional[EarlyStop] = None) -> Verdic
     if not pair.worlds:
         lead = f"{pair.first} and {pair.second} have no common world with valid trials of both."
         return VerdictText(lead, "", False)
-    won = ((pair.first, pair.first_won), (pair.second, pair.second_won))
+    won_worlds = ((pair.first, pair.first_won), (pair.second, pair.second_won))
     if math.isnan(pair.p_value):
-        return _without_test(pair, won)
+        return _without_test(pair, won_worlds)
     if end is not None:
         for decision in end.pairs:
             if (decision.first, decision.second) == (pair.first, pair.second) and decision.worlds:
-                return _early_verdict(pair, decision, end, won)
-    decided = pair.significant and pair.relevant
-    ahead, behind, sign = pair.first, pair.second, pair.sign
+                return _early_verdict(pair, decision, end, won_worlds)
+    is_decided = pair.significant and pair.relevant
+    leader, follower, sign = pair.first, pair.second, pair.sign
     if sign < 0.0:
-        ahead, behind = behind, ahead
+        leader, follower = follower, leader
     points = 100 * sign * pair.difference.value
     if pair.significant:
-        lead = _higher_rate(pair, ahead, behind)
+        lead = _higher_rate(pair, leader, follower)
     else:
-        lead = _not_significant(ahead, behind, pair.p_value < ALPHA <= pair.p_adjusted)
+        lead = _not_significant(leader, follower, pair.p_value < ALPHA <= pair.p_adjusted)
     evidence = (
-        f"{_rates(pair, ahead)}The difference {ahead} − {behind} was {_signed(points)} {POINTS} "
-        f"in {count_text(pair.worlds, 'world')} ({_interval(pair, sign)}; {pair.test}, "
+        f"{_rates(pair, leader)}The difference {leader} − {follower} was {_signed(points)} "
+        f"{POINTS} in {count_text(pair.worlds, 'world')} ({_interval(pair, sign)}; {pair.test}, "
         f"{p_text(pair.p_value)}{_holm(pair.p_value, pair.p_adjusted)})."
     )
-    return VerdictText(lead, evidence, decided, won, ahead if decided else "")
+    return VerdictText(lead, evidence, is_decided, won_worlds, leader if is_decided else "")
 
 
-def _without_test(pair: Comparison, won: Won) -> VerdictText:
+def _without_test(pair: Comparison, won_worlds: Won) -> VerdictText:
     """Return the result for selected trials."""
     points = 100 * pair.difference.value
     evidence = (
@@ -74,40 +74,40 @@ def _without_test(pair: Comparison, won: Won) -> VerdictText:
         f"{_signed(points)} {POINTS} in {count_text(pair.worlds, 'world')}."
     )
     lead = f"{pair.first} and {pair.second} were not tested: {pair.difference.method}."
-    return VerdictText(lead, evidence, False, won)
+    return VerdictText(lead, evidence, False, won_worlds)
 
 
 def _early_verdict(
-    pair: Comparison, decision: PairDecision, end: EarlyStop, won: Won
+    pair: Comparison, decision: PairDecision, end: EarlyStop, won_worlds: Won
 ) -> VerdictText:
-    ahead, behind, sign = decision.first, decision.second, 1.0
+    leader, follower, sign = decision.first, decision.second, 1.0
     if decision.second == decision.better or (
         not decision.better and decision.difference.value < 0.0
     ):
-        ahead, behind, sign = behind, ahead, -1.0
+        leader, follower, sign = follower, leader, -1.0
     value, *ends = (100 * sign * number for number in decision.difference[:3])
     low, high = sorted(ends)
     if decision.better:
-        lead = _higher_rate(pair, ahead, behind)
+        lead = _higher_rate(pair, leader, follower)
     elif decision.negligible:
         lead = (
-            f"{ahead} and {behind} are equivalent: their success rates differ by less than the "
+            f"{leader} and {follower} are equivalent: their success rates differ by less than the "
             f"margin of {100 * (end.rule.equivalence_margin or 0.0):g} {POINTS}."
         )
     else:
-        lead = _not_significant(ahead, behind)
+        lead = _not_significant(leader, follower)
     evidence = (
-        f"{_rates(pair, ahead)}The difference {ahead} − {behind} was {_signed(value)} {POINTS} "
+        f"{_rates(pair, leader)}The difference {leader} − {follower} was {_signed(value)} {POINTS} "
         f"in {count_text(decision.worlds, 'world')} ({100 * (1 - decision.alpha):.4g} % CI "
         f"{_signed(low)} to {_signed(high)}, {decision.difference.method}; {pair.test}, "
         f"{p_text(decision.p_value)}, level {decision.alpha:.3g}). {_ending(end)}"
     )
     better = decision.better if pair.relevant else ""
-    return VerdictText(lead, evidence, decision.decided, won, better)
+    return VerdictText(lead, evidence, decision.decided, won_worlds, better)
 
 
-def _higher_rate(pair: Comparison, ahead: str, behind: str) -> str:
-    lead = f"The success rate of {ahead} was significantly higher than that of {behind}"
+def _higher_rate(pair: Comparison, leader: str, follower: str) -> str:
+    lead = f"The success rate of {leader} was significantly higher than that of {follower}"
     if pair.relevant:
         return f"{lead}."
     return (
@@ -116,11 +116,11 @@ def _higher_rate(pair: Comparison, ahead: str, behind: str) -> str:
     )
 
 
-def _not_significant(ahead: str, behind: str, adjusted: bool = False) -> str:
-    """Return a sentence on a difference that is not significant. ``adjusted`` is true if only the
-    unadjusted p-value is significant."""
-    after = " after Holm's correction" if adjusted else ""
-    return f"The success rates of {ahead} and {behind} did not differ significantly{after}."
+def _not_significant(leader: str, follower: str, is_adjusted: bool = False) -> str:
+    """Return a sentence on a difference that is not significant. ``is_adjusted`` is true if only
+    the unadjusted p-value is significant."""
+    suffix = " after Holm's correction" if is_adjusted else ""
+    return f"The success rates of {leader} and {follower} did not differ significantly{suffix}."
 
 
 def _signed(points: float) -> str:
@@ -150,10 +150,10 @@ def _ending(end: EarlyStop) -> str:
 
 def metric_verdicts(pair: Comparison, metrics: Mapping[str, Metric]) -> List[VerdictText]:
     """Return one sentence per metric in which the pair differs significantly."""
-    compared = ((metrics[comparison.name], comparison) for comparison in pair.metrics)
+    comparisons = ((metrics[comparison.name], comparison) for comparison in pair.metrics)
     return [
         _metric_verdict(pair, metric, comparison)
-        for metric, comparison in compared
+        for metric, comparison in comparisons
         if comparison.significant
     ]
 
@@ -183,70 +183,75 @@ def undecided(pair: Comparison, metrics: Mapping[str, Metric]) -> str:
     return " ".join(sentences)
 
 
-def advantage(pair: Comparison, metric: Metric, compared: MetricComparison) -> str:
+def advantage(pair: Comparison, metric: Metric, comparison: MetricComparison) -> str:
     """Return ``better for fgm``, or ``lower for fgm`` for a metric without a better direction, if
     the difference is significant and relevant."""
-    if not (compared.significant and compared.relevant):
+    if not (comparison.significant and comparison.relevant):
         return ""
     lower, higher = pair.first, pair.second
-    if compared.difference.value > 0:
+    if comparison.difference.value > 0:
         lower, higher = higher, lower
     text = f"lower for {lower}"
     if metric.better != "neither":
         text = f"better for {lower if metric.better == 'lower' else higher}"
-    if compared.is_of_means:
+    if comparison.is_of_means:
         return text
-    return f"{text} in the typical world{', not on average' if compared.mean_contradicts else ''}"
+    return f"{text} in the typical world{', not on average' if comparison.mean_contradicts else ''}"
 
 
-def _metric_verdict(pair: Comparison, metric: Metric, compared: MetricComparison) -> VerdictText:
-    names, means = (pair.first, pair.second), (compared.first_mean, compared.second_mean)
+def _metric_verdict(pair: Comparison, metric: Metric, comparison: MetricComparison) -> VerdictText:
+    names, means = (pair.first, pair.second), (comparison.first_mean, comparison.second_mean)
     sign = -metric.shown_factor  # the subject minus the other planner
-    if (compared.difference.value > 0) == (metric.better == "higher"):
+    if (comparison.difference.value > 0) == (metric.better == "higher"):
         sign = metric.shown_factor
     else:
         names, means = names[::-1], means[::-1]
-    subject, other = names
+    subject, other_name = names
     unit = f" {metric.label_unit}" if metric.label_unit else ""
 
     def text(number: float, plus: str = "") -> str:
         return number_text(number + 0.0, metric.decimals, plus)  # no -0
 
-    value, *ends = (sign * number for number in compared.difference[:3])
-    interval = f"no CI: {compared.difference.method}"
-    if compared.difference.has_interval:
-        shown = " to ".join(text(end, "+") for end in sorted(ends))
-        interval = f"{100 * LEVEL:.0f} % CI {shown}{unit}, {compared.difference.method}"
+    value, *ends = (sign * number for number in comparison.difference[:3])
+    interval = f"no CI: {comparison.difference.method}"
+    if comparison.difference.has_interval:
+        interval_text = " to ".join(text(end, "+") for end in sorted(ends))
+        interval = f"{100 * LEVEL:.0f} % CI {interval_text}{unit}, {comparison.difference.method}"
     heading = metric_heading(metric)
     direction = "higher" if metric.better == "higher" else "lower"
     lead = f"{heading[:1].upper()}{heading[1:]} was {text(abs(value))}{unit} {direction} for "
-    lead += f"{subject} than for {other}"
-    if not compared.is_of_means:
+    lead += f"{subject} than for {other_name}"
+    if not comparison.is_of_means:
         lead = f"In the typical world, {heading} was{lead.partition(' was')[2]}"
-    if not compared.relevant:
-        smallest = text(compared.smallest_relevant * metric.shown_factor)
+    if not comparison.relevant:
+        smallest = text(comparison.smallest_relevant * metric.shown_factor)
         lead += f", less than the relevant difference of {smallest}{unit}"
-    elif compared.mean_contradicts:
+    elif comparison.mean_contradicts:
         lead += ", but its mean was not"
     elif metric.better != "neither":
         lead += ", which is better"
     shown_means = " and ".join(text(mean * metric.shown_factor) for mean in means)
     evidence = (
-        f"The {compared.statistic} difference {subject} − {other} was "
-        f"{text(value, '+')}{unit} in {count_text(compared.worlds, 'world')} ({interval}; "
-        f"{compared.test}, {p_text(compared.p_value)}, Holm-adjusted "
-        f"{p_text(compared.p_adjusted)}). The means in these worlds were {shown_means}{unit}."
+        f"The {comparison.statistic} difference {subject} − {other_name} was "
+        f"{text(value, '+')}{unit} in {count_text(comparison.worlds, 'world')} ({interval}; "
+        f"{comparison.test}, {p_text(comparison.p_value)}, Holm-adjusted "
+        f"{p_text(comparison.p_adjusted)}). The means in these worlds were {shown_means}{unit}."
     )
-    return VerdictText(f"{lead}.", evidence, compared.relevant and not compared.mean_contradicts)
+    return VerdictText(
+        f"{lead}.", evidence, comparison.relevant and not comparison.mean_contradicts
+    )
 
 
-def _rates(pair: Comparison, ahead: str) -> str:
+def _rates(pair: Comparison, leader: str) -> str:
     """Return text with the two success rates in the common worlds, or no text with repetitions."""
     if pair.counts is None:
         return ""
-    both, first_only, second_only, _ = pair.counts
-    rates: Dict[str, int] = {pair.first: both + first_only, pair.second: both + second_only}
-    first, second = sorted(rates, key=lambda name: name != ahead)
+    both_count, first_only, second_only, _ = pair.counts
+    rates: Dict[str, int] = {
+        pair.first: both_count + first_only,
+        pair.second: both_count + second_only,
+    }
+    first, second = sorted(rates, key=lambda name: name != leader)
     if rates[first] == rates[second]:
         return (
             f"{first} and {second} each reached the goal in {rates[first]} of {pair.worlds} "

@@ -70,7 +70,7 @@ class Attempts:
         self._store = store
         self._limits = limits
         results = store.results()
-        self._made: Counter[int] = collections.Counter()
+        self._attempt_counts: Counter[int] = collections.Counter()
         self._invalid: DefaultDict[int, List[AttemptRecord]] = collections.defaultdict(list)
         self._deaths: DefaultDict[int, List[AttemptRecord]] = collections.defaultdict(list)
         for attempt in results.invalid_attempts:
@@ -78,14 +78,16 @@ class Attempts:
         for attempt in results.worker_deaths:
             self._count(attempt, self._deaths)
         self._valid = {record.trial for record in results.trials if record.outcome.valid}
-        self._abandoned = {record.trial for record in results.invalid}
-        self._lost: Optional[Trial] = None
+        self._abandoned_trials = {record.trial for record in results.invalid}
+        self._lost_trial: Optional[Trial] = None
         if retry_invalid or not self._valid:
             self._discard_exhausted()
         self._reopen_if_limits_were_raised()
 
     def remaining(self, trials: Sequence[Trial]) -> List[Trial]:
-        return [trial for trial in trials if trial.index not in self._valid | self._abandoned]
+        return [
+            trial for trial in trials if trial.index not in self._valid | self._abandoned_trials
+        ]
 
     @property
     def has_valid_trial(self) -> bool:
@@ -94,7 +96,7 @@ class Attempts:
 
     def count(self, trial: int) -> int:
         """Return the number of invalid attempts at a trial in all runs."""
-        return self._made[trial]
+        return self._attempt_counts[trial]
 
     def has_reached_limit(self, trial: int) -> bool:
         invalid, deaths = self._invalid[trial], self._deaths[trial]
@@ -121,49 +123,59 @@ class Attempts:
             return
         causes = {_NUMBER.sub("0", attempt.cause) for attempt in self._counted(trial.index)}
         if len(causes) == 1:
-            self._lost = self._lost or trial
+            self._lost_trial = self._lost_trial or trial
 
     @property
     def is_hopeless(self) -> bool:
         """True if no trial is valid, and all attempts at an abandoned trial failed with the same
         cause, apart from numbers in its text."""
-        return self._lost is not None and not self._valid
+        return self._lost_trial is not None and not self._valid
 
     def raise_if_hopeless(self) -> None:
         """Raise ``LostTrialsError`` if :attr:`is_hopeless` is true."""
-        if self.is_hopeless and self._lost is not None:
-            attempts = self._counted(self._lost.index)
-            count = len(attempts)
-            tried = "the attempt" if count == 1 else f"each of {count} attempts"
+        if self.is_hopeless and self._lost_trial is not None:
+            attempts = self._counted(self._lost_trial.index)
+            attempt_count = len(attempts)
+            subject = "the attempt" if attempt_count == 1 else f"each of {attempt_count} attempts"
             cause = attempts[-1].cause.rstrip(".")
             raise LostTrialsError(
-                f"no trial is valid: {tried} at {self._lost.world.name} "
-                f"{self._lost.planner.name} was invalid: {cause}. The campaign stops: "
+                f"no trial is valid: {subject} at {self._lost_trial.world.name} "
+                f"{self._lost_trial.planner.name} was invalid: {cause}. The campaign stops: "
                 "remove the cause and run the same command again"
             )
 
     def _discard_exhausted(self) -> None:
-        exhausted = {trial for trial in self._made if self.has_reached_limit(trial)}
-        for trial in exhausted | self._abandoned:
+        exhausted_trials = {
+            trial for trial in self._attempt_counts if self.has_reached_limit(trial)
+        }
+        for trial in exhausted_trials | self._abandoned_trials:
             self._invalid.pop(trial, None)
             self._deaths.pop(trial, None)
-        self._abandoned.clear()
+        self._abandoned_trials.clear()
 
     def _reopen_if_limits_were_raised(self) -> None:
         names = ("max_attempts", "max_worker_deaths")
-        now = {name: getattr(self._limits, name) for name in names}
-        before = self._store.retry_limits()
-        if now == before:
+        limits = {name: getattr(self._limits, name) for name in names}
+        previous_limits = self._store.retry_limits()
+        if limits == previous_limits:
             return
-        raised = any(limit is not None and now[name] > limit for name, limit in before.items())
-        again = {trial for trial in self._abandoned if raised and not self.has_reached_limit(trial)}
-        self._store.reopen(again, **now)
-        self._abandoned -= again
+        is_raised = any(
+            limit is not None and limits[name] > limit for name, limit in previous_limits.items()
+        )
+        reopened_trials = {
+            trial
+            for trial in self._abandoned_trials
+            if is_raised and not self.has_reached_limit(trial)
+        }
+        self._store.reopen(reopened_trials, **limits)
+        self._abandoned_trials -= reopened_trials
 
-    def _count(self, attempt: AttemptRecord, where: DefaultDict[int, List[AttemptRecord]]) -> None:
-        self._made[attempt.trial] += 1
-        where[attempt.trial].append(attempt)
+    def _count(
+        self, attempt: AttemptRecord, attempts: DefaultDict[int, List[AttemptRecord]]
+    ) -> None:
+        self._attempt_counts[attempt.trial] += 1
+        attempts[attempt.trial].append(attempt)
 
     def _counted(self, trial: int) -> Tuple[AttemptRecord, ...]:
-        both = [*self._invalid[trial], *self._deaths[trial]]
-        return tuple(sorted(both, key=lambda attempt: attempt.attempt))
+        attempts = [*self._invalid[trial], *self._deaths[trial]]
+        return tuple(sorted(attempts, key=lambda attempt: attempt.attempt))

@@ -42,9 +42,9 @@ def flatten(value: Any, prefix: str = "", lists: bool = True) -> Iterator[Tuple[
 
 
 def differing_names(stored: Mapping[str, Any], current: Mapping[str, Any]) -> List[str]:
-    absent = object()
+    no_value = object()
     names = sorted({*stored, *current})
-    return [name for name in names if stored.get(name, absent) != current.get(name, absent)]
+    return [name for name in names if stored.get(name, no_value) != current.get(name, no_value)]
 
 
 def comparable(stored: Mapping[str, Any], current: Mapping[str, Any]) -> Dict[str, Any]:
@@ -73,11 +73,11 @@ def refuse_differences(
     content of the results in ``path``, such as another campaign."""
     if not differences:
         return
-    shown = list(differences[:SHOWN_DIFFERENCES])
-    if len(differences) > len(shown):
-        shown.append(f"... and {len(differences) - len(shown)} more")
-    listed = "\n  ".join(shown)
-    raise ResultsError(f"{path}: contains {content}; {remedy}. Differences:\n  {listed}")
+    lines = list(differences[:SHOWN_DIFFERENCES])
+    if len(differences) > len(lines):
+        lines.append(f"... and {len(differences) - len(lines)} more")
+    text = "\n  ".join(lines)
+    raise ResultsError(f"{path}: contains {content}; {remedy}. Differences:\n  {text}")
 
 
 def software(libraries: Sequence[str]) -> Dict[str, Any]:

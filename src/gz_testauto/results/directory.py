@@ -100,12 +100,14 @@ class RunDirectory:
             return
         if not os.path.isdir(self.path):
             raise ResultsError(f"{self.path}: is a file; specify a directory")
-        ours = (LOCK_NAME, *self.EARLIER, *self.UNFINISHED)
+        own_patterns = (LOCK_NAME, *self.EARLIER, *self.UNFINISHED)
         names = sorted(entry.name for entry in self.path.iterdir())
-        foreign = [name for name in names if not any(fnmatch(name, pattern) for pattern in ours)]
-        if foreign:
+        foreign_names = [
+            name for name in names if not any(fnmatch(name, pattern) for pattern in own_patterns)
+        ]
+        if foreign_names:
             raise ResultsError(
-                f"{self.path}: contains {foreign[0]} but no {self.CONTENT}; "
+                f"{self.path}: contains {foreign_names[0]} but no {self.CONTENT}; "
                 "specify an empty or new directory"
             )
 

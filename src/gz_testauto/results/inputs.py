@@ -166,16 +166,16 @@ def modules_of(plugin: Any) -> Dict[str, Path]:
         return {}
     scope = name.rpartition(".")[0] if top == __name__.partition(".")[0] else top
     files: Dict[str, Path] = {}
-    waiting = [name]
+    queue = [name]
     if inspect.isclass(plugin):
         bases = (base.__module__ for base in plugin.__mro__)
-        waiting += [base for base in bases if base.startswith(f"{top}.")]
-    while waiting:
-        module = waiting.pop()
+        queue += [base for base in bases if base.startswith(f"{top}.")]
+    while queue:
+        module = queue.pop()
         path = _file_of(module)
         if path is not None and module not in files:
             files[module] = path
-            waiting += _imports_of(module, path, scope)
+            queue += _imports_of(module, path, scope)
     files.pop(name, None)
     return dict(sorted(files.items()))
 
@@ -209,8 +209,8 @@ def _imports_of(module: str, path: Path, scope: str) -> Iterator[str]:
         elif isinstance(node, ast.ImportFrom):
             base = node.module or ""
             if node.level:
-                above = package.split(".")[: package.count(".") + 2 - node.level]
-                base = ".".join([*above, base] if base else above)
+                parents = package.split(".")[: package.count(".") + 2 - node.level]
+                base = ".".join([*parents, base] if base else parents)
             names += [(base, alias.name) for alias in node.names]
     for base, name in names:
         if f"{base}.".startswith(f"{scope}."):
@@ -221,9 +221,9 @@ def _imports_of(module: str, path: Path, scope: str) -> Iterator[str]:
 
 def _actor_files(spec: BuiltinCampaignSpec) -> Dict[str, str]:
     inputs = {}
-    moving = [("actor", actor.name, actor.model) for actor in spec.actors]
-    moving += [("robot", robot.name, robot.model) for robot in spec.robots]
-    for kind, name, path in moving:
+    moving_models = [("actor", actor.name, actor.model) for actor in spec.actors]
+    moving_models += [("robot", robot.name, robot.model) for robot in spec.robots]
+    for kind, name, path in moving_models:
         if path is None:
             continue
         if path.is_dir():
@@ -236,12 +236,12 @@ def _actor_files(spec: BuiltinCampaignSpec) -> Dict[str, str]:
     return inputs
 
 
-def _files_of_model(whose: str, path: Path) -> Dict[str, str]:
+def _files_of_model(owner: str, path: Path) -> Dict[str, str]:
     if not is_urdf(path):
-        return _named_files(whose, read_file(path), is_converted=False)
+        return _named_files(owner, read_file(path), is_converted=False)
     document = read_robot_file(path)
     ModelLibrary().absolutize(document, document.root)
-    return _named_files(whose, etree.tostring(document.root), is_converted=True)
+    return _named_files(owner, etree.tostring(document.root), is_converted=True)
 
 
 def _hash_without_folders(sdf: bytes) -> str:
@@ -251,10 +251,10 @@ def _hash_without_folders(sdf: bytes) -> str:
     return hashlib.sha256(etree.tostring(root, method="c14n")).hexdigest()
 
 
-def _named_files(whose: str, sdf: bytes, is_converted: bool) -> Dict[str, str]:
-    inputs = {whose + CONVERTED: _hash_without_folders(sdf)} if is_converted else {}
+def _named_files(owner: str, sdf: bytes, is_converted: bool) -> Dict[str, str]:
+    inputs = {owner + CONVERTED: _hash_without_folders(sdf)} if is_converted else {}
     for element in parse_xml(sdf).iter("uri"):
         path = Path((element.text or "").strip().replace("file://", "", 1))
         if os.path.isfile(path):
-            inputs[f"{whose}/{path.name}"] = file_sha256(path)
+            inputs[f"{owner}/{path.name}"] = file_sha256(path)
     return inputs

@@ -225,33 +225,35 @@ class Manifest:
         return differing_names(stored.inputs, comparable(stored.inputs, self.inputs))
 
     def _differences(self, stored: "Manifest", but_for: str) -> List[str]:
-        current = comparable(stored.inputs, self._compared(but_for))
-        return list_differences(stored._compared(but_for), current)
+        current_inputs = comparable(stored.inputs, self._compared(but_for))
+        return list_differences(stored._compared(but_for), current_inputs)
 
     def _compared(self, but_for: str) -> Dict[str, str]:
         inputs = self.inputs.items()
-        kept = {name: value for name, value in inputs if not (but_for and name.startswith(but_for))}
-        return {**kept, "gz_testauto": self.gz_testauto}
+        kept_inputs = {
+            name: value for name, value in inputs if not (but_for and name.startswith(but_for))
+        }
+        return {**kept_inputs, "gz_testauto": self.gz_testauto}
 
     def with_simulator(self, identity: SimulatorIdentity, bound: bool) -> "Manifest":
         """Return the manifest with the version of the simulator. Raises ``ResultsError`` for a
         different simulator if ``bound`` is true: if the results already contain trials of the
         previous one."""
-        stored = self._content["simulator"]
-        running = {"name": identity.name, "version": identity.version}
-        if bound and stored is not None and stored != running:
+        stored_simulator = self._content["simulator"]
+        simulator = {"name": identity.name, "version": identity.version}
+        if bound and stored_simulator is not None and stored_simulator != simulator:
             raise ResultsError(
-                f"campaign {self._content['campaign']} was started with {stored['name']} "
-                f"{stored['version']}, not {identity.name} {identity.version}. Trials of two "
-                "simulators are not comparable; specify a new directory with --out"
+                f"campaign {self._content['campaign']} was started with {stored_simulator['name']} "
+                f"{stored_simulator['version']}, not {identity.name} {identity.version}. Trials of "
+                "two simulators are not comparable; specify a new directory with --out"
             )
-        return Manifest({**self._content, "simulator": running})
+        return Manifest({**self._content, "simulator": simulator})
 
     @property
     def simulator(self) -> str:
         """Name and version of the simulator, empty before its first start."""
-        stored = self._content["simulator"]
-        return f"{stored['name']} {stored['version']}".strip() if stored else ""
+        simulator = self._content["simulator"]
+        return f"{simulator['name']} {simulator['version']}".strip() if simulator else ""
 
     @property
     def content(self) -> Mapping[str, Any]:
@@ -265,8 +267,8 @@ class Manifest:
     @property
     def robot(self) -> Optional[RobotExtent]:
         """The extent of the robot; None for imported trials and manifests of older versions."""
-        stored = self._content.get("robot")
-        return None if stored is None else RobotExtent(**stored)
+        robot = self._content.get("robot")
+        return None if robot is None else RobotExtent(**robot)
 
     @property
     def gz_testauto(self) -> str:

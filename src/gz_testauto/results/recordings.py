@@ -124,9 +124,11 @@ def read_arrays(path: Path, most_unpacked: int = 0) -> Dict[str, np.ndarray]:
                 raise ValueError(f"{entry.filename} is compressed or encrypted")
             if is_stored and entry.file_size != entry.compress_size:
                 raise ValueError(f"the size of {entry.filename} exceeds the size of its file")
-        size, most = sum(entry.file_size for entry in entries), most_unpacked or len(content)
-        if size > most:
-            raise ValueError(f"the size of its arrays is {size} bytes; it must be at most {most}")
+        size, most_bytes = sum(entry.file_size for entry in entries), most_unpacked or len(content)
+        if size > most_bytes:
+            raise ValueError(
+                f"the size of its arrays is {size} bytes; it must be at most {most_bytes}"
+            )
         arrays = {}
         for entry in entries:
             with archive.open(entry) as stream:  # without a size, more than stated is unpacked
@@ -149,12 +151,12 @@ def _plain_array(name: str, content: bytes) -> np.ndarray:
         shape, by_columns, dtype = _header(version, content[_MAGIC_BYTES:start])
     except (SyntaxError, tokenize.TokenError, MemoryError, RecursionError) as error:
         raise ValueError(f"{name} has no valid header") from error
-    count = math.prod(shape)
-    if dtype.kind not in "biufU" or (count and not dtype.itemsize):
+    value_count = math.prod(shape)
+    if dtype.kind not in "biufU" or (value_count and not dtype.itemsize):
         raise ValueError(f"{name} contains neither numbers nor text")
-    if count * dtype.itemsize != len(content) - start:
+    if value_count * dtype.itemsize != len(content) - start:
         raise ValueError(f"the size of {name} differs from the size in its header")
-    if not count:
+    if not value_count:
         return np.empty(shape, dtype)
     values = np.frombuffer(content, dtype, offset=start)
     return values.reshape(shape, order="F" if by_columns else "C").copy(order="K")

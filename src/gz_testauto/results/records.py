@@ -162,15 +162,15 @@ class CampaignResults:
     def metrics(self) -> Tuple[Metric, ...]:
         """The metrics to show: declared metrics that are always shown or that were measured, then
         other measured metrics, sorted by name."""
-        measured = {name for record in self.trials for name in record.metrics}
+        measured_names = {name for record in self.trials for name in record.metrics}
         metrics: Dict[str, Metric] = {
             metric.name: metric for metric in self.declared or builtin_metrics()
         }
-        metrics.update({name: _installed(name) for name in sorted(measured - metrics.keys())})
+        metrics.update({name: _installed(name) for name in sorted(measured_names - metrics.keys())})
         return tuple(
             metric
             for metric in metrics.values()
-            if metric.name in measured
+            if metric.name in measured_names
             or metric.in_table
             or metric.in_comparison
             or metric.in_agreement

@@ -40,13 +40,13 @@ class Heartbeat:
     """A context manager that stores this process as the runner of the campaign."""
 
     def __init__(self, path: Path) -> None:
-        now = utc_now()
+        started_at = utc_now()
         self._path = path
-        self._runner = Runner(os.getpid(), socket.gethostname(), now, now)
+        self._runner = Runner(os.getpid(), socket.gethostname(), started_at, started_at)
         self._trials: Dict[int, RunningTrial] = {}
         self._changed = threading.Condition()
         self._dirty = False
-        self._over = threading.Event()
+        self._end_event = threading.Event()
         self._thread = threading.Thread(target=self._beat, name="heartbeat", daemon=True)
 
     def __enter__(self) -> "Heartbeat":
@@ -54,7 +54,7 @@ class Heartbeat:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._over.set()
+        self._end_event.set()
         with self._changed:
             self._changed.notify()
         self._thread.join(_BUSY_TIMEOUT_S)
@@ -72,7 +72,11 @@ class Heartbeat:
 
     def ended(self, trial: Trial) -> None:
         self._note(
-            {index: running for index, running in self._trials.items() if index != trial.index}
+            {
+                index: running_trial
+                for index, running_trial in self._trials.items()
+                if index != trial.index
+            }
         )
 
     def _note(self, trials: Dict[int, RunningTrial]) -> None:
@@ -88,14 +92,14 @@ class Heartbeat:
         except sqlite3.Error:
             return
         with contextlib.closing(connection):
-            while not self._over.is_set():
+            while not self._end_event.is_set():
                 with self._changed:
                     trials, self._dirty = self._trials, False
                 runner = replace(self._runner, heartbeat_at=utc_now())
                 _write(connection, replace(runner, trials=tuple(trials.values())))
-                self._over.wait(GATHERING_S)
+                self._end_event.wait(GATHERING_S)
                 with self._changed:
-                    if not self._dirty and not self._over.is_set():
+                    if not self._dirty and not self._end_event.is_set():
                         self._changed.wait(BEAT_S - GATHERING_S)
             _write(connection, None)
 

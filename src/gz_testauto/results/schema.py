@@ -120,14 +120,16 @@ class Table(Generic[Record]):
             f"SELECT {self._named} FROM {self.name} {where} ORDER BY {self._order}", values
         )
         rows = [dict(zip(self.columns, row)) for row in cursor.fetchall()]
-        required = [name for name, (_, optional) in self._kinds.items() if not optional]
+        required_columns = [name for name, (_, optional) in self._kinds.items() if not optional]
         for row in rows:
             # SQLite checks NOT NULL when it writes, but not when it reads a damaged file.
-            missing = (
-                [name for name in required if row[name] is None] if None in row.values() else []
+            missing_columns = (
+                [name for name in required_columns if row[name] is None]
+                if None in row.values()
+                else []
             )
-            if missing:
-                raise ValueError(f"a required value is missing: {missing[0]}")
+            if missing_columns:
+                raise ValueError(f"a required value is missing: {missing_columns[0]}")
             for name, decoder in decoders.items():
                 if row[name] is not None:
                     row[name] = decoder(row[name])
@@ -175,9 +177,9 @@ def _stored(value: Any) -> Any:
 
 def _decoder(kind: Any) -> Optional[Callable[[Any], Any]]:
     if kind is bool:
-        return lambda stored: {0: False, 1: True}.get(stored, stored)
+        return lambda value: {0: False, 1: True}.get(value, value)
     if get_origin(kind) is tuple:
-        return lambda stored: tuple(json.loads(stored))
+        return lambda text: tuple(json.loads(text))
     if get_origin(kind) is collections.abc.Mapping:
         return json.loads
     if isinstance(kind, type) and issubclass(kind, (enum.Enum, Path)):

@@ -110,12 +110,14 @@ class ResultStore:
     ) -> None:
         """Store fields of :class:`CampaignResults` and declarations of metrics, which replace those
         with the same names."""
-        named = {metric.name: metric for metric in metrics}
+        metrics_by_name = {metric.name: metric for metric in metrics}
         with _reporting_damage(self._directory.results), self._transaction():
-            before = schema.DECLARATIONS.read(self._connection)
-            kept = [metric for metric in before if metric.name not in named]
+            stored_metrics = schema.DECLARATIONS.read(self._connection)
+            kept_metrics = [
+                metric for metric in stored_metrics if metric.name not in metrics_by_name
+            ]
             self._connection.execute(f"DELETE FROM {schema.DECLARATIONS.name}")
-            schema.DECLARATIONS.insert(self._connection, [*named.values(), *kept])
+            schema.DECLARATIONS.insert(self._connection, [*metrics_by_name.values(), *kept_metrics])
             self._connection.execute(
                 f"UPDATE {schema.CAMPAIGN.name} SET smallest_relevant_success = ?, "
                 "normal_real_time_factor = ?",
@@ -126,13 +128,13 @@ class ResultStore:
         """Store that the next trials were selected. ``selection`` describes the selection, such as
         ``worlds selected with --only``."""
         with _reporting_damage(self._directory.results):
-            stored = self._campaign().selection
-        if selection in stored:
+            stored_selection = self._campaign().selection
+        if selection in stored_selection:
             return
         with self._transaction():
             self._connection.execute(
                 f"UPDATE {schema.CAMPAIGN.name} SET selection = ?",
-                (f"{stored} and {selection}" if stored else selection,),
+                (f"{stored_selection} and {selection}" if stored_selection else selection,),
             )
 
     def judge(self, world: str) -> None:
@@ -326,9 +328,12 @@ def _checked(results: CampaignResults, path: Path) -> CampaignResults:
         for name, value in vars(results).items()
     }
     checked = validate_as(CampaignResults, values, str(path), ResultsError)
-    listed = {"planner": set(checked.planners), "world": {world.name for world in checked.worlds}}
+    listed_names = {
+        "planner": set(checked.planners),
+        "world": {world.name for world in checked.worlds},
+    }
     for record in checked.trials:
-        for kind, names in listed.items():
+        for kind, names in listed_names.items():
             name = getattr(record, kind)
             if name not in names:
                 raise ResultsError(

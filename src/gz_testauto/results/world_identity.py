@@ -33,13 +33,13 @@ def copies_of_worlds(worlds: Sequence[WorldRecord], inputs: Mapping[str, str]) -
     """Return the name of the first of several equal worlds for each of the others. A world without
     a known file is not equal to any other."""
     entries = _entries(inputs)
-    drawn = any(map(_DRAWN_PER_WORLD.match, inputs))
+    is_drawn = any(map(_DRAWN_PER_WORLD.match, inputs))
     originals: Dict[Tuple[object, ...], str] = {}
     copies = {}
     for world in worlds:
         entry = entries.get(world.name, ())
         has_numbers = any(key.startswith("random_numbers") for key, _ in entry)
-        key = (world.sha256, entry, world.world_index if drawn and not has_numbers else None)
+        key = (world.sha256, entry, world.world_index if is_drawn and not has_numbers else None)
         original = originals.setdefault(key, world.name) if world.sha256 else world.name
         if original != world.name:
             copies[world.name] = original
@@ -60,8 +60,8 @@ def _entries(inputs: Mapping[str, str]) -> Dict[str, Mission]:
     named = {}
     for entry in entries.values():
         file, name = (_text(entry.pop(key, "")) for key in ("file", "name"))
-        stated = sorted(item for item in entry.items() if item[1] != "null")
-        named[name or Path(file).stem] = tuple(stated)
+        items = sorted(item for item in entry.items() if item[1] != "null")
+        named[name or Path(file).stem] = tuple(items)
     return named
 
 

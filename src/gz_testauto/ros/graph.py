@@ -83,12 +83,12 @@ def require_master() -> Iterator[None]:
     try:
         yield
     except (OSError, SimulatorError, NavigatorError) as error:
-        now = _master_process()
-        if now is not None and first in (None, now):
+        current_master = _master_process()
+        if current_master is not None and first in (None, current_master):
             raise
         fault = (
             "is not reachable; start a master"
-            if now is None
+            if current_master is None
             else "was restarted, and a new master does not know the running nodes; stop them"
         )
         raise MasterError(

@@ -94,14 +94,14 @@ class Node:
         self.used_actions.append(Endpoint(name, type, meaning))
 
 
-def existing_file(text: str, what: str) -> Path:
+def existing_file(text: str, value_name: str) -> Path:
     """Return the absolute path of a file, or raise ``SpecError`` if it does not exist.
 
-    A relative path refers to :func:`user_directory`. ``what`` names the value in the error.
+    A relative path refers to :func:`user_directory`. ``value_name`` names the value in the error.
     """
     path = resources.resolve(text, user_directory())
     if not os.path.exists(path):
-        raise SpecError(f"{what} is {text!r}, but the file {path} does not exist")
+        raise SpecError(f"{value_name} is {text!r}, but the file {path} does not exist")
     return path
 
 

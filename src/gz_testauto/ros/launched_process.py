@@ -53,12 +53,12 @@ class LaunchedProcess:
         self._usual = usual
         self._may_exit = may_exit
         self.log_file = log_file
-        self._seen = 0
+        self._read_length = 0
         self._cause = ""
         log_file.parent.mkdir(parents=True, exist_ok=True)
-        inherited = os.environ if environment is None else environment
+        inherited_environment = os.environ if environment is None else environment
         self._process = start_under_subreaper(
-            command, {**inherited, "PYTHONUNBUFFERED": "1"}, log_file, pass_fds
+            command, {**inherited_environment, "PYTHONUNBUFFERED": "1"}, log_file, pass_fds
         )
 
     @property
@@ -70,9 +70,9 @@ class LaunchedProcess:
         """Return why the command exited or one of its nodes died; "" while all of them run."""
         if not self._cause:
             status = self._process.poll()
-            died = self._newly_died()
-            if died:
-                self._cause = f"{self.name}: {died}"
+            death_text = self._newly_died()
+            if death_text:
+                self._cause = f"{self.name}: {death_text}"
             elif status is not None and not (self._may_exit and status == 0):
                 self._cause = f"{self.name} ended ({_ended(status)}): {self.log_excerpt()}"
         return self._cause
@@ -88,8 +88,8 @@ class LaunchedProcess:
         errors = unusual(error_messages("\n".join(lines)), self._usual)[:LINES_SHOWN]
         if only_errors and not errors:
             return ""
-        last = unusual([line.strip() for line in lines if line.strip()], self._usual)
-        excerpt = " | ".join(errors or [line[:LINE_LENGTH] for line in last[-LINES_SHOWN:]])
+        last_lines = unusual([line.strip() for line in lines if line.strip()], self._usual)
+        excerpt = " | ".join(errors or [line[:LINE_LENGTH] for line in last_lines[-LINES_SHOWN:]])
         return excerpt or f"nothing in {self.log_file}"
 
     def error_signatures(self) -> Set[str]:
@@ -117,20 +117,20 @@ class LaunchedProcess:
         self._process.kill()
 
     def _newly_died(self) -> str:
-        text = self._log(self._seen).rpartition(b"\n")[0]
-        before = self._seen
-        self._seen += len(text)
+        text = self._log(self._read_length).rpartition(b"\n")[0]
+        previous_length = self._read_length
+        self._read_length += len(text)
         output = readable(text)
         death = DIED.search(output)
         if not death:
             return ""
         number = _signal(int(death.group(1)))
-        died = f"{death.group()}]" + (f" ({number.name})" if number else "")
-        lines = (readable(self._log()[:before]) + output[: death.start()]).splitlines()
+        death_text = f"{death.group()}]" + (f" ({number.name})" if number else "")
+        lines = (readable(self._log()[:previous_length]) + output[: death.start()]).splitlines()
         recent = "\n".join(lines[-LINES_BEFORE_A_DEATH:])
         errors = unusual(error_messages(recent), self._usual)[-ERRORS_BEFORE_A_DEATH:]
         is_cause = errors and number not in KILLED
-        return f"{died}; just before: {' | '.join(errors)}" if is_cause else died
+        return f"{death_text}; just before: {' | '.join(errors)}" if is_cause else death_text
 
     def _log(self, mark: int = 0) -> bytes:
         try:

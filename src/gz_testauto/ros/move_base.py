@@ -56,8 +56,8 @@ class ActionGoals:
         self._message: Optional[MoveBaseActionGoal] = None
         self.status: int = GoalStatus.LOST
         self.acknowledged = False
-        self._listed = False
-        self._missed = 0
+        self._is_listed = False
+        self._missed_count = 0
         self.text = ""
         self._last_stamp_ns = 0
         self._goals = rospy.Publisher(f"{action}/goal", MoveBaseActionGoal, queue_size=10)
@@ -95,7 +95,7 @@ class ActionGoals:
         with self._lock:
             self._message, self.text = message, ""
             self.status = GoalStatus.PENDING
-            self.acknowledged, self._listed, self._missed = False, False, 0
+            self.acknowledged, self._is_listed, self._missed_count = False, False, 0
         self._goals.publish(message)
 
     def send_again(self) -> None:
@@ -117,11 +117,13 @@ class ActionGoals:
                 return
             for status in statuses.status_list:
                 if status.goal_id.id == self._message.goal_id.id:
-                    self._listed, self._missed = True, 0
+                    self._is_listed, self._missed_count = True, 0
                     self._update(status)
                     return
-            self._missed += self._listed  # feedback can overtake status messages sent before it
-            if self._missed >= MISSED_STATUSES:
+            self._missed_count += (
+                self._is_listed
+            )  # feedback can overtake status messages sent before it
+            if self._missed_count >= MISSED_STATUSES:
                 self.status = GoalStatus.LOST
 
     def _on_result(self, result: MoveBaseActionResult) -> None:
@@ -162,7 +164,7 @@ class MoveBaseClient:
         self._frame = frame
         self._answer_timeout_s = answer_timeout_s
         self._target: Optional[PoseStamped] = None
-        self._recalled = 0
+        self._recall_count = 0
         self._sent_s = self._repeated_s = 0.0
         self.recoveries: List[str] = []
         self._recovery: Optional[rospy.Subscriber] = None
@@ -196,7 +198,7 @@ class MoveBaseClient:
             )
         header = ros_messages.header(stamp or rospy.Time(), self._frame)
         self._target = PoseStamped(header, ros_messages.pose_message(goal.to_pose()))
-        self._recalled = 0
+        self._recall_count = 0
         self._send(self._target)
 
     def check_status(self) -> None:
@@ -209,8 +211,8 @@ class MoveBaseClient:
         status, text = self._goals.status, self._goals.text
         if status == GoalStatus.ABORTED:
             raise PlannerAborted(text or "move_base aborted")
-        if status == GoalStatus.RECALLED and self._recalled < MAX_RECALLS:
-            self._recalled += 1
+        if status == GoalStatus.RECALLED and self._recall_count < MAX_RECALLS:
+            self._recall_count += 1
             self._send(self._target)
         elif status in ENDED and status != GoalStatus.SUCCEEDED:
             raise NavigatorError(_unexpected_end(self._goals.action, status, text))
@@ -262,11 +264,11 @@ class MoveBaseClient:
 
 
 def _unexpected_end(action: str, status: int, text: str) -> str:
-    why = {
+    cause = {
         GoalStatus.LOST: "it restarted or lost the goal",
         GoalStatus.PREEMPTED: "another node sent or cancelled a goal",
         GoalStatus.RECALLED: "another node sent a goal, or the server's clock is ahead",
         GoalStatus.REJECTED: "it does not accept this goal",
     }[status]
-    reported = f"; it reported: {text}" if text else ""
-    return f"{action} ended the goal as {ENDED[status]} without a request ({why}){reported}"
+    report_text = f"; it reported: {text}" if text else ""
+    return f"{action} ended the goal as {ENDED[status]} without a request ({cause}){report_text}"

@@ -153,8 +153,8 @@ def _serve() -> None:
     parent = Connection(int(sys.argv[1]))
     handlers: List[RequestHandler] = []
 
-    def report(doing: str, warning: str = "") -> None:
-        parent.send(ProgressReport(doing, warning))
+    def report(activity: str, warning: str = "") -> None:
+        parent.send(ProgressReport(activity, warning))
 
     def handle(request: Any) -> object:
         if not handlers:

@@ -81,17 +81,17 @@ class TrackedObjectsPublisher:
             markers = [Marker(action=Marker.DELETEALL), *_object_markers(objects)]
             publish(self._markers, markers, stamp, self._frame)
 
-    def _obstacle(self, tracked: TrackedObject) -> "ObstacleMsg":
+    def _obstacle(self, tracked_object: TrackedObject) -> "ObstacleMsg":
         """Return the message for the first pose of an object's path; the object keeps its id."""
-        x_m, y_m, yaw_rad = tracked.path[0].tolist()
+        x_m, y_m, yaw_rad = tracked_object.path[0].tolist()
         pose = Pose2D(x_m, y_m, yaw_rad)
-        message = ObstacleMsg(id=self._numbers.setdefault(tracked.name, len(self._numbers)))
+        message = ObstacleMsg(id=self._numbers.setdefault(tracked_object.name, len(self._numbers)))
         message.header.frame_id = self._frame
-        corners = pose.apply(tracked.outline_m).tolist()
+        corners = pose.apply(tracked_object.outline_m).tolist()
         message.polygon.points = [Point32(x, y, 0.0) for x, y in corners]
-        message.radius = float(np.hypot(*tracked.outline_m.T).max())
+        message.radius = float(np.hypot(*tracked_object.outline_m.T).max())
         message.orientation = pose_message(pose.to_pose()).orientation
-        vx_mps, vy_mps, turn_radps = tracked.velocity
+        vx_mps, vy_mps, turn_radps = tracked_object.velocity
         message.velocities.twist = twist_message((vx_mps, vy_mps, 0.0), (0.0, 0.0, turn_radps))
         return message
 
@@ -128,13 +128,13 @@ class TrafficPublisher:
 
 
 def _object_markers(objects: Iterable[TrackedObject]) -> Iterator[Marker]:
-    for number, tracked in enumerate(objects):
-        body = Marker(ns="outlines", id=number, type=Marker.LINE_STRIP, color=COLOR)
-        body.pose, body.scale.x = pose_message(tracked.pose.to_pose(DRAWN_M)), LINE_M
-        corners = [*tracked.outline_m.tolist(), tracked.outline_m[0].tolist()]
-        body.points = [Point(x, y, 0.0) for x, y in corners]
-        yield body
+    for number, tracked_object in enumerate(objects):
+        outline = Marker(ns="outlines", id=number, type=Marker.LINE_STRIP, color=COLOR)
+        outline.pose, outline.scale.x = pose_message(tracked_object.pose.to_pose(DRAWN_M)), LINE_M
+        corners = [*tracked_object.outline_m.tolist(), tracked_object.outline_m[0].tolist()]
+        outline.points = [Point(x, y, 0.0) for x, y in corners]
+        yield outline
         path = Marker(ns="paths", id=number, type=Marker.LINE_STRIP, color=COLOR)
         path.pose, path.scale.x = pose_message(Pose((0.0, 0.0, DRAWN_M))), LINE_M
-        path.points = [Point(x, y, 0.0) for x, y, _ in tracked.path.tolist()]
+        path.points = [Point(x, y, 0.0) for x, y, _ in tracked_object.path.tolist()]
         yield path

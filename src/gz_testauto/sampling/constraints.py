@@ -62,8 +62,8 @@ class PositionedShape:
             return None
         return area.moved(self.x_m, self.y_m, self.shape.proposal.yaw_rad).core
 
-    def obstructs(self, other: "PositionedShape") -> bool:
-        return other.passages is not None and self.is_nearer(other.passages, 0.0)
+    def obstructs(self, other_shape: "PositionedShape") -> bool:
+        return other_shape.passages is not None and self.is_nearer(other_shape.passages, 0.0)
 
     def is_nearer(self, geometry: BaseGeometry, distance_m: float) -> bool:
         return _is_nearer(geometry, self.outline.core, self.outline.radius_m + distance_m)
@@ -100,8 +100,12 @@ class Constraints:
         self.regions: Dict[int, BaseGeometry] = {}
         self.near_walls: Set[int] = set()
         for key, group in sampler.groups.items():
-            near = any(distance.max is not None for distance in group.distance_m.values())
-            regions = (group.region or spec.region) if near or group.x_m is not None else None
+            has_max_distance = any(
+                distance.max is not None for distance in group.distance_m.values()
+            )
+            regions = (
+                (group.region or spec.region) if has_max_distance or group.x_m is not None else None
+            )
             if regions:
                 self.regions[key] = union_of(regions)
             near_m = sampler.reach_m[key] + self.wall_gap_m + TOLERANCE_M
@@ -133,7 +137,7 @@ class PlacedShapes:
         region = constraints.regions.get(group)
         if region is not None and not shapely.intersects_xy(region, positioned.x_m, positioned.y_m):
             return "outside the region"
-        if any(self._is_too_near(positioned, other) for other in self._neighbors(positioned)):
+        if any(self._is_too_near(positioned, neighbor) for neighbor in self._neighbors(positioned)):
             return "other obstacles"
         if constraints.has_passages and self._is_at_door(positioned):
             return "doors"
@@ -151,29 +155,30 @@ class PlacedShapes:
             for near_row in (row - 1, row, row + 1):
                 yield from self._cells.get((near_column, near_row), ())
 
-    def _is_too_near(self, positioned: PositionedShape, other: PositionedShape) -> bool:
+    def _is_too_near(self, positioned: PositionedShape, neighbor: PositionedShape) -> bool:
         # Circles inside and around the shapes decide most cases.
-        shape, other_shape, gap_m = positioned.shape, other.shape, self._constraints.gap_m
+        shape, neighbor_shape, gap_m = positioned.shape, neighbor.shape, self._constraints.gap_m
         distance_m = math.sqrt(
-            (other.x_m - positioned.x_m) ** 2 + (other.y_m - positioned.y_m) ** 2
+            (neighbor.x_m - positioned.x_m) ** 2 + (neighbor.y_m - positioned.y_m) ** 2
         )
-        if distance_m > gap_m + shape.outer_m + other_shape.outer_m + TOLERANCE_M:
+        if distance_m > gap_m + shape.outer_m + neighbor_shape.outer_m + TOLERANCE_M:
             return False
         # The circle inside a shape is unknown if the origin is outside the outline.
-        has_discs = shape.inner_m > 0.0 and other_shape.inner_m > 0.0
-        if has_discs and distance_m < gap_m + shape.inner_m + other_shape.inner_m - TOLERANCE_M:
+        has_discs = shape.inner_m > 0.0 and neighbor_shape.inner_m > 0.0
+        if has_discs and distance_m < gap_m + shape.inner_m + neighbor_shape.inner_m - TOLERANCE_M:
             return True
-        near_m = gap_m + shape.outline.radius_m + other_shape.outline.radius_m
-        if shape.is_centered_disc and other_shape.is_centered_disc:
+        near_m = gap_m + shape.outline.radius_m + neighbor_shape.outline.radius_m
+        if shape.is_centered_disc and neighbor_shape.is_centered_disc:
             return distance_m < near_m or distance_m == 0.0
-        return _is_nearer(positioned.outline.core, other.outline.core, near_m)
+        return _is_nearer(positioned.outline.core, neighbor.outline.core, near_m)
 
     def _is_at_door(self, positioned: PositionedShape) -> bool:
         area = positioned.passages
         if area is not None and shapely.intersects(area, self._constraints.walls):
             return True
         return any(
-            positioned.obstructs(other) or other.obstructs(positioned) for other in self.placed
+            positioned.obstructs(placed_shape) or placed_shape.obstructs(positioned)
+            for placed_shape in self.placed
         )
 
     def _cell(self, positioned: PositionedShape) -> Tuple[int, int]:
@@ -187,17 +192,17 @@ class Relations:
     def __init__(self, shape: Shape, placed_shapes: PlacedShapes, constraints: Constraints) -> None:
         self._shape = shape
         group = shape.proposal.slot.group
-        self._required: List[Tuple[str, DistanceRange, List[Outline]]] = []
+        self._requirements: List[Tuple[str, DistanceRange, List[Outline]]] = []
         self._edges: List[Tuple[BaseGeometry, DistanceRange]] = []
         for name, distance in group.distance_m.items():
             outlines = [
-                placed.outline
-                for placed in placed_shapes.placed
-                if placed.shape.proposal.slot.group.label == name
+                placed_shape.outline
+                for placed_shape in placed_shapes.placed
+                if placed_shape.shape.proposal.slot.group.label == name
             ]
             if name == WALLS and not outlines and not constraints.walls.is_empty:
                 outlines = [Outline(constraints.walls)]
-            self._required.append((name, distance, outlines))
+            self._requirements.append((name, distance, outlines))
             if distance.max is not None and outlines and group.x_m is None:
                 edges = shapely.union_all(
                     [shapely.boundary(outline.polygon) for outline in outlines]
@@ -225,7 +230,7 @@ class Relations:
 
     def violated(self, positioned: PositionedShape) -> Optional[str]:
         """Return the name of a violated distance, or None."""
-        for name, distance, outlines in self._required:
+        for name, distance, outlines in self._requirements:
             nearest_m = min(map(positioned.outline.distance_m, outlines), default=math.inf)
             too_far = distance.max is not None and nearest_m > distance.max
             if nearest_m < distance.min or too_far:
@@ -235,8 +240,8 @@ class Relations:
 
 def _is_nearer(first: BaseGeometry, second: BaseGeometry, distance_m: float) -> bool:
     """Return whether two geometries overlap or are nearer than ``distance_m``."""
-    between = shapely.distance(first, second)
-    return bool(between < distance_m or between == 0.0)
+    geometry_distance_m = shapely.distance(first, second)
+    return bool(geometry_distance_m < distance_m or geometry_distance_m == 0.0)
 
 
 def _has_fixed_position(group: ObstacleGroup) -> bool:

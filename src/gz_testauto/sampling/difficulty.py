@@ -74,7 +74,7 @@ class DifficultyEvaluator:
         self._site = site
         self._free_area_m2 = site.free_area_m2(ground)
         self._margin_m = margin_m
-        self._blocked = check_base(site, margin_m)
+        self._blocked_area = check_base(site, margin_m)
         walls = np.array(site.obstructing, dtype=object)
         self._walls = shapely.STRtree(walls)
         lines, self._wall_gaps_m = _gaps(walls, np.zeros(len(walls)))
@@ -82,9 +82,9 @@ class DifficultyEvaluator:
 
     def shortest_path(self, outlines: Sequence[Outline]) -> Optional[np.ndarray]:
         """Return the corners of the shortest path, shape (n, 2), or None if no path exists."""
-        widened = self._widened(outlines)
-        blocked = shapely.union_all([*widened, self._blocked])
-        return self._site.shortest_path(blocked, list(widened))
+        widened_outlines = self._widened(outlines)
+        blocked_area = shapely.union_all([*widened_outlines, self._blocked_area])
+        return self._site.shortest_path(blocked_area, list(widened_outlines))
 
     def difficulty(
         self, outlines: Sequence[Outline], covered_m2: float, path: Optional[np.ndarray]
@@ -124,9 +124,9 @@ class DifficultyEvaluator:
         columns, rows = map(int, np.ceil(extent / CELL_M))
         if rows * columns > MOST_GRID_CELLS:
             return None, None, None
-        blocked = np.array([*self._widened(outlines), self._blocked], dtype=object)
+        blocked_areas = np.array([*self._widened(outlines), self._blocked_area], dtype=object)
         occupied = cells_with_center_inside(
-            blocked, (float(origin[0]), float(origin[1])), (rows, columns), CELL_M
+            blocked_areas, (float(origin[0]), float(origin[1])), (rows, columns), CELL_M
         )
         cells = ((points - origin) / CELL_M).astype(int)[:, ::-1]
         occupied[cells[:, 0], cells[:, 1]] = False  # the path touches what it passes
@@ -134,16 +134,16 @@ class DifficultyEvaluator:
 
     def _mean_clearance_m(self, outlines: Sequence[Outline], path: np.ndarray) -> Optional[float]:
         points = _points_along(path)
-        nearest = np.full(len(points), np.inf)
+        clearances_m = np.full(len(points), np.inf)
         if outlines:
-            nearest = _distances(points, outlines).min(axis=1)
+            clearances_m = _distances(points, outlines).min(axis=1)
         if self._site.obstructing:
             handles = shapely.points(points)
             (index, _), distances = self._walls.query_nearest(
                 handles, return_distance=True, all_matches=False
             )
-            nearest[index] = np.minimum(nearest[index], distances)
-        mean = float(nearest.mean())
+            clearances_m[index] = np.minimum(clearances_m[index], distances)
+        mean = float(clearances_m.mean())
         return mean if np.isfinite(mean) else None
 
     def _narrowest_gap_m(self, outlines: Sequence[Outline], path: np.ndarray) -> Optional[float]:
@@ -151,12 +151,12 @@ class DifficultyEvaluator:
         cores, owners = shapely.get_parts(whole_cores, return_index=True)
         radii = radii[owners]
         pairs = (_gaps(cores, radii), _gaps(cores, radii, self._walls))
-        lines, widths = (np.concatenate(both) for both in zip(*pairs))
+        lines, widths = (np.concatenate(arrays) for arrays in zip(*pairs))
         line = shapely.LineString(path)
         shapely.prepare(line)
         between_walls = self._wall_gaps_m[self._wall_gaps.query(line, predicate="intersects")]
-        passed = np.concatenate([widths[shapely.intersects(line, lines)], between_walls])
-        return float(passed.min()) if len(passed) else None
+        passed_widths = np.concatenate([widths[shapely.intersects(line, lines)], between_walls])
+        return float(passed_widths.min()) if len(passed_widths) else None
 
 
 def _gaps(

@@ -246,20 +246,21 @@ def _covering(proposals: Sequence[Proposal], coverage: float, ground_m2: float) 
             (-1.0 if position < 0 else position / (count_range.max - count_range.min), index)
         )
     required_m2 = coverage * ground_m2
-    covered_m2, chosen = 0.0, set()
+    covered_m2, selected_indices = 0.0, set()
     for rank, index in sorted(ranked):
         if rank >= 0 and covered_m2 + areas[index] / 2 > required_m2:
             break
         covered_m2 += areas[index]
-        chosen.add(index)
+        selected_indices.add(index)
     if abs(covered_m2 - required_m2) > max(areas, default=0.0) / 2:
         share = f"{100 * covered_m2 / ground_m2:.1f} % of the ground"
         raise PlacementError(
-            f"coverage is {100 * coverage:.1f} %, but {len(chosen)} obstacles cover {share}; "
+            f"coverage is {100 * coverage:.1f} %, but {len(selected_indices)} obstacles cover "
+            f"{share}; "
             + (
                 "raise the largest count or the sizes, or lower coverage"
                 if covered_m2 < required_m2
                 else "lower the smallest count or the sizes, or raise coverage"
             )
         )
-    return [proposal for index, proposal in enumerate(proposals) if index in chosen]
+    return [proposal for index, proposal in enumerate(proposals) if index in selected_indices]

@@ -43,27 +43,28 @@ class GroupObstacles(ScaledObstacles):
         if self.static is False:
             raise ValueError("a group cannot be pushed; remove static, or use single obstacles")
         for index, part in enumerate(self.parts):
-            varied = [name for name, value in part.sizes if value and not _is_constant(value)]
-            varied += [
+            varied_keys = [name for name, value in part.sizes if value and not _is_constant(value)]
+            varied_keys += [
                 name
                 for name, value in (("x_m", part.x_m), ("y_m", part.y_m), ("yaw_rad", part.yaw_rad))
                 if value is None or not _is_constant(value)
             ]
             if part.count.min != part.count.max:
-                varied.append("count")
-            if varied:
+                varied_keys.append("count")
+            if varied_keys:
                 raise ValueError(
-                    f"parts[{index}].{varied[0]} is random; it must be constant. Set scale, count, "
-                    "x_m, y_m and yaw_rad of the whole group to random values instead"
+                    f"parts[{index}].{varied_keys[0]} is random; it must be constant. Set scale, "
+                    "count, x_m, y_m and yaw_rad of the whole group to random values instead"
                 )
-            unused = [
+            unused_keys = [
                 name
                 for name in ("name", "region", "static", "distance_m", "door_clear_m")
                 if getattr(part, name, None) not in (None, {}, 0.0)
             ]
-            if unused:
+            if unused_keys:
                 raise ValueError(
-                    f"parts[{index}].{unused[0]} has no effect; set {unused[0]} of the group"
+                    f"parts[{index}].{unused_keys[0]} has no effect; set {unused_keys[0]} of the "
+                    "group"
                 )
         count = sum(part.count.max for part in self.parts)
         if not 0 < count <= MOST_PARTS:
@@ -76,7 +77,7 @@ class GroupObstacles(ScaledObstacles):
 
     def create_model(self) -> ObstacleModel:
         """Return a static model with each part as a nested model."""
-        nested = []
+        nested_models = []
         for number, (part, pose) in enumerate(self._placed_parts()):
             kind = cast(ObstacleKind, part)
             model = kind.create_model()
@@ -87,11 +88,11 @@ class GroupObstacles(ScaledObstacles):
             mass_kg = model.mass_of(size, getattr(part, "density_kgpm3", None))
             part_pose = pose.to_pose(model.height_of_frame_m(size))
             text = model.sdf(f"part_{number}", part_pose, size, mass_kg, False)
-            nested.append(text)
+            nested_models.append(text)
         root = parse_xml(
             (
                 '<sdf version="1.6"><model name="group"><pose>0 0 0 0 0 0</pose>'
-                f"{''.join(nested)}</model></sdf>"
+                f"{''.join(nested_models)}</model></sdf>"
             ).encode()
         )
         self.write_static(root.find("model"), True)

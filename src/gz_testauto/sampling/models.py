@@ -163,19 +163,19 @@ class ObstacleModel:
     @classmethod
     def of(cls, type_: str, model: SceneModel, document: SdfDocument) -> "ObstacleModel":
         """Raise ``SdfError`` for a model of another type, or without a collision shape."""
-        where = document.where(model.element)
+        location = document.where(model.element)
         if not model.collisions:
-            raise SdfError(f"{where}: model {model.name!r} has no collision shape")
+            raise SdfError(f"{location}: model {model.name!r} has no collision shape")
         bottom = min(c.geometry.bounds(c.local_pose)[2, 0] for c in model.collisions)
         element = copy.deepcopy(model.element)
         kind = OBSTACLE_KINDS.get(type_)
-        size, outline = kind.measure(model, where)
+        size, outline = kind.measure(model, location)
         if kind.is_stretched and min(size) <= 0:
-            raise SdfError(f"{where}: model {model.name!r} has a size of 0; enlarge it")
+            raise SdfError(f"{location}: model {model.name!r} has a size of 0; enlarge it")
         mass = sum(
-            read_mass_kg(nested.document, link.element)
-            for _, nested, _ in model.node.walk()
-            for link in nested.links
+            read_mass_kg(nested_model.document, link.element)
+            for _, nested_model, _ in model.node.walk()
+            for link in nested_model.links
         )
         lift_m, shapes = -float(bottom), model.collisions
         return cls(type_, size, model.static, mass, lift_m, outline, shapes, element, document)

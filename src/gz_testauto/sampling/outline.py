@@ -99,9 +99,11 @@ class Outline:
 
         return _Changed(self, self.radius_m, move)
 
-    def distance_m(self, other: "Outline") -> float:
-        between = shapely.distance(self.core, other.core) - self.radius_m - other.radius_m
-        return max(0.0, float(between))
+    def distance_m(self, other_outline: "Outline") -> float:
+        gap_m = (
+            shapely.distance(self.core, other_outline.core) - self.radius_m - other_outline.radius_m
+        )
+        return max(0.0, float(gap_m))
 
 
 class _Changed(Outline):

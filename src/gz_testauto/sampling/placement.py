@@ -117,20 +117,20 @@ class Placer:
         (``sampler.dimensions``,), by default from ``generator``. Raises ``PlacementError`` if the
         obstacles do not fit, or if no drawn set has a required path.
         """
-        unplaceable: Optional[_UnplaceableError] = None
+        last_error: Optional[_UnplaceableError] = None
         for draw in range(MAX_DRAWS):
             numbers = generator.random(self.sampler.dimensions) if first is None else first
             first = None
             try:
                 obstacles = self._attempt(self.sampler.propose(numbers, self._ground_m2), generator)
             except _UnplaceableError as error:
-                unplaceable = error
+                last_error = error
                 continue
             obstacle_set = self._evaluated(obstacles, draw)
             if obstacle_set is not None:
                 return obstacle_set
-        if unplaceable is not None:
-            raise PlacementError(str(unplaceable))
+        if last_error is not None:
+            raise PlacementError(str(last_error))
         raise PlacementError(self._unsolvable())
 
     def place_given(self, proposals: Sequence[Proposal]) -> ObstacleSet:
@@ -141,15 +141,17 @@ class Placer:
             shape = Shape(proposal)
             positioned = PositionedShape(shape, proposal.x_m, proposal.y_m)
             center, slot = shapely.Point(proposal.x_m, proposal.y_m), proposal.slot
-            violated: Optional[str] = "outside the region"
+            violated_constraint: Optional[str] = "outside the region"
             places = places_of(self.spec, slot.group)
             if slot.group.x_m is not None or places.distance(center) < TOLERANCE_M:  # rounded
                 relations = Relations(shape, placed_shapes, self._constraints)
-                violated = placed_shapes.violated(positioned) or relations.violated(positioned)
-            if violated is not None:
+                violated_constraint = placed_shapes.violated(positioned) or relations.violated(
+                    positioned
+                )
+            if violated_constraint is not None:
                 raise PlacementError(
                     f"obstacle {slot.name!r} at ({proposal.x_m:g}, {proposal.y_m:g}) violates a "
-                    f"constraint of the obstacle specification: {violated}; move it"
+                    f"constraint of the obstacle specification: {violated_constraint}; move it"
                 )
             placed_shapes.add(positioned)
         obstacle_set = self._evaluated(tuple(map(_obstacle, placed_shapes.placed)), 0)
@@ -163,12 +165,12 @@ class Placer:
             return ObstacleSet(obstacles)
         assert self.site.mission is not None, "the evaluator needs it"
         outlines = [obstacle.obstructing(self.site.mission.heights) for obstacle in obstacles]
-        obstructing = [outline for outline in outlines if not outline.core.is_empty]
-        path = self._evaluator.shortest_path(obstructing)
+        obstructing_outlines = [outline for outline in outlines if not outline.core.is_empty]
+        path = self._evaluator.shortest_path(obstructing_outlines)
         if path is None and self.spec.solvable is not None:
             return None
         covered_m2 = sum(obstacle.outline.area_m2 for obstacle in obstacles)
-        difficulty = self._evaluator.difficulty(obstructing, covered_m2, path)
+        difficulty = self._evaluator.difficulty(obstructing_outlines, covered_m2, path)
         length_m = None if path is None else path_length_m(path)
         return ObstacleSet(obstacles, length_m, difficulty, draw)
 
@@ -177,7 +179,7 @@ class Placer:
     ) -> Tuple[Obstacle, ...]:
         """Place one obstacle set, whose positions can change."""
         violations: CounterType[str] = Counter()
-        placed, tries, is_first = 0, 0, True
+        max_placed, tries, is_first = 0, 0, True
         shapes = [Shape(proposal) for proposal in proposals]
         while True:
             placed_shapes = PlacedShapes(self._constraints)
@@ -186,39 +188,43 @@ class Placer:
                 slot, position = shape.proposal.slot, (shape.proposal.x_m, shape.proposal.y_m)
                 for attempt in range(TRIES_PER_OBSTACLE):
                     if tries == self.spec.max_tries:
-                        placed = max(placed, len(placed_shapes.placed))
-                        raise PlacementError(self._no_space(placed, proposals, violations))
+                        max_placed = max(max_placed, len(placed_shapes.placed))
+                        raise PlacementError(self._no_space(max_placed, proposals, violations))
                     tries += 1
                     if attempt or not is_first:
                         position = relations.draw(generator) or self.sampler.position(
                             slot, *generator.random(2)
                         )
                     positioned = PositionedShape(shape, *position)
-                    violated = placed_shapes.violated(positioned) or relations.violated(positioned)
-                    if violated is None:
+                    violated_constraint = placed_shapes.violated(positioned) or relations.violated(
+                        positioned
+                    )
+                    if violated_constraint is None:
                         placed_shapes.add(positioned)
                         break
-                    violations[violated] += 1
-                    if shape.is_fixed and violated in FIXED:
-                        raise _UnplaceableError(shape.proposal.slot.name, violated)
+                    violations[violated_constraint] += 1
+                    if shape.is_fixed and violated_constraint in FIXED:
+                        raise _UnplaceableError(shape.proposal.slot.name, violated_constraint)
                 else:
                     break
             else:
                 return tuple(map(_obstacle, placed_shapes.placed))
-            placed, is_first = max(placed, len(placed_shapes.placed)), False
+            max_placed, is_first = max(max_placed, len(placed_shapes.placed)), False
 
     def _no_space(
-        self, placed: int, proposals: Sequence[Proposal], violations: CounterType[str]
+        self, max_placed: int, proposals: Sequence[Proposal], violations: CounterType[str]
     ) -> str:
         spec = self.spec
-        covered = sum(proposal.slot.model.outline(proposal.size).area_m2 for proposal in proposals)
+        covered_m2 = sum(
+            proposal.slot.model.outline(proposal.size).area_m2 for proposal in proposals
+        )
         area = self.sampler.area_m2()
         region = f"{area:.1f} m² of region, " if area else ""
         total = max(1, sum(violations.values()))
         reasons = ", ".join(f"{name} {100 * n // total} %" for name, n in violations.most_common())
         return (
-            f"found room for {placed} of {len(proposals)} obstacles after {spec.max_tries} tries "
-            f"({region}{covered:.1f} m² of obstacles, min_gap_m {spec.min_gap_m:g}; "
+            f"found room for {max_placed} of {len(proposals)} obstacles after {spec.max_tries} "
+            f"tries ({region}{covered_m2:.1f} m² of obstacles, min_gap_m {spec.min_gap_m:g}; "
             f"rejected: {reasons}): (1) enlarge the region, (2) lower count or the sizes, "
             f"(3) lower min_gap_m or wall_gap_m, (4) shrink keep_out, (5) raise max_tries"
             + (", (6) widen distance_m" if any(p.slot.group.distance_m for p in proposals) else "")
@@ -238,9 +244,9 @@ class Placer:
 class _UnplaceableError(Exception):
     """An obstacle with a constant position violates a constraint in its drawn size."""
 
-    def __init__(self, name: str, violated: str) -> None:
+    def __init__(self, name: str, constraint: str) -> None:
         super().__init__(
-            f"in {MAX_DRAWS} sets of obstacles, {name!r} violates the constraint {violated!r} at "
+            f"in {MAX_DRAWS} sets of obstacles, {name!r} violates the constraint {constraint!r} at "
             f"its constant x_m and y_m: (1) change x_m and y_m, (2) lower its sizes, (3) shrink "
             "keep_out, (4) lower wall_gap_m or min_gap_m"
         )

@@ -64,13 +64,19 @@ class Site:
 
     @classmethod
     def of(
-        cls, scene: WorldScene, mission: Optional[RequiredMission], without: Iterable[str] = ()
+        cls,
+        scene: WorldScene,
+        mission: Optional[RequiredMission],
+        excluded_names: Iterable[str] = (),
     ) -> "Site":
-        """Return the site of a world without the models in ``without``."""
-        heights, excluded = ANY_ROBOT if mission is None else mission.heights, set(without)
+        """Return the site of a world without the models in ``excluded_names``."""
+        heights, excluded_set = (
+            ANY_ROBOT if mission is None else mission.heights,
+            set(excluded_names),
+        )
         highest_m = max(ANY_ROBOT.high_m, heights.high_m)
-        walls = walls_of(scene, Heights(ANY_ROBOT.low_m, highest_m), excluded)
-        return cls(walls, mission, walls_of(scene, heights, excluded))
+        walls = walls_of(scene, Heights(ANY_ROBOT.low_m, highest_m), excluded_set)
+        return cls(walls, mission, walls_of(scene, heights, excluded_set))
 
     @property
     def obstructing(self) -> Tuple[BaseGeometry, ...]:
@@ -100,20 +106,20 @@ class Site:
         return shapely.union_all(inflate(walls, self.mission.radius_m + margin_m))
 
     def free_region(
-        self, blocked: BaseGeometry, obstacles: Sequence[BaseGeometry] = ()
+        self, blocked_area: BaseGeometry, obstacles: Sequence[BaseGeometry] = ()
     ) -> Optional[shapely.Polygon]:
-        """Return the connected area outside of ``blocked`` that contains the start and all goals,
-        or None. The search area contains the walls and ``obstacles``."""
+        """Return the connected area outside of ``blocked_area`` that contains the start and all
+        goals, or None. The search area contains the walls and ``obstacles``."""
         assert self.mission is not None
-        return free_region(self.area(obstacles), blocked, *self.mission.points)
+        return free_region(self.area(obstacles), blocked_area, *self.mission.points)
 
     def shortest_path(
-        self, blocked: BaseGeometry, obstacles: Sequence[BaseGeometry] = ()
+        self, blocked_area: BaseGeometry, obstacles: Sequence[BaseGeometry] = ()
     ) -> Optional[np.ndarray]:
         """Return the corners of the shortest path in :meth:`free_region`, shape (n, 2), or None."""
         assert self.mission is not None
-        free = self.free_region(blocked, obstacles)
-        return None if free is None else shortest_path_through(free, *self.mission.points)
+        free_area = self.free_region(blocked_area, obstacles)
+        return None if free_area is None else shortest_path_through(free_area, *self.mission.points)
 
     def keep_out(self, zones: Sequence[KeepOut]) -> "List[Tuple[BaseGeometry, float]]":
         """Return the core and the radius (m) of each keep-out. Raises ``PlacementError`` for a
@@ -145,14 +151,14 @@ class Site:
 
 
 def walls_of(
-    scene: WorldScene, heights: Heights = ANY_ROBOT, without: Iterable[str] = ()
+    scene: WorldScene, heights: Heights = ANY_ROBOT, excluded_names: Iterable[str] = ()
 ) -> Tuple[BaseGeometry, ...]:
-    """Return the outlines, at ``heights``, of all models except the ground and ``without``, as one
-    polygon per connected part."""
-    excluded = set(without)
+    """Return the outlines, at ``heights``, of all models except the ground and ``excluded_names``,
+    as one polygon per connected part."""
+    excluded_set = set(excluded_names)
     parts: List[BaseGeometry] = []
     for name, model in scene.models.items():
-        if name in excluded:
+        if name in excluded_set:
             continue
         for shape in model.collisions:
             if not shape.is_ground:
@@ -173,10 +179,10 @@ def check_base(site: Site, margin_m: float) -> BaseGeometry:
             "'solvable' needs a mission; set 'mission' with start, goal, and robot or footprint_m"
         )
     radius = mission.radius_m + margin_m
-    obstructing = shapely.union_all(list(site.obstructing))
+    wall_union = shapely.union_all(list(site.obstructing))
     ends = [("start", mission.start), *(("goal", goal) for goal in mission.goals)]
     for name, point in ends:
-        distance = shapely.distance(obstructing, shapely.Point(point))
+        distance = shapely.distance(wall_union, shapely.Point(point))
         if distance < radius:  # NaN if there are no walls
             raise PlacementError(
                 f"the {name} ({point[0]:g}, {point[1]:g}) is {distance:.2f} m from the base "
@@ -184,11 +190,11 @@ def check_base(site: Site, margin_m: float) -> BaseGeometry:
                 f"{radius:.2f} m; move the {name}"
                 + (", or lower margin_m" if distance >= mission.radius_m else "")
             )
-    blocked = site.blocked(margin_m)
-    if site.free_region(blocked) is None:
+    blocked_area = site.blocked(margin_m)
+    if site.free_region(blocked_area) is None:
         raise PlacementError(
             f"no path {2 * radius:.2f} m wide leads from start {mission.start} to goal "
             f"{' to goal '.join(map(str, mission.goals))} even without obstacles; move start or "
             "goal" + (", or lower margin_m" if margin_m > 0 else "")
         )
-    return blocked
+    return blocked_area

@@ -97,8 +97,8 @@ def write_appearance(visual: Element, appearance: Appearance) -> None:
     if not appearance.visible:
         ensure_child(visual, "visible").text = "false"
     else:
-        for hidden in visual.findall("visible"):
-            visual.remove(hidden)
+        for visible_element in visual.findall("visible"):
+            visual.remove(visible_element)
 
 
 def read_lights(
@@ -110,10 +110,10 @@ def read_lights(
         if child.tag == "light":
             yield name_of(document, child), child, read_light(document, child)
         elif child.tag == "include":
-            included = library.included_light(document, child)
-            if included is None:
+            included_light = library.included_light(document, child)
+            if included_light is None:
                 continue
-            source, element = included
+            source, element = included_light
             light = read_light(source, element)
             name = (child.findtext("name") or "").strip() or name_of(source, element)
             yield name, child, light
@@ -158,5 +158,5 @@ def _color(document: SdfDocument, parent: Optional[Element], tag: str) -> Option
     element = None if parent is None else parent.find(tag)
     if element is None:
         return None
-    red, green, blue, *alpha = numbers(document, element, 4, least=3)
+    red, green, blue, *alpha = numbers(document, element, 4, min_count=3)
     return (red, green, blue, alpha[0] if alpha else 1.0)

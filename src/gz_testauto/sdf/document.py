@@ -80,14 +80,14 @@ class SdfDocument:
         try:
             root = parse_xml(content)
         except etree.XMLSyntaxError as error:
-            repaired, repairs = repair_xml(content)
+            repaired_content, repairs = repair_xml(content)
             try:
-                root = parse_xml(repaired)
+                root = parse_xml(repaired_content)
             except etree.XMLSyntaxError:  # report the first error
                 raise SdfError(_syntax_message(error, source, repairable=False)) from error
             if not repair:
                 raise SdfError(_syntax_message(error, source, repairable=True)) from error
-            content = repaired
+            content = repaired_content
         if b"\0" in content or not _is_ascii_compatible(root):  # UTF-16 need not be declared
             content = etree.tostring(root.getroottree(), encoding="UTF-8", xml_declaration=True)
             root = parse_xml(content)

@@ -106,10 +106,10 @@ class RobotParts:
                 parent_name = text_of(element, "parent") or ""
                 for role, link_name in (("child", child_name), ("parent", parent_name)):
                     if scope + link_name not in links and link_name not in ("world", "__model__"):
-                        known = ", ".join(sorted(links)) or "none"
+                        known_links = ", ".join(sorted(links)) or "none"
                         raise SdfError(
                             f"{document.where(element)}: joint {element.get('name')!r} has the "
-                            f"{role} {link_name!r}, which is not a link. Known: {known}"
+                            f"{role} {link_name!r}, which is not a link. Known: {known_links}"
                         )
                 if scope + child_name not in links:
                     continue
@@ -123,10 +123,10 @@ class RobotParts:
     def named(self, document: SdfDocument, element: Element) -> Tuple[str, PlacedJoint]:
         name = (element.text or "").strip()
         if name not in self.joints:
-            known = ", ".join(sorted(self.joints)) or "none"
+            known_joints = ", ".join(sorted(self.joints)) or "none"
             raise SdfError(
                 f"{document.where(element)}: <{element.tag}> names {name!r}, which is not a joint. "
-                f"Known: {known}"
+                f"Known: {known_joints}"
             )
         return name, self.joints[name]
 
@@ -287,13 +287,15 @@ def _description(
 def _axles_of_joints(
     robot: ModelNode, wheels: WheelJoints, parts: RobotParts, scene: SceneModel
 ) -> "List[_Axle]":
-    where = robot.document.source
+    location = robot.document.source
     axles = []
     for left_name, right_name in zip(wheels.left, wheels.right):
         for name in (left_name, right_name):
             if name not in parts.joints:
-                known = ", ".join(sorted(parts.joints)) or "none"
-                raise SdfError(f"{where}: the drive's joint {name!r} was not found. Known: {known}")
+                known_joints = ", ".join(sorted(parts.joints)) or "none"
+                raise SdfError(
+                    f"{location}: the drive's joint {name!r} was not found. Known: {known_joints}"
+                )
         left, right = parts.joints[left_name], parts.joints[right_name]
         separation, diameter = wheels.wheel_separation_m, wheels.wheel_diameter_m
         if separation is None:

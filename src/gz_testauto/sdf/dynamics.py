@@ -121,16 +121,16 @@ class Joint:
 def chosen_physics(world: Element) -> Optional[Element]:
     """Return the active ``<physics>`` of a world: the default one, otherwise the first."""
     presets = world.findall("physics")
-    chosen = next((p for p in presets if p.get("default") in ("1", "true")), None)
-    return presets[0] if chosen is None and presets else chosen
+    default_preset = next((p for p in presets if p.get("default") in ("1", "true")), None)
+    return presets[0] if default_preset is None and presets else default_preset
 
 
 def read_physics(document: SdfDocument, world: Element, tag: str) -> Optional[float]:
     """Return a number of the active ``<physics>``, such as ``max_step_size`` (s), or None."""
-    chosen = chosen_physics(world)
-    if chosen is None or not (chosen.findtext(tag) or "").strip():
+    physics = chosen_physics(world)
+    if physics is None or not (physics.findtext(tag) or "").strip():
         return None
-    return number(document, chosen, tag)
+    return number(document, physics, tag)
 
 
 def read_gravity(document: SdfDocument, world: Element) -> Vector:
@@ -184,8 +184,8 @@ def read_inertial(document: SdfDocument, link: Element) -> Inertial:
         for (row, column), tag in zip(((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)), _MOMENTS):
             value = number(document, moments, tag, 1.0 if row == column else 0.0)
             tensor[row, column] = tensor[column, row] = value
-    rotated = turned_tensor(pose.rotation, tensor)
-    (xx, xy, xz), (_, yy, yz), (_, _, zz) = rotated.tolist()
+    rotated_tensor = turned_tensor(pose.rotation, tensor)
+    (xx, xy, xz), (_, yy, yz), (_, _, zz) = rotated_tensor.tolist()
     return Inertial(mass, pose.position, (xx, yy, zz, xy, xz, yz))
 
 
@@ -356,9 +356,9 @@ def axis_frame(model: ModelNode, axis: Element, joint: Pose) -> Pose:
     # By default, this is the model frame up to SDF 1.4, and the joint frame from SDF 1.5 on.
     document = model.document
     direction = axis.find("xyz")
-    named = direction.get("expressed_in", "") if direction is not None else ""
-    if named:
-        return model.frames.pose(named, document.where(axis))
+    frame_name = direction.get("expressed_in", "") if direction is not None else ""
+    if frame_name:
+        return model.frames.pose(frame_name, document.where(axis))
     if document.version < (1, 5) or flag(document, axis, "use_parent_model_frame"):
         return Pose()
     return joint

@@ -31,8 +31,8 @@ def model_elements(
             name = text_of(child, "name")
             if not name:
                 library = library or ModelLibrary()
-                included = library.included(document, child)
-                name = None if included is None else included.element.get("name")
+                included_model = library.included(document, child)
+                name = None if included_model is None else included_model.element.get("name")
         if name:
             elements.setdefault(name, child)
     return elements
@@ -45,8 +45,8 @@ def _find_model_element(document: SdfDocument, name: str) -> Element:
             return child
     elements = model_elements(document)
     if name not in elements:
-        known = ", ".join(sorted(elements)) or "none"
-        raise SdfError(f"{document.source}: the world has no model {name!r}. Known: {known}")
+        known_names = ", ".join(sorted(elements)) or "none"
+        raise SdfError(f"{document.source}: the world has no model {name!r}. Known: {known_names}")
     return elements[name]
 
 
@@ -108,13 +108,13 @@ def contact_sensor(name: str, collisions: Sequence[str]) -> Element:
     return sensor
 
 
-def find_link(model: Element, scoped: str) -> Optional[Element]:
+def find_link(model: Element, scoped_name: str) -> Optional[Element]:
     """Return the ``<link>`` with a scoped name. Links of included models are not found."""
     for link in model.findall("link"):  # a link that Gazebo merges keeps "::" in its name
-        if link.get("name") == scoped:
+        if link.get("name") == scoped_name:
             return link
-    outer, _, inner = scoped.partition("::")
-    for nested in model.findall("model"):
-        if nested.get("name") == outer:
-            return find_link(nested, inner)
+    outer, _, inner = scoped_name.partition("::")
+    for nested_model in model.findall("model"):
+        if nested_model.get("name") == outer:
+            return find_link(nested_model, inner)
     return None

@@ -40,10 +40,10 @@ def read_geometry(
         return shape(*(_size(document, first, tag) for tag in tags))
     reader = _READERS.get(first.tag)
     if reader is None:
-        known = ", ".join(sorted([*_READERS, *_ROUND, "polyline", "empty"]))
+        known_tags = ", ".join(sorted([*_READERS, *_ROUND, "polyline", "empty"]))
         raise SdfError(
             f"{document.where(first)}: geometry <{first.tag}> is not supported, as in Gazebo 11. "
-            f"Supported: {known}; replace it by one of these, or by a <mesh> of the same shape"
+            f"Supported: {known_tags}; replace it by one of these, or by a <mesh> of the same shape"
         )
     return reader(document, first, library)
 

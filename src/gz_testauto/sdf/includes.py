@@ -40,8 +40,8 @@ class ModelLibrary:
         self.model_path = tuple(resources.model_path() if model_path is None else model_path)
         self._repair = repair
         self._documents: Dict[Path, SdfDocument] = {}
-        self._resolved: Dict[Tuple[str, Path], Path] = {}
-        self._entered: List[str] = []
+        self._paths: Dict[Tuple[str, Path], Path] = {}
+        self._locations: List[str] = []
 
     def resolve(self, document: SdfDocument, element: Element) -> Path:
         """Return the file or directory to which a ``<uri>`` element refers."""
@@ -49,9 +49,9 @@ class ModelLibrary:
         if not uri:
             raise SdfError(f"{document.where(element)}: <{element.tag}> is empty")
         key = (uri, document.directory)
-        if key not in self._resolved:
-            self._resolved[key] = self._found(document, element, uri)
-        return self._resolved[key]
+        if key not in self._paths:
+            self._paths[key] = self._found(document, element, uri)
+        return self._paths[key]
 
     def _found(self, document: SdfDocument, element: Element, uri: str) -> Path:
         try:
@@ -104,12 +104,13 @@ class ModelLibrary:
         raise SdfError(f"{document.where(uri)}: {path} has no <model>, <light> or <actor>")
 
     def expand(
-        self, document: SdfDocument, include: Element, without: Optional[Without] = None
+        self, document: SdfDocument, include: Element, is_removed: Optional[Without] = None
     ) -> Element:
         """Replace an ``<include>`` by the included ``<model>``, and return the model.
 
-        Relative URIs become absolute, and nested includes are expanded, or removed if ``without``
-        returns True for them. If the include is in a model, both models get the same ``<static>``.
+        Relative URIs become absolute, and nested includes are expanded, or removed if
+        ``is_removed`` returns True for them. If the include is in a model, both models get
+        the same ``<static>``.
         """
         owner, static = include.getparent(), None
         if owner.tag == "model":
@@ -117,7 +118,7 @@ class ModelLibrary:
             _set_static(owner, static)
         if static is None:
             static = self.static_of_include(document, include)
-        model = self._expanded(document, include, document.version, without, static)
+        model = self._expanded(document, include, document.version, is_removed, static)
         if model is None:
             raise SdfError(f"{document.where(include)}: this <include> does not include a model")
         model.tail = include.tail
@@ -160,9 +161,9 @@ class ModelLibrary:
         root = etree.Element("sdf", version=document.root.get("version"))
         root.append(copy.deepcopy(element))
         root[0].tail = None
-        alone = SdfDocument(root, b"", document.source, document.path)
-        self.absolutize(alone, root)
-        self.expand_all(alone, root)
+        copied_document = SdfDocument(root, b"", document.source, document.path)
+        self.absolutize(copied_document, root)
+        self.expand_all(copied_document, root)
         root[0].set("name", name)
         return root
 
@@ -170,14 +171,14 @@ class ModelLibrary:
         """Expand each ``<include>`` for which malformed XML was repaired. Returns whether there
         was any."""
         # Programs that read the document later might not repair it.
-        repaired = [
+        repaired_includes = [
             include
             for include in document.root.iter("include")
             if self._was_repaired(document, include)
         ]
-        for include in repaired:
+        for include in repaired_includes:
             self.expand(document, include)
-        return bool(repaired)
+        return bool(repaired_includes)
 
     def _was_repaired(self, document: SdfDocument, include: Element) -> bool:
         model = self.included(document, include)
@@ -193,52 +194,55 @@ class ModelLibrary:
         document: SdfDocument,
         include: Element,
         version: Tuple[int, ...],
-        without: Optional[Without] = None,
-        fixed: Optional[bool] = None,
+        is_removed: Optional[Without] = None,
+        static: Optional[bool] = None,
     ) -> Optional[Element]:
-        included = self.included(document, include)
-        if included is None:
+        included_model = self.included(document, include)
+        if included_model is None:
             return None
-        model = copy.deepcopy(included.element)
-        originals = list(included.element.iter("include"))
+        model = copy.deepcopy(included_model.element)
+        originals = list(included_model.element.iter("include"))
         duplicates = list(model.iter("include"))
-        self.absolutize(included.document, model)
-        _convert(model, included.document.version, version)
+        self.absolutize(included_model.document, model)
+        _convert(model, included_model.document.version, version)
         for original, duplicate in zip(originals, duplicates):
-            if without is not None and without(included.document, original):
+            if is_removed is not None and is_removed(included_model.document, original):
                 remove_child(duplicate)
                 continue
-            owner, inner = original.getparent(), fixed
-            if owner is not included.element:
-                inner = self.static(included.document, owner)
-                _set_static(duplicate.getparent(), inner)
-            if inner is None:
-                inner = self.static_of_include(included.document, original)
-            with self.entered(included.document, original):
-                nested = self._expanded(included.document, original, version, without, inner)
-            if nested is not None:
-                nested.tail = duplicate.tail
-                duplicate.getparent().replace(duplicate, nested)
+            owner, nested_static = original.getparent(), static
+            if owner is not included_model.element:
+                nested_static = self.static(included_model.document, owner)
+                _set_static(duplicate.getparent(), nested_static)
+            if nested_static is None:
+                nested_static = self.static_of_include(included_model.document, original)
+            with self.entered(included_model.document, original):
+                nested_model = self._expanded(
+                    included_model.document, original, version, is_removed, nested_static
+                )
+            if nested_model is not None:
+                nested_model.tail = duplicate.tail
+                duplicate.getparent().replace(duplicate, nested_model)
         override(model, include)
-        _set_static(model, fixed)
+        _set_static(model, static)
         return model
 
     @contextlib.contextmanager
     def entered(self, document: SdfDocument, include: Element) -> Iterator[None]:
         """Return a context for reading an ``<include>``, which rejects cycles and too deep
         nesting."""
-        where = document.where(include)
-        if where in self._entered:
-            raise SdfError(f"{where}: this <include> includes itself; remove it")
-        if len(self._entered) == MAX_NESTED_INCLUDES:
+        location = document.where(include)
+        if location in self._locations:
+            raise SdfError(f"{location}: this <include> includes itself; remove it")
+        if len(self._locations) == MAX_NESTED_INCLUDES:
             raise SdfError(
-                f"{where}: more than {MAX_NESTED_INCLUDES} nested <include> elements; remove some"
+                f"{location}: more than {MAX_NESTED_INCLUDES} nested <include> elements; remove "
+                "some"
             )
-        self._entered.append(where)
+        self._locations.append(location)
         try:
             yield
         finally:
-            self._entered.pop()
+            self._locations.pop()
 
     def absolutize(self, document: SdfDocument, element: Element) -> None:
         """Replace resolvable URIs below ``element`` by absolute ``file://`` URIs."""
@@ -286,14 +290,14 @@ def override(model: Element, include: Element) -> None:
         insert_child(model, copy.deepcopy(plugin), len(model))
 
 
-def _set_static(model: Element, fixed: Optional[bool]) -> None:
+def _set_static(model: Element, static: Optional[bool]) -> None:
     text = (text_of(model, "static") or "").lower()
-    if fixed is None or text in (("1", "true") if fixed else ("0", "false")):
+    if static is None or text in (("1", "true") if static else ("0", "false")):
         return
     for element in model.findall("static"):
         remove_child(element)
     element = etree.Element("static")
-    element.text = "1" if fixed else "0"
+    element.text = "1" if static else "0"
     insert_child(model, element, 0)
 
 
@@ -311,27 +315,27 @@ def _missing_message(uri: str, path: Path) -> str:
         if is_resource_uri
     ]
     for start, name in places:
-        similar = resources.find_ignoring_case(start, name)
-        if similar:
-            return f"{subject} does not exist; did you mean {start / similar}?"
+        similar_path = resources.find_ignoring_case(start, name)
+        if similar_path:
+            return f"{subject} does not exist; did you mean {start / similar_path}?"
     remedy = "; file:// URIs are also searched in GAZEBO_RESOURCE_PATH" if is_resource_uri else ""
     return f"{subject} does not exist{remedy}"
 
 
-def _convert(model: Element, version: Tuple[int, ...], to: Tuple[int, ...]) -> None:
+def _convert(model: Element, version: Tuple[int, ...], target_version: Tuple[int, ...]) -> None:
     """Write the frames of poses and joint axes for another SDF version."""
     # The frame of a pose has an effect up to SDF 1.6. By default, an axis is in the model frame up
     # to SDF 1.4, and in the joint frame from SDF 1.5 on.
-    if (version < (1, 7)) != (to < (1, 7)):
+    if (version < (1, 7)) != (target_version < (1, 7)):
         for pose in model.iter("pose"):
-            named = pose.attrib.pop("frame", None)
-            if named and version < (1, 7) and not pose.get("relative_to"):
-                pose.set("relative_to", named)
-    if version >= (1, 5) or to < (1, 5):
+            frame_name = pose.attrib.pop("frame", None)
+            if frame_name and version < (1, 7) and not pose.get("relative_to"):
+                pose.set("relative_to", frame_name)
+    if version >= (1, 5) or target_version < (1, 5):
         return
     for axis in (*model.iter("axis"), *model.iter("axis2")):
         direction = axis.find("xyz")
-        if to >= (1, 7) and direction is not None:
+        if target_version >= (1, 7) and direction is not None:
             direction.set("expressed_in", "__model__")
-        elif to < (1, 7) and axis.find("use_parent_model_frame") is None:
+        elif target_version < (1, 7) and axis.find("use_parent_model_frame") is None:
             etree.SubElement(axis, "use_parent_model_frame").text = "true"

@@ -26,9 +26,9 @@ def is_driven_by_include(robot: ModelNode, wheels: Optional[WheelJoints]) -> boo
     if wheels is not None:
         inner = {model.name for model in robot.models if model.is_included}
         return any(name.partition("::")[0] in inner for name in (*wheels.left, *wheels.right))
-    included = [model for model in robot.models if model.is_included]
+    included_models = [model for model in robot.models if model.is_included]
     return not _has_drive(robot) and any(
-        _has_drive(inner) for model in included for _, inner, _ in model.walk()
+        _has_drive(inner) for model in included_models for _, inner, _ in model.walk()
     )
 
 
@@ -37,15 +37,15 @@ def _has_drive(model: ModelNode) -> bool:
     return any(is_drive_plugin(plugin.get("filename") or "") for plugin in plugins)
 
 
-def merge_includes(robot: ModelNode, included: AbstractSet[str]) -> None:
+def merge_includes(robot: ModelNode, included_names: AbstractSet[str]) -> None:
     """Move the links, joints and plug-ins of nested models to the model that contains them.
 
-    ``robot`` was read from a document without includes, and ``included`` contains the names of the
-    nested models that replace an include. Other elements of these models are removed. The caller
-    must read the edited elements again.
+    ``robot`` was read from a document without includes, and ``included_names`` contains the names
+    of the nested models that replace an include. Other elements of these models are removed. The
+    caller must read the edited elements again.
     """
     for model in robot.models:
-        if model.name in included:
+        if model.name in included_names:
             for scope, inner, pose in list(model.walk(model.pose, f"{model.name}::")):
                 _merge(robot.element, inner, pose, scope)
             robot.element.remove(model.element)
@@ -87,11 +87,11 @@ def _resolve_joint(model: ModelNode, joint: Element, pose: Pose, links: Dict[str
     frame = model.frames.of(pose_element, child)
     for axis in (*joint.findall("axis"), *joint.findall("axis2")):
         direction = axis.find("xyz")
-        expressed = axis_frame(model, axis, frame)
-        if direction is None or expressed is frame:
+        expression_frame = axis_frame(model, axis, frame)
+        if direction is None or expression_frame is frame:
             continue
         target = pose.inverse() if model.document.version < (1, 5) else frame
-        vector = expressed.rotation @ np.array(numbers(model.document, direction, 3))
+        vector = expression_frame.rotation @ np.array(numbers(model.document, direction, 3))
         set_numbers(direction, *(target.rotation.T @ vector))
         direction.attrib.pop("expressed_in", None)
         for flag in axis.findall("use_parent_model_frame"):

@@ -19,8 +19,8 @@ from gz_testauto.sdf.values import remove_child, text_of
 _FILES = ("mesh", "heightmap")
 
 
-def is_allowed(name: str, allowed: Iterable[str]) -> bool:
-    return any(fnmatchcase(name, pattern) for pattern in allowed)
+def is_allowed(name: str, patterns: Iterable[str]) -> bool:
+    return any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
 @contextlib.contextmanager
@@ -34,21 +34,21 @@ def without_missing_hint(remedy: str = "") -> Iterator[None]:
 
 
 def remove_missing(
-    document: SdfDocument, library: ModelLibrary, allowed: Sequence[str]
+    document: SdfDocument, library: ModelLibrary, allowed_names: Sequence[str]
 ) -> Tuple[str, ...]:
     """Remove allowed missing files from a document in place, and return their URIs.
 
     An ``<include>`` without its model, and a collision or visual without its file, are removed. An
     included model that references a missing file is expanded, and the reference is removed.
     """
-    cleaner = _Cleaner(library, allowed)
+    cleaner = _Cleaner(library, allowed_names)
     cleaner.clean(document, document.root)
     return tuple(dict.fromkeys(cleaner.removed))
 
 
 class _Cleaner:
-    def __init__(self, library: ModelLibrary, allowed: Sequence[str]) -> None:
-        self._library, self._allowed = library, allowed
+    def __init__(self, library: ModelLibrary, allowed_names: Sequence[str]) -> None:
+        self._library, self._allowed_names = library, allowed_names
         self.removed: List[str] = []
 
     def clean(self, document: SdfDocument, element: Element) -> None:
@@ -65,10 +65,10 @@ class _Cleaner:
                     remove_child(file.getparent().getparent())
 
     def _is_removed(self, document: SdfDocument, owner: Element) -> bool:
-        removed = self._is_allowed_and_missing(document, owner)
-        if removed:
+        is_removed = self._is_allowed_and_missing(document, owner)
+        if is_removed:
             self.removed.append(text_of(owner, "uri") or "")
-        return removed
+        return is_removed
 
     def _needs_cleaning(self, document: SdfDocument, include: Element) -> bool:
         model = self._library.included(document, include)
@@ -86,7 +86,7 @@ class _Cleaner:
 
     def _is_allowed_and_missing(self, document: SdfDocument, owner: Element) -> bool:
         uri = text_of(owner, "uri") or ""
-        return is_allowed(uri, self._allowed) and _is_missing(document, owner, self._library)
+        return is_allowed(uri, self._allowed_names) and _is_missing(document, owner, self._library)
 
 
 def _is_missing(document: SdfDocument, owner: Element, library: ModelLibrary) -> bool:

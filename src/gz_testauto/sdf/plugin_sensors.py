@@ -56,11 +56,11 @@ def find_sensors(parts: RobotParts) -> Tuple[Sensor, ...]:
     sensors: List[Sensor] = []
     for placed_link in parts.links.values():
         for element in placed_link.link.element.findall("sensor"):
-            read = _READERS.get(_type(element, placed_link.model.document))
-            if read is None:
+            read_sensor = _READERS.get(_type(element, placed_link.model.document))
+            if read_sensor is None:
                 continue
             try:
-                sensors.append(read(placed_link, element))
+                sensors.append(read_sensor(placed_link, element))
             except SdfError as error:  # most robots are used without this sensor
                 LOGGER.info("%s; this sensor cannot be selected", error)
     counts = Counter(sensor.sensor for sensor in sensors)
@@ -83,16 +83,16 @@ def select_sensors(
     Raises ``SdfError`` for an unknown name, or for a bumper without a collision shape. ``owner`` is
     the key or the planner that specifies the names.
     """
-    selected = []
+    selected_sensors = []
     for name in dict.fromkeys(names):
         matches = [
             candidate for candidate in sensors if name in (candidate.name, candidate.scoped_name)
         ]
         if not matches:
-            known = "".join(f"\n  {candidate}" for candidate in sensors) or " none"
+            known_sensors = "".join(f"\n  {candidate}" for candidate in sensors) or " none"
             raise SdfError(
                 f"{source}: {owner} names the sensor {name!r}, which the robot does not have; "
-                f"correct the name. Its sensors:{known}"
+                f"correct the name. Its sensors:{known_sensors}"
             )
         sensor = matches[0]
         if sensor.kind == "contact" and not sensor.collisions:
@@ -100,8 +100,8 @@ def select_sensors(
                 f"{source}: the contact sensor {name!r} names no collision shape of its link "
                 f"{sensor.link!r}, so it cannot detect a contact; correct <contact><collision>"
             )
-        selected.append(sensor)
-    return tuple(selected)
+        selected_sensors.append(sensor)
+    return tuple(selected_sensors)
 
 
 def is_range_sensor(sensor: Element) -> bool:
@@ -312,15 +312,15 @@ def gaussian_noise(document: SdfDocument, noise: Element) -> Tuple[str, Tuple[fl
 
 
 def _checked(document: SdfDocument, element: Element, sensor: Sensor) -> Sensor:
-    where = document.where(element)
+    location = document.where(element)
     if not 0.0 <= sensor.range_min_m < sensor.range_max_m:
         raise SdfError(
-            f"{where}: sensor {sensor.name!r} has a range from {sensor.range_min_m:g} to "
+            f"{location}: sensor {sensor.name!r} has a range from {sensor.range_min_m:g} to "
             f"{sensor.range_max_m:g} m; the first value must be smaller and not negative"
         )
     if sensor.columns.samples * sensor.rows.samples > MOST_RAYS:
         raise SdfError(
-            f"{where}: sensor {sensor.name!r} has {sensor.columns.samples} × {sensor.rows.samples} "
-            f"rays, and at most {MOST_RAYS} are supported; reduce <samples>"
+            f"{location}: sensor {sensor.name!r} has {sensor.columns.samples} × "
+            f"{sensor.rows.samples} rays, and at most {MOST_RAYS} are supported; reduce <samples>"
         )
     return sensor

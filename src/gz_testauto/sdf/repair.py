@@ -60,12 +60,12 @@ def _blanked(content: bytes) -> bytes:
 
 def _without_double_hyphens(content: bytes, repairs: List[Repair]) -> bytes:
     def corrected(match: "re.Match[bytes]") -> bytes:
-        inside = match.group(1)
-        fixed = re.sub(rb"-(?=-)|(?<=-)-|-$", b"=", inside)
-        if fixed != inside:
+        content_text = match.group(1)
+        fixed_text = re.sub(rb"-(?=-)|(?<=-)-|-$", b"=", content_text)
+        if fixed_text != content_text:
             line = _line(content, match.start())
             repairs.append(Repair(line, "replaced '--' inside a comment by '=='"))
-        return b"<!--" + fixed + b"-->"
+        return b"<!--" + fixed_text + b"-->"
 
     return re.sub(rb"<!--(.*?)-->", corrected, content, flags=re.DOTALL)
 
@@ -83,14 +83,14 @@ def _with_quoted_attributes(content: bytes, repairs: List[Repair]) -> bytes:
             bare_values.append(value)
             return equals.rstrip() + b'"' + value + b'"'
 
-        corrected = _VALUE.sub(quoted, tag.group())
+        corrected_tag = _VALUE.sub(quoted, tag.group())
         if bare_values:
-            shown = ", ".join(
+            values_text = ", ".join(
                 value.decode("utf-8", "replace") or "nothing" for value in bare_values
             )
             line = _line(content, tag.start())
-            repairs.append(Repair(line, f"put quotes around the attribute value {shown}"))
-            pieces += [content[position : tag.start()], corrected]
+            repairs.append(Repair(line, f"put quotes around the attribute value {values_text}"))
+            pieces += [content[position : tag.start()], corrected_tag]
             position = tag.end()
     return b"".join([*pieces, content[position:]])
 
@@ -118,9 +118,9 @@ def _with_declaration_first(content: bytes, repairs: List[Repair]) -> bytes:
     repairs.append(
         Repair(_line(content, declaration.start()), "moved the XML declaration to the start")
     )
-    before = content[: declaration.start()].strip()
-    after = content[declaration.end() :].lstrip()
-    return b"\n".join(part for part in (declaration.group(), before, after) if part)
+    head = content[: declaration.start()].strip()
+    remainder = content[declaration.end() :].lstrip()
+    return b"\n".join(part for part in (declaration.group(), head, remainder) if part)
 
 
 def _without_stray_text(content: bytes, repairs: List[Repair]) -> bytes:
@@ -140,24 +140,24 @@ def _without_stray_text(content: bytes, repairs: List[Repair]) -> bytes:
 
 def _markup_only(content: bytes, start: int, end: int, repairs: List[Repair]) -> bytes:
     """Remove all text of a section outside the root."""
-    kept: List[bytes] = []
+    kept_pieces: List[bytes] = []
     position = start
     if start == 0 and content.startswith(b"\xef\xbb\xbf"):
         position = 3
     while position < end:
         match = _MARKUP.match(content, position, end)
         if match:
-            kept.append(match.group())
+            kept_pieces.append(match.group())
             position = match.end()
             continue
         stop = content.find(b"<", position + 1, end)
         stop = end if stop < 0 else stop
         text = content[position:stop].strip()
-        shown = text[:40].decode("utf-8", "replace") + ("…" if len(text) > 40 else "")
-        repairs.append(Repair(_line(content, position), f"removed stray text {shown!r}"))
-        kept.append(b"\n" if b"\n" in content[position:stop] else b"")
+        shown_text = text[:40].decode("utf-8", "replace") + ("…" if len(text) > 40 else "")
+        repairs.append(Repair(_line(content, position), f"removed stray text {shown_text!r}"))
+        kept_pieces.append(b"\n" if b"\n" in content[position:stop] else b"")
         position = stop
-    return b"".join(kept)
+    return b"".join(kept_pieces)
 
 
 def _with_prefixes_declared(content: bytes, repairs: List[Repair]) -> bytes:
@@ -167,20 +167,22 @@ def _with_prefixes_declared(content: bytes, repairs: List[Repair]) -> bytes:
         return content
     first_offsets: Dict[bytes, int] = {}
     for tag in _TAG.finditer(visible):
-        bare = _QUOTED.sub(lambda match: b'"' + b"." * (len(match.group()) - 2) + b'"', tag.group())
-        for match in _PREFIX.finditer(bare):
+        bare_tag = _QUOTED.sub(
+            lambda match: b'"' + b"." * (len(match.group()) - 2) + b'"', tag.group()
+        )
+        for match in _PREFIX.finditer(bare_tag):
             first_offsets.setdefault(match.group(1), tag.start() + match.start(1))
-    declared = set(re.findall(rb"\sxmlns:(" + _NAME + rb")\s*=", visible))
-    missing = {
+    declared_prefixes = set(re.findall(rb"\sxmlns:(" + _NAME + rb")\s*=", visible))
+    missing_prefixes = {
         prefix: offset
         for prefix, offset in first_offsets.items()
-        if prefix not in declared and prefix not in (b"xml", b"xmlns")
+        if prefix not in declared_prefixes and prefix not in (b"xml", b"xmlns")
     }
-    for prefix, offset in missing.items():
+    for prefix, offset in missing_prefixes.items():
         name = prefix.decode()
         repairs.append(Repair(_line(content, offset), f"declared the namespace prefix {name!r}"))
     declarations = b"".join(
-        b' xmlns:%s="undeclared:%s"' % (prefix, prefix) for prefix in sorted(missing)
+        b' xmlns:%s="undeclared:%s"' % (prefix, prefix) for prefix in sorted(missing_prefixes)
     )
     name_end = root.end(1)
     return content[:name_end] + declarations + content[name_end:]

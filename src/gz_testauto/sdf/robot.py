@@ -112,20 +112,20 @@ def read_robot(
         sensors = find_sensors(parts)
         names = [] if lidar is None else [part.strip() for part in lidar.split(",")]
         if len(names) > 1:
-            selected: Optional[LidarDescription] = select_merged(str(file), sensors, names)
+            selected_lidar: Optional[LidarDescription] = select_merged(str(file), sensors, names)
         else:
-            selected = select_lidar(str(file), lidars, lidar)
+            selected_lidar = select_lidar(str(file), lidars, lidar)
         return RobotModel(
             name=name,
             path=file,
             sdf=etree.tostring(sdf, encoding="unicode"),
             drive=find_drive(scene.node, parts, scene, wheels),
-            lidar=selected,
+            lidar=selected_lidar,
             lidars=lidars,
             sensors=tuple(
                 sensor
                 for sensor in sensors
-                if selected is None or sensor.scoped_name != selected.scoped_name
+                if selected_lidar is None or sensor.scoped_name != selected_lidar.scoped_name
             ),
             imu=find_imu(parts),
             footprint_m=_footprint(document, scene),
@@ -176,11 +176,11 @@ def _merged(
     """Merge the models that a robot includes with the robot, and read it again."""
     for model in robot.models:  # an error of their drives then has the place in their own files
         find_drive(model, RobotParts.of(model), scene_model(model, library))
-    alone = SdfDocument(sdf, b"", document.source, document.path)
-    element = alone.require_model()
-    included = {model.name for model in robot.models if model.is_included}
-    merge_includes(read_model(alone, element, library), included)
-    return alone, scene_model(read_model(alone, element, library), library)
+    robot_document = SdfDocument(sdf, b"", document.source, document.path)
+    element = robot_document.require_model()
+    included_names = {model.name for model in robot.models if model.is_included}
+    merge_includes(read_model(robot_document, element, library), included_names)
+    return robot_document, scene_model(read_model(robot_document, element, library), library)
 
 
 def _move_to_ground(model: Element, scene: SceneModel) -> bool:

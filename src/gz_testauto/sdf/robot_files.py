@@ -71,7 +71,7 @@ def _converted(path: Path, xacro: XacroInput) -> SdfDocument:
 
 def _remove_visuals_without_mesh(root: Element, path: Path) -> None:
     # Visuals do not affect physics and ray sensors.
-    missing: List[str] = []
+    missing_files: List[str] = []
     for visual in list(root.iter("visual")):
         uri = visual.findtext("geometry/mesh/uri")
         try:
@@ -79,12 +79,12 @@ def _remove_visuals_without_mesh(root: Element, path: Path) -> None:
                 continue
         except ResourceError:
             pass
-        missing.append(uri)
+        missing_files.append(uri)
         remove_child(visual)
-    if missing:
+    if missing_files:
         LOGGER.info(
             "%s: %d visuals without a mesh file were removed: %s",
             path,
-            len(missing),
-            ", ".join(sorted(set(missing))),
+            len(missing_files),
+            ", ".join(sorted(set(missing_files))),
         )

@@ -81,8 +81,8 @@ class LidarDescription:
 
     def __str__(self) -> str:
         low, high = math.degrees(self.angle_min_rad), math.degrees(self.angle_max_rad)
-        merged = " and ".join(repr(part.scoped_name) for part in self.parts)
-        name = f"merged of {merged}" if merged else f"{self.sensor!r} of link {self.link!r}"
+        part_names = " and ".join(repr(part.scoped_name) for part in self.parts)
+        name = f"merged of {part_names}" if part_names else f"{self.sensor!r} of link {self.link!r}"
         return (
             f"{name}: {self.samples} rays from {low:.4g}° to "
             f"{high:.4g}°, range {self.range_min_m:g} to {self.range_max_m:g} m"
@@ -128,8 +128,8 @@ def select_lidar(
         problem = f"{len(matches)} planar ray sensors are named {name!r}; write {names}"
     else:
         problem = f"the robot has no planar ray sensor {name!r}; correct the name of the lidar"
-    known = "".join(f"\n  {lidar}" for lidar in lidars) or " none"
-    raise SdfError(f"{source}: {problem}. Its planar ray sensors:{known}")
+    known_lidars = "".join(f"\n  {lidar}" for lidar in lidars) or " none"
+    raise SdfError(f"{source}: {problem}. Its planar ray sensors:{known_lidars}")
 
 
 def find_imu(parts: RobotParts) -> Optional[ImuDescription]:

@@ -65,11 +65,11 @@ def resize_model(
         )
     ratio = np.asarray(_extent(geometry)) / np.asarray(_extent(current))
     visuals = _simple_shapes(document, model, "visual", strict=True)
-    unlike = [element for element, shape in visuals if shape != current]
-    if unlike:
+    different_visuals = [element for element, shape in visuals if shape != current]
+    if different_visuals:
         raise SdfError(
-            f"{document.where(unlike[0])}: visual {unlike[0].get('name')!r} does not have the "
-            "shape of the collision, so it cannot be resized with it"
+            f"{document.where(different_visuals[0])}: visual {different_visuals[0].get('name')!r} "
+            "does not have the shape of the collision, so it cannot be resized with it"
         )
     for element, _ in (*_simple_shapes(document, model, "collision"), *visuals):
         _write_geometry(element, geometry)
@@ -142,13 +142,13 @@ def scale_geometry(document: SdfDocument, link: Element, scale: Tuple[float, flo
     change.
     """
     x, y, z = scale
-    upright: Dict[str, Tuple[float, ...]] = {"radius": (max(x, y),), "length": (z,)}
+    axial_factors: Dict[str, Tuple[float, ...]] = {"radius": (max(x, y),), "length": (z,)}
     factors: Dict[str, Dict[str, Tuple[float, ...]]] = {
         "box": {"size": scale},
         "ellipsoid": {"radii": scale},
         "sphere": {"radius": (max(scale),)},
-        "cylinder": upright,
-        "capsule": upright,
+        "cylinder": axial_factors,
+        "capsule": axial_factors,
         "mesh": {"scale": scale},
     }
     for parent in (*link.findall("collision"), *link.findall("visual")):
@@ -199,8 +199,8 @@ def _scale_offset(document: SdfDocument, element: Element, ratio: np.ndarray) ->
     pose = pose_value(document, element.find("pose"))
     if pose.position == (0.0, 0.0, 0.0):
         return
-    rotated = pose.rotation.T @ np.asarray(pose.position)
-    x, y, z = pose.rotation @ (rotated * ratio)
+    rotated_offset = pose.rotation.T @ np.asarray(pose.position)
+    x, y, z = pose.rotation @ (rotated_offset * ratio)
     set_pose(element, Pose((float(x), float(y), float(z)), pose.quaternion))
 
 

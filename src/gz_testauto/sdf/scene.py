@@ -161,10 +161,10 @@ def read_scene(
         apply_state(document, library)
         world = document.world
     models: Dict[str, SceneModel] = {}
-    unmeasured: List[str] = []
+    unmeasured_names: List[str] = []
     for node in read_models(document, library):
         if node.name in models:  # Gazebo loads only the first
-            unmeasured.append(f"a second model named {node.name!r}")
+            unmeasured_names.append(f"a second model named {node.name!r}")
         else:
             models[node.name] = scene_model(node, library)
     for moved_name, heights in heights_before.items():
@@ -182,8 +182,10 @@ def read_scene(
     name = ""
     if world is not None:
         name = world.get("name", "")
-        unmeasured += [f"<{tag}>" for tag in ("population", "road") for _ in world.findall(tag)]
-    return WorldScene(name, models, document, tuple(unmeasured), missing)
+        unmeasured_names += [
+            f"<{tag}>" for tag in ("population", "road") for _ in world.findall(tag)
+        ]
+    return WorldScene(name, models, document, tuple(unmeasured_names), missing)
 
 
 def _plane_heights(nodes: Sequence[ModelNode], library: ModelLibrary) -> Dict[str, List[float]]:
@@ -212,13 +214,13 @@ def scene_model(node: ModelNode, library: ModelLibrary) -> SceneModel:
                 if geometry is None:
                     continue
                 name = name_of(model.document, collision)
-                local = model_pose * model.frames.of(collision.find("pose"), link.name)
+                local_pose = model_pose * model.frames.of(collision.find("pose"), link.name)
                 shapes.append(
                     CollisionShape(
                         scoped_name=f"{node.name}::{scope}{link.name}::{name}",
                         link=scope + link.name,
-                        pose=node.pose * local,
-                        local_pose=local,
+                        pose=node.pose * local_pose,
+                        local_pose=local_pose,
                         geometry=geometry,
                     )
                 )

@@ -94,8 +94,8 @@ class Box(Geometry):
                 return EMPTY
             x, y = self.size[0] / 2, self.size[1] / 2
             corners = np.array([[x, y], [-x, y], [-x, -y], [x, -y]])
-            turned = matrix_product(corners, rotation[:2, :2].T)
-            return shapely.Polygon(turned + np.asarray(pose.position[:2]))
+            turned_corners = matrix_product(corners, rotation[:2, :2].T)
+            return shapely.Polygon(turned_corners + np.asarray(pose.position[:2]))
         vertices = pose.apply(_CORNERS * self.size)
         return slices.convex_slab(vertices, _BOX_EDGES, z_min, z_max)
 
@@ -103,11 +103,11 @@ class Box(Geometry):
 @functools.lru_cache(maxsize=32)
 def _prism_edges(segments: int) -> np.ndarray:
     index = np.arange(segments)
-    following = (index + 1) % segments
+    next_index = (index + 1) % segments
     return np.vstack(
         [
-            np.column_stack([index, following]),
-            np.column_stack([index + segments, following + segments]),
+            np.column_stack([index, next_index]),
+            np.column_stack([index + segments, next_index + segments]),
             np.column_stack([index, index + segments]),
         ]
     )
@@ -130,8 +130,8 @@ class Cylinder(Geometry):
     def bounds(self, pose: Pose) -> np.ndarray:
         axis = pose.rotation[:, 2]
         # A circle with a unit normal extends by radius · sqrt(1 - n²) along an axis.
-        sideways = np.sqrt(np.clip(1 - axis**2, 0, None))
-        half = np.abs(axis) * self.length / 2 + self.radius * sideways
+        sine = np.sqrt(np.clip(1 - axis**2, 0, None))
+        half = np.abs(axis) * self.length / 2 + self.radius * sine
         return _around(np.asarray(pose.position), half)
 
     def footprint(self, pose: Pose, z_min: float, z_max: float) -> BaseGeometry:
@@ -176,8 +176,8 @@ class Sphere(Geometry):
 def _directions(curvature_radius_m: float) -> np.ndarray:
     """Return unit vectors (n, 2), along which the support points of a curve form a polygon inside
     the curve, within the tolerance."""
-    needed = math.pi * math.sqrt(2 * curvature_radius_m / TOLERANCE_M)
-    count = int(min(4096, max(64, math.ceil(needed))))
+    direction_count = math.pi * math.sqrt(2 * curvature_radius_m / TOLERANCE_M)
+    count = int(min(4096, max(64, math.ceil(direction_count))))
     angles = np.arange(count) * (2 * math.pi / count)
     return np.column_stack([np.cos(angles), np.sin(angles)])
 
@@ -214,17 +214,23 @@ class Ellipsoid(Geometry):
         low, high = z_min - center[2], z_max - center[2]
         if not ranges_overlap(-height, height, low, high):
             return EMPTY
-        towards = _directions(max(self.radii) ** 2 / min(self.radii))
-        stretched = matrix_product(towards, spread[:2])
-        touching = stretched / np.sqrt(np.sum(towards * stretched[:, :2], axis=1))[:, None]
-        points = touching[:, :2].copy()
+        directions = _directions(max(self.radii) ** 2 / min(self.radii))
+        stretched_directions = matrix_product(directions, spread[:2])
+        touching_points = (
+            stretched_directions
+            / np.sqrt(np.sum(directions * stretched_directions[:, :2], axis=1))[:, None]
+        )
+        points = touching_points[:, :2].copy()
         ellipse = spread[:2, :2] - np.outer(spread[:2, 2], spread[2, :2]) / spread[2, 2]
-        for level, outside in ((low, touching[:, 2] < low), (high, touching[:, 2] > high)):
-            if outside.any():
+        for level, is_outside in (
+            (low, touching_points[:, 2] < low),
+            (high, touching_points[:, 2] > high),
+        ):
+            if is_outside.any():
                 shrink = math.sqrt(max(0.0, 1 - level**2 / spread[2, 2]))
-                along = matrix_product(towards[outside], ellipse)
-                size = np.sqrt(np.sum(towards[outside] * along, axis=1))[:, None]
-                points[outside] = spread[:2, 2] / spread[2, 2] * level + shrink * along / size
+                along = matrix_product(directions[is_outside], ellipse)
+                size = np.sqrt(np.sum(directions[is_outside] * along, axis=1))[:, None]
+                points[is_outside] = spread[:2, 2] / spread[2, 2] * level + shrink * along / size
         return slices.convex_outline(points + center[:2])
 
 
@@ -268,16 +274,16 @@ class Capsule(Geometry):
         if first > last:
             return EMPTY
         # An oblique section is an ellipse with a radius of curvature of up to radius / sin².
-        towards = _directions(self.radius * max(4.0, 1 / max(axis[2] ** 2, 1e-6)))
-        slope = matrix_product(towards, axis[:2])
+        directions = _directions(self.radius * max(4.0, 1 / max(axis[2] ** 2, 1e-6)))
+        slope = matrix_product(directions, axis[:2])
 
         def disc_radius(along: np.ndarray) -> np.ndarray:
             z = center[2] + along * axis[2]
             distance = np.maximum(np.maximum(z_min - z, z - z_max), 0.0)
             return np.sqrt(np.clip(self.radius**2 - distance**2, 0.0, None))
 
-        along = _concave_maximum(lambda t: slope * t + disc_radius(t), first, last, len(towards))
-        points = np.outer(along, axis[:2]) + disc_radius(along)[:, None] * towards
+        along = _concave_maximum(lambda t: slope * t + disc_radius(t), first, last, len(directions))
+        points = np.outer(along, axis[:2]) + disc_radius(along)[:, None] * directions
         return slices.convex_outline(points + center[:2])
 
 
@@ -319,8 +325,8 @@ class Plane(Geometry):
         position, normal = np.asarray(pose.position), np.asarray(self.normal)
         if self.normal == (0.0, 0.0, 1.0):
             return position  # exact, without rounding of a sum
-        above = pose.position[2] - (normal * position).sum()
-        return np.asarray(position + above / np.square(normal).sum() * normal)
+        height = pose.position[2] - (normal * position).sum()
+        return np.asarray(position + height / np.square(normal).sum() * normal)
 
     def bounds(self, pose: Pose) -> np.ndarray:
         """Return infinite bounds, except the surface of a plane that is parallel to two axes."""
@@ -342,11 +348,13 @@ class Plane(Geometry):
         square = shapely.box(-UNBOUNDED_M, -UNBOUNDED_M, UNBOUNDED_M, UNBOUNDED_M)
         if level < 1e-12:
             return square if offset <= 0 else EMPTY
-        towards = normal[:2] / level
-        edge, side = -offset / level * towards, np.array([-towards[1], towards[0]])
+        direction = normal[:2] / level
+        edge, side = -offset / level * direction, np.array([-direction[1], direction[0]])
         reach = 4 * UNBOUNDED_M + abs(offset / level)
         corners = [edge + reach * side, edge - reach * side]
-        half = shapely.Polygon([*corners, *(corner - reach * towards for corner in corners[::-1])])
+        half = shapely.Polygon(
+            [*corners, *(corner - reach * direction for corner in corners[::-1])]
+        )
         return shapely.intersection(square, half)
 
 

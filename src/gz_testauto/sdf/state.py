@@ -91,11 +91,11 @@ def _read_model_state(document: SdfDocument, element: Element) -> SavedModelStat
 
 def _insert_and_delete(document: SdfDocument, world: Element, state: Element) -> None:
     for insertions in state.findall("insertions"):
-        for inserted in insertions:
-            if inserted.tag in ("model", "light"):
+        for new_element in insertions:
+            if new_element.tag in ("model", "light"):
                 models = world.findall("model") or list(world)
                 position = world.index(models[-1]) + 1 if models else 0
-                insert_child(world, copy.deepcopy(inserted), position)
+                insert_child(world, copy.deepcopy(new_element), position)
     for deletions in state.findall("deletions"):
         for name in deletions.iter("name"):
             for child in _placing(world, (name.text or "").strip()):
@@ -162,32 +162,33 @@ def _place(
 
 
 def _apply_poses(
-    node: ModelNode, state: SavedModelState, present: Pose, parent: Optional[Pose] = None
+    node: ModelNode, state: SavedModelState, current_pose: Pose, parent: Optional[Pose] = None
 ) -> _Placement:
-    """Return the new poses of a model and its links by Gazebo's rules. ``present`` is the current
-    pose of the model, and ``parent`` that of the model that contains it, in the world frame."""
+    """Return the new poses of a model and its links by Gazebo's rules. ``current_pose`` is the
+    current pose of the model, and ``parent`` that of the model that contains it, in the world
+    frame."""
     # The pose of the model is applied before the poses of links and nested models.
-    base = present if state.pose is None else state.pose
+    base = current_pose if state.pose is None else state.pose
     final_pose = base
     canonical = _canonical_link(node, base) if parent is None else None
     if canonical is not None:
-        name, usual = canonical
-        actual = _link_pose(state, name)
-        if actual is not None and not same_pose(actual, usual):
-            final_pose = actual * (base.inverse() * usual).inverse()
-    changed = {}
+        name, default_pose = canonical
+        link_pose = _link_pose(state, name)
+        if link_pose is not None and not same_pose(link_pose, default_pose):
+            final_pose = link_pose * (base.inverse() * default_pose).inverse()
+    changed_links = {}
     for link in node.links:
-        actual = _link_pose(state, link.name)
-        if actual is None or same_pose(actual, base * link.pose):
-            actual = base * link.pose
-        if not same_pose(actual, final_pose * link.pose):
-            changed[link.name] = final_pose.inverse() * actual
-    inner = [
+        link_pose = _link_pose(state, link.name)
+        if link_pose is None or same_pose(link_pose, base * link.pose):
+            link_pose = base * link.pose
+        if not same_pose(link_pose, final_pose * link.pose):
+            changed_links[link.name] = final_pose.inverse() * link_pose
+    placements = [
         _apply_poses(model, _nested_state(state, model.name), base * model.pose, final_pose)
         for model in node.models
     ]
     relative_pose = final_pose if parent is None else parent.inverse() * final_pose
-    return _Placement(node, relative_pose, changed, inner)
+    return _Placement(node, relative_pose, changed_links, placements)
 
 
 def _canonical_link(node: ModelNode, pose: Pose) -> Optional[Tuple[str, Pose]]:
@@ -209,12 +210,17 @@ def _link_pose(state: SavedModelState, name: str) -> Optional[Pose]:
 
 def _nested_state(state: SavedModelState, name: str) -> SavedModelState:
     # Gazebo saves the links of a model that is included in another model as inner::link.
-    nested = state.models.get(name, SavedModelState())
+    nested_state = state.models.get(name, SavedModelState())
     scope = f"{name}::"
-    scoped = {
+    scoped_links = {
         link[len(scope) :]: pose for link, pose in state.links.items() if link.startswith(scope)
     }
-    return SavedModelState(nested.pose, nested.scale, {**scoped, **nested.links}, nested.models)
+    return SavedModelState(
+        nested_state.pose,
+        nested_state.scale,
+        {**scoped_links, **nested_state.links},
+        nested_state.models,
+    )
 
 
 def _write(placement: _Placement) -> None:

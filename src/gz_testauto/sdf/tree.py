@@ -125,10 +125,10 @@ def _children(
         if child.tag == "model":
             node = read_model(document, child, library)
         elif child.tag == "include":
-            included = _included(document, child, library, static)
-            if included is None:
+            included_node = _included(document, child, library, static)
+            if included_node is None:
                 continue
-            node = included
+            node = included_node
         else:
             continue
         nodes.append(node)
@@ -137,7 +137,7 @@ def _children(
             frames.forbid(node.name)
             _require_mergeable(document, node)
         if pose is not None or not node.is_included:
-            frames.add(node.name, pose, nested=node.frames)
+            frames.add(node.name, pose, nested_graph=node.frames)
         else:
             frames.add_fixed(node.name, node.pose, node.frames)
     for node in nodes:  # all frames are known, to which poses of these models can refer
@@ -151,16 +151,16 @@ def _require_mergeable(document: SdfDocument, node: ModelNode) -> None:
     """Raise ``SdfError`` for an ``<include>`` in a model that Gazebo 11 would place elsewhere."""
     for _, model, _ in node.walk():
         for inner in model.models:
-            where = document.where(node.placed_by)
+            location = document.where(node.placed_by)
             if not inner.is_included:
                 raise SdfError(
-                    f"{where}: {model.name!r}, which is included in a model, contains the model "
+                    f"{location}: {model.name!r}, which is included in a model, contains the model "
                     f"{inner.name!r}, and Gazebo 11 places its links elsewhere; include "
                     f"{inner.name!r} as a file, or include {node.name!r} directly in the world"
                 )
             if inner.name == model.name:
                 raise SdfError(
-                    f"{where}: {model.name!r} includes a model of the same name, and Gazebo 11 "
+                    f"{location}: {model.name!r} includes a model of the same name, and Gazebo 11 "
                     "places its links elsewhere; set another <name> in one of the includes"
                 )
 
@@ -181,17 +181,17 @@ def _require_own_frame(document: SdfDocument, node: ModelNode) -> None:
 def _included(
     document: SdfDocument, include: Element, library: ModelLibrary, static: Optional[bool]
 ) -> Optional[ModelNode]:
-    included = library.included(document, include)
-    if included is None:
+    included_model = library.included(document, include)
+    if included_model is None:
         return None
     if static is None:
         static = library.static_of_include(document, include)
     with library.entered(document, include):
-        node = read_model(included.document, included.element, library, static)
+        node = read_model(included_model.document, included_model.element, library, static)
     node.placed_by = include
     node.name = text_of(include, "name") or node.name
     # The pose in the included file is used only if the include has none.
-    node.pose = FrameGraph(included.document, included.document.root).of(
-        included.element.find("pose")
+    node.pose = FrameGraph(included_model.document, included_model.document.root).of(
+        included_model.element.find("pose")
     )
     return node

@@ -43,9 +43,9 @@ def name_of(document: SdfDocument, element: Element) -> str:
 
 
 def numbers(
-    document: SdfDocument, element: Element, count: int, least: Optional[int] = None
+    document: SdfDocument, element: Element, count: int, min_count: Optional[int] = None
 ) -> Tuple[float, ...]:
-    """Return ``count`` finite numbers from the text of an element, or ``least`` to ``count``.
+    """Return ``count`` finite numbers from the text of an element, or ``min_count`` to ``count``.
 
     As in Gazebo, numbers need no space between them: ``41.6-0.2`` contains two numbers. Text after
     the last requested number is ignored with a warning.
@@ -53,13 +53,14 @@ def numbers(
     text = "".join(element.itertext(element.tag, with_tail=False))
     values, remaining_text = leading_numbers(text)
     if len(values) < count and (
-        remaining_text or len(values) < (count if least is None else least)
+        remaining_text or len(values) < (count if min_count is None else min_count)
     ):
         values = []
     if not values or not all(map(math.isfinite, values[:count])):
-        expected = "one number" if count == 1 else f"{count} numbers"
+        requirement = "one number" if count == 1 else f"{count} numbers"
         raise SdfError(
-            f"{document.where(element)}: <{element.tag}> is {text.strip()!r}; it must be {expected}"
+            f"{document.where(element)}: <{element.tag}> is {text.strip()!r}; it must be "
+            f"{requirement}"
         )
     if re.match(r",\s*\d", remaining_text):
         raise SdfError(
@@ -143,7 +144,7 @@ def pose_value(document: SdfDocument, element: Optional[Element]) -> Pose:
             f"{document.where(element)}: rotation_format={element.get('rotation_format')!r} is "
             "not supported; write x y z roll pitch yaw"
         )
-    x, y, z, roll, pitch, yaw = (*numbers(document, element, 6, least=3), 0.0, 0.0, 0.0)[:6]
+    x, y, z, roll, pitch, yaw = (*numbers(document, element, 6, min_count=3), 0.0, 0.0, 0.0)[:6]
     if element.get("degrees", "false").lower() in _TRUE and any((roll, pitch, yaw)):
         raise SdfError(
             f"{document.where(element)}: degrees={element.get('degrees')!r} is SDF 1.8, but "
@@ -197,16 +198,16 @@ def ensure_child(parent: Element, tag: str) -> Element:
 
 def remove_child(element: Element) -> None:
     """Remove an element and its indentation, but keep the text that follows the element."""
-    parent, previous = element.getparent(), element.getprevious()
+    parent, previous_element = element.getparent(), element.getprevious()
     tail = element.tail or ""
-    preceding_text = parent.text if previous is None else previous.tail
+    preceding_text = parent.text if previous_element is None else previous_element.tail
     if tail.strip():
         preceding_text = (preceding_text or "") + tail
     elif element.getnext() is None:  # the closing tag keeps its indentation
         preceding_text = tail
-    if previous is None:
+    if previous_element is None:
         parent.text = preceding_text
     else:
-        previous.tail = preceding_text
+        previous_element.tail = preceding_text
     element.tail = None
     parent.remove(element)

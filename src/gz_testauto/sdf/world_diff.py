@@ -24,18 +24,20 @@ class ModelChanges:
     kept: Tuple[str, ...]
 
 
-def model_changes(present: Mapping[str, Optional[str]], wanted: Mapping[str, str]) -> ModelChanges:
-    """Return the changes from ``present`` to ``wanted`` models, both SDF texts by name. A present
-    model with an unknown text (None) is deleted."""
-    kept = tuple(
+def model_changes(
+    current_texts: Mapping[str, Optional[str]], target_texts: Mapping[str, str]
+) -> ModelChanges:
+    """Return the changes from the models ``current_texts`` to ``target_texts``, both SDF texts by
+    name. A present model with an unknown text (None) is deleted."""
+    kept_names = tuple(
         name
-        for name, text in present.items()
-        if text is not None and name in wanted and same_model(text, wanted[name])
+        for name, text in current_texts.items()
+        if text is not None and name in target_texts and same_model(text, target_texts[name])
     )
     return ModelChanges(
-        to_delete=tuple(name for name in present if name not in kept),
-        to_spawn=tuple(name for name in wanted if name not in kept),
-        kept=kept,
+        to_delete=tuple(name for name in current_texts if name not in kept_names),
+        to_spawn=tuple(name for name in target_texts if name not in kept_names),
+        kept=kept_names,
     )
 
 
@@ -79,18 +81,18 @@ class WorldModels:
                 element.getparent().remove(element)
         self.remaining_world = _canonical(document.world)
 
-    def changes_to(self, other: "WorldModels") -> WorldChanges:
-        changes = model_changes(self.texts, other.texts)
+    def changes_to(self, target: "WorldModels") -> WorldChanges:
+        changes = model_changes(self.texts, target.texts)
         return WorldChanges(
             to_delete=changes.to_delete,
-            to_spawn={name: other.texts[name] for name in changes.to_spawn},
+            to_spawn={name: target.texts[name] for name in changes.to_spawn},
             moved={
-                name: other.poses[name]
+                name: target.poses[name]
                 for name in changes.kept
-                if not same_pose(self.poses[name], other.poses[name])
+                if not same_pose(self.poses[name], target.poses[name])
             },
             other=""
-            if self.remaining_world == other.remaining_world
+            if self.remaining_world == target.remaining_world
             else "more than the models in the world",
         )
 
@@ -109,9 +111,9 @@ def _remove_pose(model: Element) -> None:
 
 def _canonical(element: Element) -> str:
     """Return canonical XML without comments, and without white space between elements."""
-    bare = copy.deepcopy(element)
-    etree.strip_tags(bare, etree.Comment)
-    for part in bare.iter():
+    copied_element = copy.deepcopy(element)
+    etree.strip_tags(copied_element, etree.Comment)
+    for part in copied_element.iter():
         part.text = (part.text or "").strip() or None
         part.tail = (part.tail or "").strip() or None
-    return etree.tostring(bare, method="c14n").decode("utf-8")
+    return etree.tostring(copied_element, method="c14n").decode("utf-8")

@@ -50,22 +50,26 @@ class Change:
             if not all(map(math.isfinite, _numbers(value))):
                 self._refuse(field, "must be finite")
             if isinstance(value, (tuple, list)) and len(value) != (4 if field in COLORS else 3):
-                what = "red, green, blue and alpha" if field in COLORS else "x, y and z"
-                self._refuse(field, f"must be {what}")
+                components = "red, green, blue and alpha" if field in COLORS else "x, y and z"
+                self._refuse(field, f"must be {components}")
             limit = LIMITS.get(field, math.inf)
             if any(abs(number) > limit for number in _numbers(value)):
                 self._refuse(field, f"must be from {-limit:g} to {limit:g}")
 
-    def _refuse(self, field: str, must: str) -> None:
+    def _refuse(self, field: str, requirement: str) -> None:
         value = getattr(self, field)
-        raise ValueError(f"{type(self).__name__} of {self.name!r}: {field} is {value}; it {must}")
+        raise ValueError(
+            f"{type(self).__name__} of {self.name!r}: {field} is {value}; it {requirement}"
+        )
 
-    def _require(self, field: str, least: float, above: bool = False, most: float = 1e9) -> None:
+    def _require(
+        self, field: str, low: float, is_exclusive: bool = False, high: float = 1e9
+    ) -> None:
         values = list(_numbers(getattr(self, field)))
-        if any(value < least or (above and value == least) for value in values):
-            self._refuse(field, f"must be {'above' if above else 'at least'} {least:g}")
-        if any(value > most for value in values):
-            self._refuse(field, f"must be at most {most:g}")
+        if any(value < low or (is_exclusive and value == low) for value in values):
+            self._refuse(field, f"must be {'above' if is_exclusive else 'at least'} {low:g}")
+        if any(value > high for value in values):
+            self._refuse(field, f"must be at most {high:g}")
 
 
 @dataclass(frozen=True)
@@ -82,13 +86,13 @@ class SetModel(Change):
     linear_mps: Optional[Vector] = None
     angular_radps: Optional[Vector] = None
 
-    def with_twist(self, present: ModelState) -> ModelState:
-        """Return ``present`` with the velocities of this change that are not None."""
+    def with_twist(self, state: ModelState) -> ModelState:
+        """Return ``state`` with the velocities of this change that are not None."""
         linear, angular = self.linear_mps, self.angular_radps
         return ModelState(
-            present.pose,
-            present.linear_mps if linear is None else linear,
-            present.angular_radps if angular is None else angular,
+            state.pose,
+            state.linear_mps if linear is None else linear,
+            state.angular_radps if angular is None else angular,
         )
 
 
@@ -120,7 +124,7 @@ class SetMass(Change):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._require("mass_kg", 0.0, above=True, most=MAX_MASS_KG)
+        self._require("mass_kg", 0.0, is_exclusive=True, high=MAX_MASS_KG)
 
 
 @dataclass(frozen=True)
@@ -165,7 +169,7 @@ class Push(Change):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._require("duration_s", 0.0, above=True)
+        self._require("duration_s", 0.0, is_exclusive=True)
 
 
 @dataclass(frozen=True)
@@ -184,7 +188,7 @@ class SetVisual(Change):
     def __post_init__(self) -> None:
         super().__post_init__()
         for field in ("ambient", "diffuse", "specular", "emissive", "transparency"):
-            self._require(field, 0.0, most=1.0)
+            self._require(field, 0.0, high=1.0)
 
 
 @dataclass(frozen=True)
@@ -206,7 +210,7 @@ class SetLight(Change):
     def __post_init__(self) -> None:
         super().__post_init__()
         for field in ("diffuse", "specular"):
-            self._require(field, 0.0, most=1.0)
+            self._require(field, 0.0, high=1.0)
         for field in ("range_m", "constant", "linear", "quadratic"):
             self._require(field, 0.0)
 

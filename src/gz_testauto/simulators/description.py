@@ -76,9 +76,9 @@ def check_model(name: str, sdf: str) -> None:
                 f"the collision {shape.scoped_name!r} extends more than {LIMITS['pose']:g} m from "
                 "the origin of its model; correct its size, its pose or the scale of its mesh"
             )
-    for link_name, nested, link, _ in model.node.walk_links():
+    for link_name, nested_model, link, _ in model.node.walk_links():
         if link_name not in model.static_links:
-            read_inertial(nested.document, link.element)
+            read_inertial(nested_model.document, link.element)
     check_joint_links(model.node)
 
 
@@ -161,15 +161,19 @@ class DescribedWorld:
 
     def add(self, name: str, sdf: str) -> None:
         self._add(placed_model(sdf, name, Pose()).node)
-        for now, before in zip(self.now.parts.values(), self.before.parts.values()):
-            before.update({n: value for n, value in now.items() if n.startswith(f"{name}::")})
+        for current_table, loaded_table in zip(self.now.parts.values(), self.before.parts.values()):
+            loaded_table.update(
+                {n: value for n, value in current_table.items() if n.startswith(f"{name}::")}
+            )
 
     def remove(self, name: str) -> None:
         self._scoped_models.discard(name)
         for description in (self.now, self.before):
             for part, table in description.parts.items():
-                for scoped in [n for n in table if part != "light" and n.startswith(f"{name}::")]:
-                    del table[scoped]
+                for scoped_name in [
+                    n for n in table if part != "light" and n.startswith(f"{name}::")
+                ]:
+                    del table[scoped_name]
 
     def require(self, change: Change) -> None:
         """Raise ``SimulatorError`` if the part does not exist or no simulator can change it."""
@@ -177,12 +181,15 @@ class DescribedWorld:
         if table is not None and change.name not in table:
             model = change.name.split("::")[0]
             of_model = [name for name in table if name.startswith(f"{model}::")]
-            unknown = unknown_name(change.part, change.name, of_model or table)
-            raise SimulatorError(f"{type(change).__name__}: {unknown}")
-        scoped = [name for name in self._scoped_models if change.name.startswith(f"{name}::")]
-        if table is not None and change.part != "light" and scoped:
+            message = unknown_name(change.part, change.name, of_model or table)
+            raise SimulatorError(f"{type(change).__name__}: {message}")
+        scoped_models = [
+            name for name in self._scoped_models if change.name.startswith(f"{name}::")
+        ]
+        if table is not None and change.part != "light" and scoped_models:
             raise SimulatorError(
-                f"{type(change).__name__}: {change.name!r} is a part of the model {scoped[0]!r}, "
+                f"{type(change).__name__}: {change.name!r} is a part of the model "
+                f"{scoped_models[0]!r}, "
                 "and parts of a model whose name contains '::' cannot be changed; rename the model"
             )
         if change.part == "link" and self.now.links[change.name].static:
@@ -206,33 +213,35 @@ class DescribedWorld:
 
     def note(self, change: Change) -> None:
         """Update the description with a change that :meth:`require` accepts."""
-        now, name = self.now, change.name
+        description, name = self.now, change.name
         if isinstance(change, SetMass):
-            link = now.links[name]
+            link = description.links[name]
             assert link.inertial is not None, "checked by require()"
-            now.links[name] = replace(link, inertial=link.inertial.scaled_to(change.mass_kg))
+            description.links[name] = replace(
+                link, inertial=link.inertial.scaled_to(change.mass_kg)
+            )
         elif isinstance(change, SetFriction):
             mu2 = change.mu if change.mu2 is None else change.mu2
-            now.collisions[name] = CollisionDescription(change.mu, mu2)
+            description.collisions[name] = CollisionDescription(change.mu, mu2)
         elif isinstance(change, SetVisual):
-            now.visuals[name] = replace(now.visuals[name], **set_fields(change))
+            description.visuals[name] = replace(description.visuals[name], **set_fields(change))
         elif isinstance(change, SetLight):
-            now.lights[name] = replace(now.lights[name], **set_fields(change))
+            description.lights[name] = replace(description.lights[name], **set_fields(change))
         elif isinstance(change, SetGravity):
-            self.now = replace(now, gravity_mps2=change.mps2)
+            self.now = replace(description, gravity_mps2=change.mps2)
 
     def write_changes(self, path: Path) -> None:
         """Write the changed properties into a saved world."""
-        changed = {
+        changed_tables = {
             part: {n: value for n, value in table.items() if self.before.parts[part][n] != value}
             for part, table in self.now.parts.items()
         }
         gravity = self.now.gravity_mps2
-        if not any(changed.values()) and gravity == self.before.gravity_mps2:
+        if not any(changed_tables.values()) and gravity == self.before.gravity_mps2:
             return
         document = SdfDocument.read(path)
         writer = _PropertyWriter(document, self._library)
-        writer.write(changed)
+        writer.write(changed_tables)
         if gravity != self.before.gravity_mps2:
             writer.write_gravity(gravity)
         document.write(path)
@@ -242,19 +251,19 @@ class DescribedWorld:
     def _add(self, node: ModelNode) -> None:
         if "::" in node.name:
             self._scoped_models.add(node.name)
-        fixed = frozenset(node.static_links())
+        static_links = frozenset(node.static_links())
         for link_name, model, link, pose in node.walk_links():
-            scoped = f"{node.name}::{link_name}"
-            self.now.links[scoped] = LinkDescription(
+            scoped_name = f"{node.name}::{link_name}"
+            self.now.links[scoped_name] = LinkDescription(
                 pose,
-                None if link_name in fixed else read_inertial(model.document, link.element),
+                None if link_name in static_links else read_inertial(model.document, link.element),
             )
             for collision in link.element.findall("collision"):
                 surface = read_surface(model.document, collision)
-                name = f"{scoped}::{collision.get('name')}"
+                name = f"{scoped_name}::{collision.get('name')}"
                 self.now.collisions[name] = CollisionDescription(surface.mu, surface.mu2)
             for visual in link.element.findall("visual"):
-                name = f"{scoped}::{visual.get('name')}"
+                name = f"{scoped_name}::{visual.get('name')}"
                 self.now.visuals[name] = read_appearance(model.document, visual)
         try:
             joints = read_joints(node)
@@ -272,14 +281,14 @@ class _PropertyWriter:
         self._document, self._library = document, library
         self._models = model_elements(document, library)
 
-    def write(self, changed: Mapping[str, Mapping[str, Any]]) -> None:
-        for name, link in changed["link"].items():
+    def write(self, changed_tables: Mapping[str, Mapping[str, Any]]) -> None:
+        for name, link in changed_tables["link"].items():
             write_inertial(self._link(name), link.inertial)
-        for name, collision in changed["collision"].items():
+        for name, collision in changed_tables["collision"].items():
             write_friction(self._part(name, "collision"), collision.mu, collision.mu2)
-        for name, look in changed["visual"].items():
-            write_appearance(self._part(name, "visual"), look)
-        self._write_lights(changed["light"])
+        for name, appearance in changed_tables["visual"].items():
+            write_appearance(self._part(name, "visual"), appearance)
+        self._write_lights(changed_tables["light"])
 
     def write_gravity(self, gravity_mps2: Tuple[float, float, float]) -> None:
         world = self._document.require_world()
@@ -293,14 +302,14 @@ class _PropertyWriter:
             if name not in lights:
                 continue
             if element.tag == "include":
-                written = new_light(name, lights[name])
-                written.tail = element.tail
-                element.getparent().replace(element, written)
+                light_element = new_light(name, lights[name])
+                light_element.tail = element.tail
+                element.getparent().replace(element, light_element)
             else:
                 write_light(element, lights[name])
 
-    def _link(self, scoped: str) -> Element:
-        model, _, link = scoped.partition("::")
+    def _link(self, scoped_name: str) -> Element:
+        model, _, link = scoped_name.partition("::")
         element = self._models.get(model)
         if element is None:
             raise SdfError(
@@ -315,8 +324,8 @@ class _PropertyWriter:
             raise SdfError(f"{self._document.source}: {model!r} has no link {link!r}")
         return link_element
 
-    def _part(self, scoped: str, tag: str) -> Element:
-        link, _, name = scoped.rpartition("::")
+    def _part(self, scoped_name: str, tag: str) -> Element:
+        link, _, name = scoped_name.rpartition("::")
         for element in self._link(link).findall(tag):
             if element.get("name") == name:
                 return element

@@ -91,18 +91,18 @@ class LazyImuSamples(Sequence[ImuSample]):
 
     def __init__(self) -> None:
         self._count = 0
-        self._pending: List[Callable[[], List[ImuSample]]] = []
-        self._computed: List[ImuSample] = []
+        self._computations: List[Callable[[], List[ImuSample]]] = []
+        self._samples: List[ImuSample] = []
 
     def add(self, count: int, compute: Callable[[], List[ImuSample]]) -> None:
         self._count += count
-        self._pending.append(compute)
+        self._computations.append(compute)
 
     def __getitem__(self, index: Any) -> Any:
-        for compute in self._pending:
-            self._computed += compute()
-        self._pending.clear()
-        return self._computed[index]
+        for compute in self._computations:
+            self._samples += compute()
+        self._computations.clear()
+        return self._samples[index]
 
     def __len__(self) -> int:
         return self._count
@@ -274,9 +274,9 @@ class SeveralRobotsSimulation(Simulation, Generic[Robot]):
     def __init__(self, step_size_s: float, scene: Scene) -> None:
         super().__init__(step_size_s, scene.robot, scene)
         self._sensors = {
-            placed.robot.name: RobotSensors(placed, scene.seed, number)
-            for number, placed in enumerate(scene.robots)
-            if placed.simulated
+            placed_robot.robot.name: RobotSensors(placed_robot, scene.seed, number)
+            for number, placed_robot in enumerate(scene.robots)
+            if placed_robot.simulated
         }
 
     def _begin_sensors(self) -> None:
@@ -286,13 +286,15 @@ class SeveralRobotsSimulation(Simulation, Generic[Robot]):
     def _shown(
         self, time_s: float, models: Mapping[str, ModelState], links: Mapping[str, ModelState]
     ) -> Snapshot:
-        sensed = {name: robot.sensed() for name, robot in self._onboard.items()}
+        readings = {name: robot.sensed() for name, robot in self._onboard.items()}
         for name, sensors in self._sensors.items():
-            if name in sensed:
-                sensed[name] = sensors.update(time_s, self._onboard[name].ranges_m, sensed[name])
-        first = SensorReadings() if self.robot is None else sensed.pop(self.robot.name)
+            if name in readings:
+                readings[name] = sensors.update(
+                    time_s, self._onboard[name].ranges_m, readings[name]
+                )
+        first = SensorReadings() if self.robot is None else readings.pop(self.robot.name)
         return Snapshot(
-            time_s, models, links, first.scan, first.imu, first.contacts, sensed, first.sensors
+            time_s, models, links, first.scan, first.imu, first.contacts, readings, first.sensors
         )
 
     def _drive(self, command: Twist2D) -> None:

@@ -118,11 +118,11 @@ class EngineSimulation(SeveralRobotsSimulation[Robot]):
         self._models: Dict[str, EngineModel] = {
             name: read_engine_model(model, coverage) for name, model in self._world.models.items()
         }
-        for robot, placed in zip(robots, scene.robots):
-            self._models[robot.robot.name] = robot.at(placed.start)
+        for robot, placed_robot in zip(robots, scene.robots):
+            self._models[robot.robot.name] = robot.at(placed_robot.start)
         for model in scene.models:
             self._models[model.name] = self._engine_model(model)
-        self._still = _still(self._models)
+        self._resting_states = _still(self._models)
 
     def _begin(self) -> None:
         """Measure at time 0, at the end of an adaptor's constructor."""
@@ -167,13 +167,13 @@ class EngineSimulation(SeveralRobotsSimulation[Robot]):
 
     def _spawn(self, models: Sequence[NamedModel]) -> None:
         try:
-            added = {model.name: self._engine_model(model) for model in models}
-            self._add(added)
+            new_models = {model.name: self._engine_model(model) for model in models}
+            self._add(new_models)
         except SdfError as error:
             names = join_truncated([repr(model.name) for model in models])
             raise SimulatorError(f"cannot spawn {names}: {error}") from error
-        self._models.update(added)
-        self._still = _still(self._models)
+        self._models.update(new_models)
+        self._resting_states = _still(self._models)
 
     def _delete(self, names: Sequence[str]) -> None:
         for name in names:
@@ -181,7 +181,7 @@ class EngineSimulation(SeveralRobotsSimulation[Robot]):
         self._remove(names)
         for name in names:
             del self._models[name]
-        self._still = _still(self._models)
+        self._resting_states = _still(self._models)
         self._pushes = [
             (push, last) for push, last in self._pushes if push.name.split("::", 1)[0] not in names
         ]
@@ -216,13 +216,13 @@ class EngineSimulation(SeveralRobotsSimulation[Robot]):
         self._update()
 
     def _set_property(self, change: Change) -> None:
-        present = self._described_world.now
+        description = self._described_world.now
         if isinstance(change, SetMass):
-            inertial = present.links[change.name].inertial
+            inertial = description.links[change.name].inertial
             assert inertial is not None, "checked by require()"
             self._engine.set_mass(change.name, inertial.mass_kg)
         elif isinstance(change, SetFriction):
-            collision = present.collisions[change.name]
+            collision = description.collisions[change.name]
             self._engine.set_friction(change.name, min(collision.mu, collision.mu2))
         elif isinstance(change, SetGravity):
             self._engine.set_gravity(change.mps2)
@@ -238,7 +238,7 @@ class EngineSimulation(SeveralRobotsSimulation[Robot]):
         elif (
             isinstance(change, SetModel)
             and (change.linear_mps or change.angular_radps)
-            and change.name in self._still
+            and change.name in self._resting_states
         ):
             raise SimulatorError(
                 f"SetModel: {change.name!r} is static, so it has no twist; set the pose only"
@@ -261,7 +261,7 @@ class EngineSimulation(SeveralRobotsSimulation[Robot]):
         return read_engine_model(placed_model(model.sdf, model.name, model.pose), self._coverage)
 
     def _state(self, name: str) -> ModelState:
-        return self._still.get(name) or self._engine.state(self._models[name])
+        return self._resting_states.get(name) or self._engine.state(self._models[name])
 
     def _place(self, name: str, state: ModelState) -> None:
         model = self._models[name]
@@ -270,7 +270,7 @@ class EngineSimulation(SeveralRobotsSimulation[Robot]):
         elif model.roots:
             self._engine.place_movable(model, _at_pose(state.pose, state))
         self._models[name] = replace(model, pose=state.pose)
-        self._still.update(_still({name: self._models[name]}))
+        self._resting_states.update(_still({name: self._models[name]}))
 
 
 def _still(models: Mapping[str, EngineModel]) -> Dict[str, ModelState]:
@@ -286,9 +286,9 @@ def _at_pose(pose: Pose, twist: Any) -> ModelState:
     return ModelState(pose, twist.linear_mps or AT_REST, twist.angular_radps or AT_REST)
 
 
-def velocity_at(linear: Vector, angular: Vector, at: Vector, origin: Vector) -> Vector:
-    """Return the velocity of the point ``at`` of a rigid body whose ``origin`` has ``linear``."""
-    x, y, z = at[0] - origin[0], at[1] - origin[1], at[2] - origin[2]
+def velocity_at(linear: Vector, angular: Vector, point: Vector, origin: Vector) -> Vector:
+    """Return the velocity of ``point`` of a rigid body whose ``origin`` has ``linear``."""
+    x, y, z = point[0] - origin[0], point[1] - origin[1], point[2] - origin[2]
     return (
         linear[0] + (angular[1] * z - angular[2] * y),
         linear[1] + (angular[2] * x - angular[0] * z),
@@ -331,10 +331,12 @@ class EngineSimulator(Simulator, Generic[ReadRobot]):
 
     def _load(self, scene: Scene) -> Simulation:
         try:
-            for placed in scene.robots:
-                if placed.robot not in self._robots:
-                    self._robots[placed.robot] = self._read_robot(placed.robot)
-            return self._simulation(scene, [self._robots[placed.robot] for placed in scene.robots])
+            for placed_robot in scene.robots:
+                if placed_robot.robot not in self._robots:
+                    self._robots[placed_robot.robot] = self._read_robot(placed_robot.robot)
+            return self._simulation(
+                scene, [self._robots[placed_robot.robot] for placed_robot in scene.robots]
+            )
         except SdfError as error:
             raise SimulatorError(f"cannot load {scene.world}: {error}") from error
 

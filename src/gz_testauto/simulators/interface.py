@@ -112,13 +112,17 @@ class Simulation(abc.ABC):
     ) -> None:
         self.step_size_s = step_size_s
         self.robot = robot
-        self._over = ""
+        self._end_reason = ""
         self._scene = scene
         self._added_sdf: Dict[str, str] = {} if robot is None else {robot.name: robot.sdf}
         self._others: Dict[str, RobotModel] = {}
         if scene is not None:
-            self._others = {placed.robot.name: placed.robot for placed in scene.others}
-            self._added_sdf.update((name, other.sdf) for name, other in self._others.items())
+            self._others = {
+                placed_robot.robot.name: placed_robot.robot for placed_robot in scene.others
+            }
+            self._added_sdf.update(
+                (name, other_robot.sdf) for name, other_robot in self._others.items()
+            )
             self._added_sdf.update((model.name, model.sdf) for model in scene.models)
         self._removed: Set[str] = set()
         self._described: Optional[DescribedWorld] = None
@@ -137,20 +141,20 @@ class Simulation(abc.ABC):
         """
         self._check_usable()
         first = None if self.robot is None else self.robot.name
-        named = first if robot is None else robot
-        if named is None:
+        name = first if robot is None else robot
+        if name is None:
             raise SimulatorError("this simulation has no robot to drive")
-        if named != first and named not in self._others:
+        if name != first and name not in self._others:
             robots = [*([] if first is None else [first]), *self._others]
             raise SimulatorError(
-                f"this simulation has no robot named {named!r}; it has these robots: "
+                f"this simulation has no robot named {name!r}; it has these robots: "
                 + (", ".join(robots) or "none")
             )
         check_command(command)
-        if named == first:
+        if name == first:
             self._drive(command)
         else:
-            self._drive_other(command, named)
+            self._drive_other(command, name)
 
     def step(self, duration_s: float) -> Snapshot:
         """Simulate ``duration_s``, a whole number of physics steps, and return a snapshot.
@@ -203,16 +207,16 @@ class Simulation(abc.ABC):
         was deleted, velocity commands for it are rejected.
         """
         self._check_usable()
-        wanted = tuple(dict.fromkeys(names))
-        self._check_known(wanted)
-        self._delete(wanted)
-        for name in wanted:
+        deleted_names = tuple(dict.fromkeys(names))
+        self._check_known(deleted_names)
+        self._delete(deleted_names)
+        for name in deleted_names:
             if self._added_sdf.pop(name, None) is None:
                 self._removed.add(name)
             if self._described is not None:
                 self._described.remove(name)
             self._others.pop(name, None)
-        if self.robot is not None and self.robot.name in wanted:
+        if self.robot is not None and self.robot.name in deleted_names:
             self.robot = None
 
     def set_states(self, states: Mapping[str, ModelState]) -> None:
@@ -283,7 +287,7 @@ class Simulation(abc.ABC):
 
     def end(self, why: str) -> None:
         """End the simulation: every later call raises ``SimulatorError`` with the first reason."""
-        self._over = self._over or why
+        self._end_reason = self._end_reason or why
 
     # implemented by an adaptor
 
@@ -345,14 +349,14 @@ class Simulation(abc.ABC):
             if self._scene is None:
                 raise SimulatorError("this simulator has no description of its world")
             try:
-                described = DescribedWorld(read_scene(self._scene.world))
+                described_world = DescribedWorld(read_scene(self._scene.world))
                 for name in self._removed:
-                    described.remove(name)
+                    described_world.remove(name)
                 for name, sdf in self._added_sdf.items():
-                    described.add(name, sdf)
+                    described_world.add(name, sdf)
             except SdfError as error:
                 raise SimulatorError(f"the world cannot be described: {error}") from error
-            self._described = described
+            self._described = described_world
         return self._described
 
     # checks, which adaptors also call in their additional methods
@@ -362,15 +366,15 @@ class Simulation(abc.ABC):
 
         An adaptor whose simulator is another process also checks that the process is alive.
         """
-        if self._over:
-            raise SimulatorError(f"this simulation is over: {self._over}")
+        if self._end_reason:
+            raise SimulatorError(f"this simulation is over: {self._end_reason}")
 
     def _check_known(self, names: Iterable[str]) -> None:
         """Raise ``SimulatorError`` for the first name that no model has."""
-        wanted = list(names)
-        known = set(self._model_names()) if wanted else set()
-        for name in wanted:
-            if name not in known:
+        requested_names = list(names)
+        model_names = set(self._model_names()) if requested_names else set()
+        for name in requested_names:
+            if name not in model_names:
                 raise SimulatorError(f"there is no model named {name!r}")
 
 
@@ -454,12 +458,12 @@ class Simulator(abc.ABC):
                 else f"the simulator {self.name!r} supports one robot in a scene, and "
                 f"{scene.world} has {len(scene.robots)}; use another simulator"
             )
-        for placed in scene.robots:
-            _check_state(placed.robot.name, ModelState(placed.start.to_pose()))
-            if placed.simulated:
-                self.require_senses(placed.robot, placed.simulated)
+        for placed_robot in scene.robots:
+            _check_state(placed_robot.robot.name, ModelState(placed_robot.start.to_pose()))
+            if placed_robot.simulated:
+                self.require_senses(placed_robot.robot, placed_robot.simulated)
         names = [model.name for model in scene.models]
-        names += [placed.robot.name for placed in scene.robots]
+        names += [placed_robot.robot.name for placed_robot in scene.robots]
         for name in names:
             if names.count(name) > 1:
                 raise SimulatorError(
@@ -507,9 +511,9 @@ class Simulator(abc.ABC):
     def _close(self) -> None:
         """Close the simulator. Called again only if ``KeyboardInterrupt`` interrupted it."""
 
-    def _end_current(self, why: str) -> None:
+    def _end_current(self, reason: str) -> None:
         if self._current is not None:
-            self._current.end(why)
+            self._current.end(reason)
             self._current = None
 
     def __enter__(self) -> "Simulator":

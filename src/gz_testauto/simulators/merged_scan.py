@@ -56,10 +56,10 @@ def _returns(reading: SensorReading) -> Tuple[np.ndarray, np.ndarray, np.ndarray
     The flags are whether the ray has a return, and whether it and the next one are on one surface.
     """
     sensor, ranges, hits = reading.sensor, reading.ranges_m.ravel(), _hits(reading)
-    near = np.where(hits, ranges, 0.0)
-    local = sensor.directions * near[:, None]
-    points = sensor.mount.apply(local)[:, :2]
-    step = np.diff(local, axis=0)
+    finite_ranges = np.where(hits, ranges, 0.0)
+    sensor_points = sensor.directions * finite_ranges[:, None]
+    points = sensor.mount.apply(sensor_points)[:, :2]
+    step = np.diff(sensor_points, axis=0)
     length = np.linalg.norm(step, axis=1)
     along = np.abs(np.einsum("ij,ij->i", step, sensor.directions[:-1]))
     on_surface = np.zeros(len(ranges), dtype=np.bool_)
@@ -78,18 +78,18 @@ def _ahead(sensor: Sensor) -> np.ndarray:
 
 
 @compiled
-def _mark_free(first, free, spacing, ranges):  # type: ignore[no-untyped-def]
+def _mark_free(first, free_ranges, spacing, ranges):  # type: ignore[no-untyped-def]
     """Set the rays to infinity that are nearest to a free ray, or between two adjacent ones.
 
     ``first`` is the direction of each ray relative to the first merged ray.
     """
     count = len(ranges)
     turn = 2.0 * math.pi
-    for i in range(len(free)):
-        if not free[i]:
+    for i in range(len(free_ranges)):
+        if not free_ranges[i]:
             continue
         start, change = first[i] - spacing / 2, spacing
-        if i + 1 < len(free) and free[i + 1]:
+        if i + 1 < len(free_ranges) and free_ranges[i + 1]:
             change = first[i + 1] - first[i]
             change -= turn * math.floor(change / turn + 0.5)
             start = min(start, start + change)
@@ -116,14 +116,14 @@ def _add(points, hits, on_surface, first, spacing, cosines, sines, ranges):  # t
     for i in range(len(hits)):
         if not hits[i]:
             continue
-        before = i > 0 and on_surface[i - 1]
-        if not on_surface[i] and not before:
-            away = math.sqrt(points[i, 0] ** 2 + points[i, 1] ** 2)
+        follows_surface = i > 0 and on_surface[i - 1]
+        if not on_surface[i] and not follows_surface:
+            point_distance = math.sqrt(points[i, 0] ** 2 + points[i, 1] ** 2)
             ray = math.floor((first[i] % turn) / spacing + 0.5)
             if ray >= count and first[i] % turn > turn - spacing / 2:
                 ray = 0
-            if ray < count and not ranges[ray] <= away:
-                ranges[ray] = away
+            if ray < count and not ranges[ray] <= point_distance:
+                ranges[ray] = point_distance
         if not on_surface[i]:
             continue
         start, change = first[i], first[i + 1] - first[i]

@@ -62,14 +62,16 @@ def cast_scan(
     detects no geom. ``groups`` (6,) selects the groups of geoms, by default all.
     """
     least_m, most_m = range_m
-    ranges, met = cast_fan(model, data, origin, directions, most_m, groups)
+    ranges, hit_geoms = cast_fan(model, data, origin, directions, most_m, groups)
     for ray in np.flatnonzero((ranges >= 0) & (ranges < least_m)):
         start, direction = origin + least_m * directions[ray], directions[ray : ray + 1]
-        (beyond_m,), met[ray : ray + 1] = cast_fan(model, data, start, direction, most_m, groups)
+        (beyond_m,), hit_geoms[ray : ray + 1] = cast_fan(
+            model, data, start, direction, most_m, groups
+        )
         ranges[ray] = least_m + beyond_m if beyond_m >= 0 else -1.0
-    missed = (ranges < 0) | (ranges > most_m)
-    ranges[missed], met[missed] = np.inf, -1
-    return ranges, met
+    has_missed = (ranges < 0) | (ranges > most_m)
+    ranges[has_missed], hit_geoms[has_missed] = np.inf, -1
+    return ranges, hit_geoms
 
 
 def cast_fan(
@@ -87,11 +89,11 @@ def cast_fan(
     import mujoco
 
     count = len(directions)
-    distances_m, met = np.empty(count), np.empty(count, np.int32)
+    distances_m, hit_geoms = np.empty(count), np.empty(count, np.int32)
     # newer versions of MuJoCo have another argument
     extra = (None,) if "normal:" in mujoco.mj_multiRay.__doc__.split("->")[0] else ()
     mujoco.mj_multiRay(
-        model, data, origin, directions.ravel(), groups, 1, -1, met, distances_m, *extra, count,
-        range_max_m,
+        model, data, origin, directions.ravel(), groups, 1, -1, hit_geoms, distances_m, *extra,
+        count, range_max_m,
     )  # fmt: skip
-    return distances_m, met
+    return distances_m, hit_geoms

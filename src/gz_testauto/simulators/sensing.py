@@ -30,8 +30,8 @@ class SensorChannel:
     def __init__(self, sensor: Sensor, generator: np.random.Generator, robot: str) -> None:
         self._sensor, self._generator = sensor, generator
         self._shapes = frozenset(f"{robot}::{shape}" for shape in sensor.collisions)
-        self._measured = -1
-        self._touched: List[Contact] = []
+        self._last_period = -1
+        self._new_contacts: List[Contact] = []
         self._readings: Deque[SensorReading] = deque()
 
     def update(self, time_s: float, measure: Measure, contacts: Sequence[Contact]) -> SensorReading:
@@ -41,7 +41,7 @@ class SensorChannel:
         the robot since the previous call.
         """
         if self._shapes:
-            self._touched += _of_shapes(contacts, self._shapes)
+            self._new_contacts += _of_shapes(contacts, self._shapes)
         if self._is_due(time_s):
             self._readings.append(self._reading(time_s, measure))
         available_s = time_s - self._sensor.delay_s + EARLY
@@ -54,16 +54,16 @@ class SensorChannel:
         if rate_hz <= 0.0:
             return not self._readings or time_s > self._readings[-1].stamp_s
         period = int(time_s * rate_hz + EARLY)
-        if period <= self._measured:
+        if period <= self._last_period:
             return False
-        self._measured = period
+        self._last_period = period
         return True
 
     def _reading(self, time_s: float, measure: Measure) -> SensorReading:
         sensor = self._sensor
         if sensor.kind == "contact":
-            touched, self._touched = tuple(self._touched), []
-            return SensorReading(sensor, time_s, np.empty((0, 0)), touched)
+            contacts, self._new_contacts = tuple(self._new_contacts), []
+            return SensorReading(sensor, time_s, np.empty((0, 0)), contacts)
         ranges = np.array(measure(sensor), dtype=float)
         ranges[~(ranges < sensor.range_max_m)] = np.inf
         ranges = np.maximum(ranges, sensor.range_min_m)
@@ -83,27 +83,29 @@ class SensorChannel:
 class RobotSensors:
     """The selected sensors and the merged lidar of robot ``number`` of a scene."""
 
-    def __init__(self, placed: PlacedRobot, seed: int, number: int) -> None:
-        lidar = placed.robot.lidar
-        self._merged = None if lidar is None or not lidar.parts else lidar
+    def __init__(self, placed_robot: PlacedRobot, seed: int, number: int) -> None:
+        lidar = placed_robot.robot.lidar
+        self._merged_lidar = None if lidar is None or not lidar.parts else lidar
         self._scan: Optional[LaserScan] = None
         self._channels: Dict[str, SensorChannel] = {}
-        for sensor in placed.simulated:
+        for sensor in placed_robot.simulated:
             key = zlib.crc32(sensor.name.encode("utf-8"))
             generator = np.random.default_rng([seed, number, key])
-            self._channels[sensor.name] = SensorChannel(sensor, generator, placed.robot.name)
+            self._channels[sensor.name] = SensorChannel(sensor, generator, placed_robot.robot.name)
 
-    def update(self, time_s: float, measure: Measure, sensed: SensorReadings) -> SensorReadings:
+    def update(
+        self, time_s: float, measure: Measure, robot_readings: SensorReadings
+    ) -> SensorReadings:
         readings = {
-            name: channel.update(time_s, measure, sensed.contacts)
+            name: channel.update(time_s, measure, robot_readings.contacts)
             for name, channel in self._channels.items()
         }
-        if self._merged is None:
-            return replace(sensed, sensors=readings)
-        parts = [readings[part.name] for part in self._merged.parts]
+        if self._merged_lidar is None:
+            return replace(robot_readings, sensors=readings)
+        parts = [readings[part.name] for part in self._merged_lidar.parts]
         if self._scan is None or parts[0].stamp_s > self._scan.stamp_s:
-            self._scan = merged_scan(self._merged, parts)
-        return replace(sensed, sensors=readings, scan=self._scan)
+            self._scan = merged_scan(self._merged_lidar, parts)
+        return replace(robot_readings, sensors=readings, scan=self._scan)
 
 
 def _of_shapes(contacts: Sequence[Contact], shapes: "frozenset[str]") -> List[Contact]:

@@ -24,37 +24,37 @@ class PhysicsSettings:
 
 
 class LoadedWorld:
-    def __init__(self, path: Path, added: Iterable[str]) -> None:
-        """Raise ``SimulatorError`` if a model in the file has one of the names in ``added``."""
-        read = read_scene(path)
-        world = read.document.require_world()
-        for name in added:
-            if name in read.models:
+    def __init__(self, path: Path, added_texts: Iterable[str]) -> None:
+        """Raise ``SimulatorError`` if a model in the file has a name in ``added_texts``."""
+        scene = read_scene(path)
+        world = scene.document.require_world()
+        for name in added_texts:
+            if name in scene.models:
                 raise SimulatorError(f"{path} has a model {name!r} already")
-        self.document = read.document
-        self.models = read.models
-        self.gravity_mps2 = read_gravity(read.document, world)
+        self.document = scene.document
+        self.models = scene.models
+        self.gravity_mps2 = read_gravity(scene.document, world)
 
     def write(
         self,
         path: Path,
-        deleted: Iterable[str],
-        added: Mapping[str, str],
+        deleted_names: Iterable[str],
+        added_texts: Mapping[str, str],
         poses: Mapping[str, Pose],
     ) -> None:
-        """Write the world with the ``added`` models (SDF text by name), all models at ``poses``.
+        """Write the world with the models ``added_texts`` (SDF by name), all models at ``poses``.
 
         Joints are written with the positions in their SDF.
         """
         world = self.document.copy()
         ModelLibrary().absolutize(world, world.world)
         try:
-            for name in sorted(deleted):
+            for name in sorted(deleted_names):
                 remove_model(world, name)
-            for name, sdf in added.items():
+            for name, sdf in added_texts.items():
                 add_model(world, sdf, name=name)
             for name, pose in poses.items():
-                if name in added or pose != self.models[name].pose:
+                if name in added_texts or pose != self.models[name].pose:
                     set_model_pose(world, name, pose)
             world.write(path)
         except SdfError as error:

@@ -454,10 +454,10 @@ class CampaignSpec(LocatedSpec):
     @field_validator("goal")
     @classmethod
     def _has_a_position(cls, goal: GoalSpec, info: ValidationInfo) -> GoalSpec:
-        exist = {"x_m": goal.x_m is not None, "y_m": goal.y_m is not None}
+        is_set_by_key = {"x_m": goal.x_m is not None, "y_m": goal.y_m is not None}
         if goal.via:
-            exist["via"] = True
-        _require_unless_set_by_source(info, "sets_goal", exist)
+            is_set_by_key["via"] = True
+        _require_unless_set_by_source(info, "sets_goal", is_set_by_key)
         return goal
 
     @field_validator("robots", "actors", "randomize", "effects", "hooks")
@@ -467,10 +467,10 @@ class CampaignSpec(LocatedSpec):
         robot, robots = info.data.get("robot"), info.data.get("robots") or ()
         if robot is None or info.field_name not in ("robots", "actors"):
             return entries
-        for used in (robot.name, *(further.name for further in robots)):
-            if used in [entry.name for entry in entries]:
-                other = "robot" if info.field_name == "robots" else "actor"
-                raise ValueError(f"a robot is named {used!r}; rename the {other}")
+        for robot_name in (robot.name, *(additional_robot.name for additional_robot in robots)):
+            if robot_name in [entry.name for entry in entries]:
+                noun = "robot" if info.field_name == "robots" else "actor"
+                raise ValueError(f"a robot is named {robot_name!r}; rename the {noun}")
         return entries
 
     @field_validator("planners")
@@ -483,7 +483,7 @@ class CampaignSpec(LocatedSpec):
 
 
 def _require_unless_set_by_source(
-    info: ValidationInfo, sets: str, exist: Mapping[str, bool]
+    info: ValidationInfo, sets: str, is_set_by_key: Mapping[str, bool]
 ) -> None:
     """Raise an error for a missing key, or for a key that the world source sets. ``sets`` is the
     property of the world source that is True if it sets the keys."""
@@ -491,8 +491,8 @@ def _require_unless_set_by_source(
     if worlds is None:  # the invalid worlds are reported
         return
     by_source = worlds.source is not None and getattr(worlds.source, sets)
-    for key, exists in exist.items():
-        if exists == by_source:
+    for key, is_set in is_set_by_key.items():
+        if is_set == by_source:
             context = {"key": key, "source": worlds.source_name}
             raise PydanticCustomError("predicate", SET_BY_SOURCE if by_source else MISSING, context)
 

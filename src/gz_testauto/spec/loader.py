@@ -82,7 +82,7 @@ def _describe(
 ) -> Tuple[int, str]:
     """Return the line number and the message of a pydantic error. ``classes`` maps the ``id`` of
     each mapping in the document to the class that validated it."""
-    missing = error["type"] in ("missing", "union_tag_not_found")
+    is_missing = error["type"] in ("missing", "union_tag_not_found")
     location = (*error["loc"], *error.get("ctx", {}).get(SUBPATH, ()))
     line, path = document.locate(location, missing=error["type"] == "missing")
     field = _dotted(path)
@@ -91,14 +91,14 @@ def _describe(
         for part in error["loc"][:-1]:
             with contextlib.suppress(LookupError, TypeError):  # the tag of a union is not a key
                 mapping = mapping[part]
-        known = sorted(classes[id(mapping)].model_fields)
+        known_keys = sorted(classes[id(mapping)].model_fields)
         parent = _dotted(path[:-1])
-        where = f"{parent}: " if parent else ""
-        return line, where + unknown_name("key", str(error["loc"][-1]), known)
+        prefix = f"{parent}: " if parent else ""
+        return line, prefix + unknown_name("key", str(error["loc"][-1]), known_keys)
     if error["type"] == "union_tag_not_found":
         tag = str(error["ctx"]["discriminator"]).strip("'")
         field = f"{field}.{tag}" if field else tag
-    if missing:
+    if is_missing:
         return line, f"{field} is missing"
     return line, fault_text(field, error)
 
@@ -138,13 +138,15 @@ def fault_text(field: str, error: Mapping[str, Any]) -> str:
         return f"{problem}; it must be {_KINDS[kind]}"
     if kind in ("too_short", "too_long"):
         bound = context.get("min_length", context.get("max_length"))
-        few = "few" if kind == "too_short" else "many"
+        quantity = "few" if kind == "too_short" else "many"
         limit = "at least" if kind == "too_short" else "at most"
-        return f"{field} has {context.get('actual_length')} entries, too {few}; {limit} {bound}"
+        return (
+            f"{field} has {context.get('actual_length')} entries, too {quantity}; {limit} {bound}"
+        )
     if kind == "union_tag_invalid":
-        known = [tag.strip("' ") for tag in context["expected_tags"].split(",")]
+        known_tags = [tag.strip("' ") for tag in context["expected_tags"].split(",")]
         tag = context["discriminator"].strip("'")
-        return f"{field}.{tag}: " + unknown_name(tag, str(context["tag"]), known)
+        return f"{field}.{tag}: " + unknown_name(tag, str(context["tag"]), known_tags)
     if kind == "literal_error":
         return f"{problem}; it must be {context['expected']}"
     if kind == "string_pattern_mismatch":

@@ -130,8 +130,8 @@ def resolve_path(value: Any, info: ValidationInfo) -> Any:
     except GzTestautoError as error:
         raise PydanticCustomError("path", "{reason}", {"reason": str(error)}) from error
     if not os.path.exists(path):
-        searched = "" if str(path) == value else f" (searched {path})"
-        raise fault(f'is "{value}"; file not found{searched}')
+        search_notice = "" if str(path) == value else f" (searched {path})"
+        raise fault(f'is "{value}"; file not found{search_notice}')
     return path
 
 
@@ -150,9 +150,11 @@ def repeated(names: Sequence[str]) -> List[str]:
 def require_different(names: Sequence[str], noun: str = "names", remedy: str = "") -> None:
     """Raise ``ValueError`` if a name occurs more than once. ``noun`` describes the names in the
     message, which ends with ``remedy``."""
-    twice = repeated(names)
-    if twice:
-        raise ValueError(f"{noun} must differ; these appear twice: {', '.join(twice)}{remedy}")
+    repeated_names = repeated(names)
+    if repeated_names:
+        raise ValueError(
+            f"{noun} must differ; these appear twice: {', '.join(repeated_names)}{remedy}"
+        )
 
 
 def fault(reason: str) -> PydanticCustomError:

@@ -226,8 +226,8 @@ def as_kind(value: Any, info: ValidationInfo) -> Any:
         raise PydanticKnownError("union_tag_not_found", {"discriminator": "'type'"})
     kind = ObstacleGroup.kind_of(value)
     if kind is ObstacleGroup:
-        known = ", ".join(map(repr, OBSTACLE_KINDS.names()))
-        tag = {"discriminator": "'type'", "tag": str(value["type"]), "expected_tags": known}
+        known_kinds = ", ".join(map(repr, OBSTACLE_KINDS.names()))
+        tag = {"discriminator": "'type'", "tag": str(value["type"]), "expected_tags": known_kinds}
         raise PydanticKnownError("union_tag_invalid", tag)
     return kind.model_validate(value, context=info.context)
 
@@ -328,10 +328,10 @@ class ObstacleSpec(Spec):
     def _complete(self) -> "ObstacleSpec":
         labels = [group.label for group in self.obstacles]
         require_different(labels, "names of obstacles", "; set name")
-        most = sum(group.count.max for group in self.obstacles)
-        if most > MOST_OBSTACLES:
+        max_count = sum(group.count.max for group in self.obstacles)
+        if max_count > MOST_OBSTACLES:
             raise ValueError(
-                f"the counts of all obstacles add up to {most}; a world can have "
+                f"the counts of all obstacles add up to {max_count}; a world can have "
                 f"at most {MOST_OBSTACLES}"
             )
         _require_known_names(self)
@@ -355,10 +355,10 @@ class ObstacleSpec(Spec):
     @property
     def files(self) -> List[Path]:
         """Return the paths of all files that the specification names, sorted."""
-        named = {path for group in self.obstacles for path in group.files}
+        paths = {path for group in self.obstacles for path in group.files}
         if self.mission is not None and self.mission.robot is not None:
-            named.add(self.mission.robot)
-        return sorted(named)
+            paths.add(self.mission.robot)
+        return sorted(paths)
 
 
 def _require_known_names(spec: ObstacleSpec) -> None:
@@ -366,22 +366,22 @@ def _require_known_names(spec: ObstacleSpec) -> None:
     previous_groups: Dict[str, ObstacleGroup] = {}
     for index, group in enumerate(spec.obstacles):
         for name, distance in group.distance_m.items():
-            where = f"obstacles[{index}].distance_m.{name}"
+            place = f"obstacles[{index}].distance_m.{name}"
             if name == group.label:
                 if distance.max is not None:
                     raise ValueError(
-                        f"{where} has a max, but the first obstacle has no other one near it; set "
+                        f"{place} has a max, but the first obstacle has no other one near it; set "
                         "only min, or use another entry"
                     )
             elif name in previous_groups:
                 if distance.max is not None and previous_groups[name].count.min == 0:
                     raise ValueError(
-                        f"{where} has a max, but a world can have no {name!r}; set its count to at "
+                        f"{place} has a max, but a world can have no {name!r}; set its count to at "
                         "least 1"
                     )
             elif name != WALLS:
                 names = ", ".join(map(repr, [*previous_groups, WALLS]))
                 raise ValueError(
-                    f"{where}: no previous entry has the name {name!r}; names: {names}"
+                    f"{place}: no previous entry has the name {name!r}; names: {names}"
                 )
         previous_groups[group.label] = group

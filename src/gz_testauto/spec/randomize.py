@@ -147,9 +147,11 @@ class FaultTerm(RandomizationTermSpec):
         if self.set is None:
             raise ValueError(f"{self.name}: a term of kind {self.term!r} needs the key 'set'")
         low, high = self.set.support
-        most = {"scan_dropout": 1.0, "wheel_slip": 0.9}.get(self.term, LARGEST)
-        if self.term != "scan_bias" and (low < 0 or high > most):
-            raise ValueError(f"{self.name}: the value of {self.term!r} must be from 0 to {most:g}")
+        max_value = {"scan_dropout": 1.0, "wheel_slip": 0.9}.get(self.term, LARGEST)
+        if self.term != "scan_bias" and (low < 0 or high > max_value):
+            raise ValueError(
+                f"{self.name}: the value of {self.term!r} must be from 0 to {max_value:g}"
+            )
         if isinstance(self.when, EverySpec):
             raise ValueError(
                 f"{self.name}: the value of {self.term!r} can be drawn only once per trial or "

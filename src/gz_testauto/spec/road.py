@@ -110,11 +110,11 @@ class RoadSpec(Spec):
     def _read_opendrive(cls, data: Any, info: ValidationInfo) -> Any:
         if not isinstance(data, dict) or "opendrive" not in data:
             return data
-        known = {"opendrive", "lane_types", "route"}
-        if set(data) - known:
-            other = ", ".join(sorted(map(str, set(data) - known)))
+        allowed_keys = {"opendrive", "lane_types", "route"}
+        if set(data) - allowed_keys:
+            other_keys = ", ".join(sorted(map(str, set(data) - allowed_keys)))
             raise ValueError(
-                f"with 'opendrive', only 'route' and 'lane_types' are allowed; remove {other}"
+                f"with 'opendrive', only 'route' and 'lane_types' are allowed; remove {other_keys}"
             )
         kinds = data.get("lane_types", ["driving"])
         if is_stored(info):
@@ -138,9 +138,11 @@ class RoadSpec(Spec):
         names = [lane.name for lane in lanes]
         require_different(names, "names of lanes")
         for lane in lanes:
-            for other in (lane.left, lane.right, *lane.successors):
-                if other is not None and other not in names:
-                    raise ValueError(f"lane {lane.name!r}: {unknown_name('lane', other, names)}")
+            for lane_name in (lane.left, lane.right, *lane.successors):
+                if lane_name is not None and lane_name not in names:
+                    raise ValueError(
+                        f"lane {lane.name!r}: {unknown_name('lane', lane_name, names)}"
+                    )
         return lanes
 
     @field_validator("route")

@@ -328,11 +328,11 @@ class StackSpec(Spec):
 
     @field_validator("min_real_time_factor")
     @classmethod
-    def _below_the_cap(cls, least: Optional[float], info: ValidationInfo) -> Optional[float]:
+    def _below_the_cap(cls, min_factor: Optional[float], info: ValidationInfo) -> Optional[float]:
         cap = info.data.get("max_real_time_factor")
-        if least is not None and cap is not None and least >= cap:
-            raise fault(f"is {least:g}; it must be below max_real_time_factor, {cap:g}")
-        return least
+        if min_factor is not None and cap is not None and min_factor >= cap:
+            raise fault(f"is {min_factor:g}; it must be below max_real_time_factor, {cap:g}")
+        return min_factor
 
     @field_validator("metrics")
     @classmethod

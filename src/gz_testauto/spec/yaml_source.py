@@ -72,9 +72,9 @@ class _Loader(yaml.SafeLoader):
         if isinstance(node, yaml.MappingNode):
             children = [child for pair in children for child in pair]
         elif not isinstance(node, yaml.SequenceNode):
-            unwritable = _UNWRITABLE.search(node.value)
-            if unwritable:
-                raise _problem(f"{unwritable.group()!r} is not allowed in text", mark)
+            match = _UNWRITABLE.search(node.value)
+            if match:
+                raise _problem(f"{match.group()!r} is not allowed in text", mark)
             return 1, 1
         extents = [self._extent[id(child)] for child in children]
         values = 1 + sum(count for count, _ in extents)
@@ -90,8 +90,8 @@ class _Loader(yaml.SafeLoader):
             return super().construct_object(node, deep)
         except (LookupError, ValueError, TypeError, AttributeError, OverflowError) as error:
             kind = node.tag.rpartition(":")[2]
-            shown = str(node.value)[:40]
-            raise _problem(f"{shown!r} cannot be read as {kind}", node.start_mark) from error
+            value_text = str(node.value)[:40]
+            raise _problem(f"{value_text!r} cannot be read as {kind}", node.start_mark) from error
 
 
 class AmbiguousValueError(SpecError):
@@ -105,12 +105,12 @@ class _AmbiguousScalar(yaml.MarkedYAMLError):
 def _require_unambiguous(node: Any) -> None:
     """Raise an error for a scalar without tag and quotes that depends on the version of YAML."""
     kind, text = node.tag.rpartition(":")[2], node.value
-    same = _UNAMBIGUOUS.get(kind)
-    if same is None:
-        differs = kind == "str" and _ONLY_1_2_INT.fullmatch(text)
+    pattern = _UNAMBIGUOUS.get(kind)
+    if pattern is None:
+        is_ambiguous = kind == "str" and _ONLY_1_2_INT.fullmatch(text)
     else:
-        differs = not same.fullmatch(text)
-    if differs:
+        is_ambiguous = not pattern.fullmatch(text)
+    if is_ambiguous:
         raise _AmbiguousScalar(problem=_ambiguity(kind, text), problem_mark=node.start_mark)
 
 
@@ -121,14 +121,14 @@ def _ambiguity(kind: str, text: str) -> str:
             f"{text[:_LONGEST_SHOWN]!r}… has different meanings in YAML 1.1 and YAML 1.2; write a "
             "decimal number, or put the value in quotes for text"
         )
-    before: Any = "text" if kind == "str" else yaml.safe_load(text)
-    after: Any = "text"
+    old_value: Any = "text" if kind == "str" else yaml.safe_load(text)
+    new_value: Any = "text"
     if _ONLY_1_2_INT.fullmatch(text):
-        after = int(text.replace("0o", ""), 8 if "o" in text else 10)
-    choices = dict.fromkeys(_written(value) for value in (before, after) if value != "text")
+        new_value = int(text.replace("0o", ""), 8 if "o" in text else 10)
+    choices = dict.fromkeys(_written(value) for value in (old_value, new_value) if value != "text")
     return (
-        f"{text!r} is {_described(before)} in YAML 1.1 and {_described(after)} in YAML 1.2; write "
-        f"{' or '.join(choices)}, or '{text}' in quotes for text"
+        f"{text!r} is {_described(old_value)} in YAML 1.1 and {_described(new_value)} in YAML 1.2; "
+        f"write {' or '.join(choices)}, or '{text}' in quotes for text"
     )
 
 
@@ -232,12 +232,12 @@ class YamlSource:
 
     def _check_keys(self) -> None:
         problems: List[str] = []
-        stack, seen = [self._node], set()
+        stack, visited_ids = [self._node], set()
         while stack:
             node = stack.pop()
-            if id(node) in seen:  # An alias refers to the same node.
+            if id(node) in visited_ids:  # An alias refers to the same node.
                 continue
-            seen.add(id(node))
+            visited_ids.add(id(node))
             if isinstance(node, yaml.SequenceNode):
                 stack.extend(node.value)
             if not isinstance(node, yaml.MappingNode):

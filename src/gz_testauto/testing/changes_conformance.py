@@ -92,11 +92,11 @@ class ChangesConformance(SimulatorSuite):
     ) -> None:
         need(simulator, Push)
         simulation.apply([Push("puck::link", (0, 4.0, 0), duration_s=0.25)])
-        before = position(simulation, "puck")
+        start_m = position(simulation, "puck")
         passed_s = run(simulation, 0.5)
-        moved = position(simulation, "puck") - before
+        displacement = position(simulation, "puck") - start_m
         expected_m = 2.0 * 0.25**2 / 2 + 0.5 * (passed_s - 0.25)
-        assert moved == pytest.approx((0, expected_m, 0), abs=2e-3)
+        assert displacement == pytest.approx((0, expected_m, 0), abs=2e-3)
 
     def test_a_push_is_in_the_world_frame_and_does_not_advance_time(
         self, simulator: Simulator, simulation: Simulation
@@ -116,9 +116,11 @@ class ChangesConformance(SimulatorSuite):
         need(simulator, Push)
         simulation.apply([Push("puck::link", torque_nm=(0, 0, 0.1), duration_s=0.1)])
         run(simulation, 0.2)
-        before, after = simulation.snapshot(), simulation.step(PERIOD_S)
-        turned_rad = after.models["puck"].pose.yaw_rad - before.models["puck"].pose.yaw_rad
-        rate_radps = turned_rad / (after.time_s - before.time_s)
+        first_snapshot, second_snapshot = simulation.snapshot(), simulation.step(PERIOD_S)
+        turned_rad = (
+            second_snapshot.models["puck"].pose.yaw_rad - first_snapshot.models["puck"].pose.yaw_rad
+        )
+        rate_radps = turned_rad / (second_snapshot.time_s - first_snapshot.time_s)
         assert rate_radps == pytest.approx(0.1 * 0.1 / 0.02, rel=0.01)
 
     def test_a_sliding_model_without_friction_keeps_its_speed(
@@ -138,11 +140,11 @@ class ChangesConformance(SimulatorSuite):
         for mu in (1.0, 0.25):
             simulation.apply([SetFriction("sled::link::collision", mu)])
             run(simulation, 0.3)
-            before = position(simulation, "sled")
+            start_m = position(simulation, "sled")
             simulation.apply([SetModel("sled", linear_mps=(1.0, 0, 0))])
             run(simulation, 1.0)
-            moved = position(simulation, "sled") - before
-            assert moved[0] == pytest.approx(1 / (2 * mu * GRAVITY_MPS2), rel=0.04)
+            displacement = position(simulation, "sled") - start_m
+            assert displacement[0] == pytest.approx(1 / (2 * mu * GRAVITY_MPS2), rel=0.04)
             assert velocity(simulation, "sled")[0] == pytest.approx(0.0, abs=1e-3)
 
     def test_friction_can_be_set_to_zero_and_then_restored(
@@ -152,21 +154,21 @@ class ChangesConformance(SimulatorSuite):
         simulation.apply([SetFriction("sled::link::collision", 0.0)])
         simulation.apply([SetFriction("sled::link::collision", 1.0)])
         simulation.step(PERIOD_S)
-        before = position(simulation, "sled")
+        start_m = position(simulation, "sled")
         simulation.apply([SetModel("sled", linear_mps=(1.0, 0, 0))])
         run(simulation, 0.5)
-        moved = position(simulation, "sled") - before
-        assert moved[0] == pytest.approx(1 / (2 * GRAVITY_MPS2), rel=0.04)
+        displacement = position(simulation, "sled") - start_m
+        assert displacement[0] == pytest.approx(1 / (2 * GRAVITY_MPS2), rel=0.04)
 
     def test_models_accelerate_with_the_gravity_that_was_set(
         self, simulator: Simulator, simulation: Simulation
     ) -> None:
         need(simulator, SetGravity)
         run(simulation, 0.1)
-        before = position(simulation, "sled")
+        start_m = position(simulation, "sled")
         simulation.apply([SetGravity(mps2=(0.0, 0.0, 2.0))])
         passed_s = run(simulation, 0.5)
-        rise = position(simulation, "sled") - before
+        rise = position(simulation, "sled") - start_m
         assert rise == pytest.approx((0, 0, 2.0 * passed_s**2 / 2), abs=0.005)
         assert simulation.describe().gravity_mps2 == (0.0, 0.0, 2.0)
 
@@ -177,12 +179,12 @@ class ChangesConformance(SimulatorSuite):
     ) -> None:
         need(simulator, SetModel)
         simulation.apply([SetModel("puck", linear_mps=(0.5, -0.2, 0.1), angular_radps=(0, 0, 0.4))])
-        before = position(simulation, "puck")
+        start_m = position(simulation, "puck")
         passed_s = run(simulation, 1.0)
-        last = simulation.snapshot()
-        moved = np.array(last.models["puck"].pose.position) - before
-        assert moved == pytest.approx(np.array((0.5, -0.2, 0.1)) * passed_s, abs=2e-3)
-        assert last.models["puck"].pose.yaw_rad == pytest.approx(0.4 * passed_s, abs=2e-3)
+        last_snapshot = simulation.snapshot()
+        displacement = np.array(last_snapshot.models["puck"].pose.position) - start_m
+        assert displacement == pytest.approx(np.array((0.5, -0.2, 0.1)) * passed_s, abs=2e-3)
+        assert last_snapshot.models["puck"].pose.yaw_rad == pytest.approx(0.4 * passed_s, abs=2e-3)
 
     def test_a_model_follows_a_circle_if_its_twist_is_set_in_each_period(
         self, simulator: Simulator, simulation: Simulation
@@ -194,8 +196,8 @@ class ChangesConformance(SimulatorSuite):
         for period in range(40):
             time_s = period * PERIOD_S
             target = start + circle(time_s + PERIOD_S)
-            now = position(simulation, "puck")
-            speed = (target - now) / PERIOD_S
+            position_m = position(simulation, "puck")
+            speed = (target - position_m) / PERIOD_S
             simulation.apply(
                 [SetModel("puck", linear_mps=tuple(speed), angular_radps=(0.0, 0.0, 1.0))]
             )
@@ -242,10 +244,14 @@ class ChangesConformance(SimulatorSuite):
                 SetLight("lamp", diffuse=RED, range_m=4.0),
             ]
         )
-        shown = simulation.describe().visuals[visual]
-        assert (shown.diffuse, shown.transparency, shown.visible) == (RED, 0.25, False)
-        after = simulation.describe().lights["lamp"]
-        assert after == replace(lamp, diffuse=RED, range_m=4.0)
+        shown_visual = simulation.describe().visuals[visual]
+        assert (shown_visual.diffuse, shown_visual.transparency, shown_visual.visible) == (
+            RED,
+            0.25,
+            False,
+        )
+        changed_light = simulation.describe().lights["lamp"]
+        assert changed_light == replace(lamp, diffuse=RED, range_m=4.0)
 
     def test_a_saved_world_contains_the_changes(
         self, simulator: Simulator, simulation: Simulation, tmp_path: Path
@@ -258,24 +264,30 @@ class ChangesConformance(SimulatorSuite):
             SetGravity(mps2=(0.0, 0.0, -3.7)),
         ]
         simulation.apply([change for change in changes if type(change) in simulator.changes])
-        now, saved = simulation.describe(), tmp_path / "saved.world"
-        simulation.save_world(saved)
-        again = simulator.load(Scene(saved)).describe()
-        assert again.gravity_mps2 == now.gravity_mps2
+        description, saved_world = simulation.describe(), tmp_path / "saved.world"
+        simulation.save_world(saved_world)
+        loaded_description = simulator.load(Scene(saved_world)).describe()
+        assert loaded_description.gravity_mps2 == description.gravity_mps2
         for link in ("sled::link", "puck::link", "door::leaf"):
-            first, second = again.links[link].inertial, now.links[link].inertial
+            first, second = (
+                loaded_description.links[link].inertial,
+                description.links[link].inertial,
+            )
             assert first is not None and second is not None
             assert first.mass_kg == pytest.approx(second.mass_kg)
             assert first.tensor_kgm2 == pytest.approx(second.tensor_kgm2, abs=1e-6)
         for visual in ("puck::link::visual", "sled::link::visual"):
             if SetVisual in simulator.changes:
-                assert_equal_descriptions(again.visuals[visual], now.visuals[visual])
+                assert_equal_descriptions(
+                    loaded_description.visuals[visual], description.visuals[visual]
+                )
         if SetFriction in simulator.changes:
             assert_equal_descriptions(
-                again.collisions["sled::link::collision"], now.collisions["sled::link::collision"]
+                loaded_description.collisions["sled::link::collision"],
+                description.collisions["sled::link::collision"],
             )
         if SetLight in simulator.changes:
-            assert_equal_descriptions(again.lights["lamp"], now.lights["lamp"])
+            assert_equal_descriptions(loaded_description.lights["lamp"], description.lights["lamp"])
 
     # spawned and deleted models
 
@@ -351,8 +363,8 @@ class ChangesConformance(SimulatorSuite):
             pytest.skip(f"{simulator.name} is not repeatable to the bit")
         first = trace(simulator.load(scene))
         assert_identical_traces(trace(simulator.load(scene)), first)
-        with self.make_simulator() as other:
-            assert_identical_traces(trace(other.load(scene)), first)
+        with self.make_simulator() as other_simulator:
+            assert_identical_traces(trace(other_simulator.load(scene)), first)
 
 
 def need(simulator: Simulator, *kinds: ChangeKind) -> None:
@@ -378,10 +390,12 @@ def position(simulation: Simulation, model: str) -> np.ndarray:
 def velocity(simulation: Simulation, model: str) -> np.ndarray:
     """Return the mean velocity of a model (m/s) in the world frame, during the next control
     period."""
-    before = simulation.snapshot()
-    after = simulation.step(PERIOD_S)
-    moved = np.subtract(after.models[model].pose.position, before.models[model].pose.position)
-    return moved / (after.time_s - before.time_s)
+    first_snapshot = simulation.snapshot()
+    second_snapshot = simulation.step(PERIOD_S)
+    displacement = np.subtract(
+        second_snapshot.models[model].pose.position, first_snapshot.models[model].pose.position
+    )
+    return displacement / (second_snapshot.time_s - first_snapshot.time_s)
 
 
 def circle(time_s: float) -> np.ndarray:
@@ -393,10 +407,10 @@ def circle(time_s: float) -> np.ndarray:
 def assert_equal_descriptions(first: Any, second: Any) -> None:
     """Assert that all numbers in two descriptions are equal up to rounding to single precision."""
     for name, value in vars(first).items():
-        other = getattr(second, name)
+        other_value = getattr(second, name)
         if isinstance(value, Pose):
-            value, other = value.position, other.position
-        assert value == pytest.approx(other, abs=1e-5), name
+            value, other_value = value.position, other_value.position
+        assert value == pytest.approx(other_value, abs=1e-5), name
 
 
 def trace(simulation: Simulation) -> Tuple[bytes, ...]:

@@ -160,9 +160,9 @@ class ExecutorConformance:
         result, _ = shared.results[CLEAR]
         assert result.outcome is Outcome.REACHED, result.detail
         assert result.recording.completed
-        first, last = result.recording.pose[0], result.recording.pose[-1]
+        first, last_pose = result.recording.pose[0], result.recording.pose[-1]
         assert first == pytest.approx((-3.0, 0.0, 0.0), abs=0.1)
-        assert np.hypot(last[0] - 3.0, last[1]) <= 0.5
+        assert np.hypot(last_pose[0] - 3.0, last_pose[1]) <= 0.5
         assert np.abs(result.recording.pose[:, 1]).max() < 0.2
         speed_mps, steps_s = result.recording.twist[1:, 0], np.diff(result.recording.time_s)
         assert float(speed_mps @ steps_s) == pytest.approx(WAY_M, rel=0.2), (
@@ -257,22 +257,22 @@ class ExecutorConformance:
         if type(self).harm is ExecutorConformance.harm:
             pytest.skip("the executor depends on no process that a test can end")
         identity = shared.executor.identity
-        harmed: List[int] = []
+        harmed_periods: List[int] = []
 
         def harm(number: int) -> bool:
-            if number >= self.harm_at and not harmed and self.harm():
-                harmed.append(number)
+            if number >= self.harm_at and not harmed_periods and self.harm():
+                harmed_periods.append(number)
             return False
 
         trial = shared.campaign.trials[0]
         for _ in range(ATTEMPTS):
-            with pytest.raises(FAILURES) as raised:
+            with pytest.raises(FAILURES) as error_info:
                 shared.executor.execute(trial, CountingStopRequest(harm))
             shared.executor.recover()
-            if harmed:
+            if harmed_periods:
                 break
-        assert len(harmed) == 1
-        assert str(raised.value) != "" and self.cause in str(raised.value)
+        assert len(harmed_periods) == 1
+        assert str(error_info.value) != "" and self.cause in str(error_info.value)
         assert shared.executor.identity == identity
         self.assert_drives_as_before(shared, BLOCKED)
 
@@ -308,9 +308,9 @@ class ExecutorConformance:
         executor = self.make_broken_executor(campaign.bed, tmp_path / "executor")
         if executor is None:
             pytest.skip("opening this executor cannot fail")
-        with pytest.raises(FAILURES) as raised:
+        with pytest.raises(FAILURES) as error_info:
             executor.open()
-        assert str(raised.value) != ""
+        assert str(error_info.value) != ""
         executor.close()
 
     def test_a_planner_draws_random_numbers_from_the_seed_of_the_trial(
@@ -342,11 +342,11 @@ class ExecutorConformance:
     def assert_drives_as_before(self, shared: _SharedExecutor, world: str) -> None:
         """Assert that a trial has the same outcome as in its first execution and, if
         ``repeatable``, a bit-identical recording."""
-        (before, _), (again, _) = shared.results[world], shared.drive(world)
-        assert again.outcome is before.outcome
+        (first_result, _), (second_result, _) = shared.results[world], shared.drive(world)
+        assert second_result.outcome is first_result.outcome
         if self.repeatable:
-            assert again.detail == before.detail
-            assert compare_recordings(before.recording, again.recording).identical
+            assert second_result.detail == first_result.detail
+            assert compare_recordings(first_result.recording, second_result.recording).identical
 
 
 def _attempted(
@@ -366,11 +366,13 @@ def _attempted(
 def _marked(mark: str) -> Iterator[int]:
     """Yield the ids of the running processes, except this process, that were started with ``mark``
     in their environment."""
-    wanted = f"{MARK}={mark}".encode()
+    mark_entry = f"{MARK}={mark}".encode()
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit() or int(entry.name) == os.getpid():
             continue
         with contextlib.suppress(OSError):
-            marked = wanted in (entry / "environ").read_bytes().split(b"\0")
-            if marked and (entry / "cmdline").read_bytes():  # a zombie process has no environment
+            is_marked = mark_entry in (entry / "environ").read_bytes().split(b"\0")
+            if (
+                is_marked and (entry / "cmdline").read_bytes()
+            ):  # a zombie process has no environment
                 yield int(entry.name)

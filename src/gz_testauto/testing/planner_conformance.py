@@ -154,23 +154,23 @@ class PlannerConformance:
 
     def test_the_planner_reaches_the_goal_with_late_and_repeated_scans(self) -> None:
         """The first observations can have no scan, and a scan can be one sensor period old."""
-        shown: List[LaserScan] = []
+        shown_scans: List[LaserScan] = []
 
         def sense(time_s: float, pose: Pose2D) -> Optional[LaserScan]:
             cycle = round(time_s / PERIOD_S)
             if cycle < 3:
                 return None
             if cycle % 2:
-                shown.append(self.see()(time_s, pose))  # type: ignore[arg-type]
-            return shown[-1]
+                shown_scans.append(self.see()(time_s, pose))  # type: ignore[arg-type]
+            return shown_scans[-1]
 
         self.drive(sense=sense).run_to_goal(self.timeout_s)
 
     def test_the_planner_stops_if_all_ranges_are_below_the_minimum(self) -> None:
         """A range of ``-inf`` means an object nearer than the lidar's minimum range (REP-117)."""
         self.need_avoidance()
-        nearest = STRANGE_SCANS["all ranges below the least range"]
-        drive = self.drive(sense=self.made_up(nearest)).run(6.0)
+        nearest_scan = STRANGE_SCANS["all ranges below the least range"]
+        drive = self.drive(sense=self.made_up(nearest_scan)).run(6.0)
         assert drive.driven_m < 0.1, f"drove {drive.driven_m:.2f} m although all ranges are -inf"
 
     @pytest.mark.parametrize("side", list(SIDES))
@@ -198,11 +198,17 @@ class PlannerConformance:
     def test_an_obstacle_that_moves_changes_the_command(self) -> None:
         """The obstacle moves from one side of the straight line to the goal to the other side."""
         self.need_avoidance()
-        task, before, after = self.task(FAR_GOAL), [post(4.5, 0.3, 0.5)], [post(8.0, -0.3, 0.5)]
-        near, far = self.see(before), self.see(after)
-        drive = self.drive(task, lambda time_s, pose: (near if time_s < 2.0 else far)(time_s, pose))
-        drive.run_without_collision(self.timeout_s / 3.0, after)
-        same_place = self.drive(task, near)
+        task, first_obstacles, second_obstacles = (
+            self.task(FAR_GOAL),
+            [post(4.5, 0.3, 0.5)],
+            [post(8.0, -0.3, 0.5)],
+        )
+        near_view, far_view = self.see(first_obstacles), self.see(second_obstacles)
+        drive = self.drive(
+            task, lambda time_s, pose: (near_view if time_s < 2.0 else far_view)(time_s, pose)
+        )
+        drive.run_without_collision(self.timeout_s / 3.0, second_obstacles)
+        same_place = self.drive(task, near_view)
         assert same_place.differs_from(drive), "an obstacle that moved changed no command"
 
     def test_an_obstacle_that_disappears_changes_the_command(self) -> None:
@@ -222,8 +228,11 @@ class PlannerConformance:
         obstacles."""
         if self.avoids_obstacles:
             pytest.skip("this planner avoids obstacles")
-        free, other = self.drive().run(6.0), self.drive(sense=self.see(self.crowd())).run(6.0)
-        assert free.commands == other.commands, (
+        free_drive, crowd_drive = (
+            self.drive().run(6.0),
+            self.drive(sense=self.see(self.crowd())).run(6.0),
+        )
+        assert free_drive.commands == crowd_drive.commands, (
             "declares that it ignores the scan, but does not ignore it"
         )
 
@@ -237,31 +246,31 @@ class PlannerConformance:
         wall-clock time."""
         first = self.drive_in(place)
         with hurried_clock(monkeypatch):
-            again = self.drive_in(place)
+            second_drive = self.drive_in(place)
         self.check_moved(place, first)
-        assert_same(first, again, "the same observations gave other commands")
+        assert_same(first, second_drive, "the same observations gave other commands")
 
     @pytest.mark.parametrize("place", PLACES)
     def test_starting_a_task_resets_the_state_of_the_previous_task(self, place: str) -> None:
         """A planner that has reached one goal of a trial gives the same commands to the next goal
         as a new planner."""
-        used = self.drive_in("among obstacles", self.task(Pose2D(3.0, 6.0, 0.0)))
-        start = Start(used.time_s, used.pose, used.commands[-1])
+        used_drive = self.drive_in("among obstacles", self.task(Pose2D(3.0, 6.0, 0.0)))
+        start = Start(used_drive.time_s, used_drive.pose, used_drive.commands[-1])
         goal = Pose2D(start.pose.x_m + 10.0, start.pose.y_m, 0.0)
         task = self.task(goal, start.pose)
-        new = self.drive_in(place, task, start)
-        again = self.drive_in(place, task, start, planner=used.planner)
-        self.check_moved(place, new)
-        assert_same(new, again, "a planner that was used before gives other commands")
+        new_drive = self.drive_in(place, task, start)
+        second_drive = self.drive_in(place, task, start, planner=used_drive.planner)
+        self.check_moved(place, new_drive)
+        assert_same(new_drive, second_drive, "a planner that was used before gives other commands")
 
     def test_two_planners_do_not_affect_each_other(self) -> None:
         """The planners of several robots in one trial must not affect each other."""
-        alone = self.drive(sense=self.see(self.crowd())).run(6.0)
+        single_drive = self.drive(sense=self.see(self.crowd())).run(6.0)
         first, second = self.drive(sense=self.see(self.crowd())), self.drive(self.task(START))
         for _ in range(round(6.0 / PERIOD_S)):
             first.cycle()
             second.cycle()
-        assert_same(alone, first, "another planner in the same process changed the commands")
+        assert_same(single_drive, first, "another planner in the same process changed the commands")
 
     def test_the_commands_depend_on_the_seed_of_the_task(self) -> None:
         """A planner must draw different random numbers in each trial. Otherwise the trials would
@@ -276,11 +285,13 @@ class PlannerConformance:
 
     def test_the_planner_does_not_use_global_random_generators(self) -> None:
         """A planner must use its own random generator, since other modules use the global ones."""
-        before = (random.getstate(), repr(np.random.get_state()))
+        previous_state = (random.getstate(), repr(np.random.get_state()))
         for place in PLACES:
             self.drive_in(place)
-        after = (random.getstate(), repr(np.random.get_state()))
-        assert after == before, "the planner draws from, or seeds, random or numpy.random"
+        next_state = (random.getstate(), repr(np.random.get_state()))
+        assert next_state == previous_state, (
+            "the planner draws from, or seeds, random or numpy.random"
+        )
 
     # inputs and outputs
 
@@ -294,12 +305,12 @@ class PlannerConformance:
             inputs[f"center of lane {number}"] = lane.center_m
             inputs[f"width of lane {number}"] = lane.width_m
         inputs.update({"outline": objects[0].outline_m, "path": objects[0].path})
-        before = {name: array.copy() for name, array in inputs.items()}
+        copies = {name: array.copy() for name, array in inputs.items()}
         scan = Lidar(self.mount).scan
         drive = self.drive(task, lambda time_s, pose: scan(time_s, ranges_m), objects=objects)
         self.check_limits(drive.run(2.0))
         for name, array in inputs.items():
-            np.testing.assert_array_equal(array, before[name], f"the planner changed the {name}")
+            np.testing.assert_array_equal(array, copies[name], f"the planner changed the {name}")
 
     def test_numbers_of_a_planner_have_valid_names_and_reading_them_changes_nothing(self) -> None:
         """The campaign reads numbers from a planner for the results. Reading them must not change
@@ -329,10 +340,10 @@ class PlannerConformance:
 
     def on_a_road(self) -> Task:
         """Return a task on a road with two lanes."""
-        along = np.linspace(-5.0, 20.0, 26)
-        width_m = np.full(len(along), 4.0)
+        along_m = np.linspace(-5.0, 20.0, 26)
+        width_m = np.full(len(along_m), 4.0)
         lanes = tuple(
-            Lane(np.column_stack([along, np.full(len(along), y_m)]), width_m.copy())
+            Lane(np.column_stack([along_m, np.full(len(along_m), y_m)]), width_m.copy())
             for y_m in (0.0, 4.0)
         )
         return Task(GOAL, 0.5, straight_waypoints(START, GOAL), self.limits, PERIOD_S, lanes)

@@ -119,13 +119,15 @@ class TaskSimulation:
         """Simulate one control period. Do nothing after ``PlannerAborted`` was raised."""
         if self.abort_reason:
             return
-        measured = self.commands[-1]
+        measured_twist = self.commands[-1]
         if len(self.commands) > 1 and self.twist_error > 0.0:
             error = self._generator.uniform(-self.twist_error, self.twist_error, 2)
-            measured = Twist2D(measured.linear_mps + error[0], measured.angular_radps + error[1])
+            measured_twist = Twist2D(
+                measured_twist.linear_mps + error[0], measured_twist.angular_radps + error[1]
+            )
         scan = self.sense(self.time_s, self.pose)
-        shown = self.objects if self.planner.wants_objects else ()
-        observation = Observation(self.time_s, self.pose, measured, scan, shown)
+        visible_objects = self.objects if self.planner.wants_objects else ()
+        observation = Observation(self.time_s, self.pose, measured_twist, scan, visible_objects)
         try:
             command = self.planner.plan(observation)
         except PlannerAborted as aborted:
@@ -145,7 +147,7 @@ class TaskSimulation:
             self.cycle()
         return self
 
-    def run_to_goal(self, timeout_s: float, among: Sequence[BaseGeometry] = ()) -> None:
+    def run_to_goal(self, timeout_s: float, obstacles: Sequence[BaseGeometry] = ()) -> None:
         """Simulate until the goal is reached. Fail on a collision, or if the time is over."""
         for _ in range(int(timeout_s / self.task.control_period_s)):
             self.cycle()
@@ -153,40 +155,40 @@ class TaskSimulation:
                 pytest.fail(
                     f"PlannerAborted at {self.time_s:.1f} s, {self.pose}: {self.abort_reason}"
                 )
-            self.fail_if_collided(among)
+            self.fail_if_collided(obstacles)
             if self.at_goal:
                 return
         pytest.fail(
             f"not at the goal {self.task.goal} after {timeout_s:g} s: the robot is at {self.pose}"
         )
 
-    def run_without_collision(self, duration_s: float, among: Sequence[BaseGeometry]) -> None:
+    def run_without_collision(self, duration_s: float, obstacles: Sequence[BaseGeometry]) -> None:
         """Simulate for a duration (s). Fail the test if the robot collides."""
         for _ in range(round(duration_s / self.task.control_period_s)):
             self.cycle()
-            self.fail_if_collided(among)
+            self.fail_if_collided(obstacles)
 
-    def differs_from(self, other: "TaskSimulation") -> bool:
-        """Simulate until a command differs from that of ``other``; return whether one does."""
-        for number in range(len(self.commands), len(other.commands)):
+    def differs_from(self, other_drive: "TaskSimulation") -> bool:
+        """Simulate, and return whether a command differs from that of ``other_drive``."""
+        for number in range(len(self.commands), len(other_drive.commands)):
             self.cycle()
-            if self.commands[number : number + 1] != other.commands[number : number + 1]:
+            if self.commands[number : number + 1] != other_drive.commands[number : number + 1]:
                 return True
         return False
 
-    def fail_if_collided(self, among: Sequence[BaseGeometry]) -> None:
+    def fail_if_collided(self, obstacles: Sequence[BaseGeometry]) -> None:
         """Fail the test if the outline of the robot intersects an obstacle."""
-        if among:
+        if obstacles:
             outline = np.asarray(self.task.limits.footprint_m, dtype=float)
-            body = shapely.polygons(self.pose.apply(outline))
-            if any(body.intersects(obstacle) for obstacle in among):
+            robot_outline = shapely.polygons(self.pose.apply(outline))
+            if any(robot_outline.intersects(obstacle) for obstacle in obstacles):
                 pytest.fail(f"collided at {self.time_s:.1f} s with an obstacle, at {self.pose}")
 
 
 def straight_waypoints(start: Pose2D, goal: Pose2D) -> np.ndarray:
     """Return waypoints (n, 2) on the straight line from start to goal."""
-    count = max(2, math.ceil(start.distance_to(goal.x_m, goal.y_m) / SPACING_M) + 1)
-    return np.linspace((start.x_m, start.y_m), (goal.x_m, goal.y_m), count)
+    point_count = max(2, math.ceil(start.distance_to(goal.x_m, goal.y_m) / SPACING_M) + 1)
+    return np.linspace((start.x_m, start.y_m), (goal.x_m, goal.y_m), point_count)
 
 
 def post(x_m: float, y_m: float, radius_m: float) -> BaseGeometry:

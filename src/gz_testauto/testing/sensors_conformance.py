@@ -54,8 +54,8 @@ class SensorsConformance(SimulatorSuite):
         self, simulator: Simulator, world: Path, robot: RobotModel
     ) -> None:
         """A sensor that is not selected has no reading."""
-        chosen = named(robot, "camera", "sonar_left", "bumper")
-        simulation = self.load(simulator, Scene(world, robot, sensors=chosen))
+        sensors = named(robot, "camera", "sonar_left", "bumper")
+        simulation = self.load(simulator, Scene(world, robot, sensors=sensors))
         readings = simulation.snapshot().sensors
         assert set(readings) == {"camera", "sonar_left", "bumper"}, "other sensors were measured"
         assert {reading.stamp_s for reading in readings.values()} == {0.0}, "no reading at time 0"
@@ -93,8 +93,8 @@ class SensorsConformance(SimulatorSuite):
         assert before_m == math.inf, f"the range without a return is {before_m}"
         angle = 0.3 + math.radians(8.0)
         x_m, y_m, _ = sonar.mount.position
-        at = (x_m + math.cos(angle), y_m + math.sin(angle), 0.5)
-        simulation.spawn([box("pole", "0.1 0.1 1", at)])
+        target = (x_m + math.cos(angle), y_m + math.sin(angle), 0.5)
+        simulation.spawn([box("pole", "0.1 0.1 1", target)])
         found_m = float(simulation.step(PERIOD_S).sensors["sonar_left"].ranges_m[0, 0])
         assert found_m == pytest.approx(0.945, abs=0.02), f"the range of a pole is {found_m} m"
 
@@ -102,23 +102,25 @@ class SensorsConformance(SimulatorSuite):
         self, simulator: Simulator, world: Path, robot: RobotModel
     ) -> None:
         """The steps of 30 ms are not a divisor of the periods of 100 ms and 50 ms."""
-        chosen = named(robot, "rear_lidar", "bumper")
-        simulation = self.load(simulator, Scene(world, robot, sensors=chosen))
+        sensors = named(robot, "rear_lidar", "bumper")
+        simulation = self.load(simulator, Scene(world, robot, sensors=sensors))
         simulation.drive(Twist2D(0.0, 0.5))
-        shown = [simulation.step(0.03) for _ in range(20)]
+        snapshots = [simulation.step(0.03) for _ in range(20)]
         for name, period_s in (("rear_lidar", 0.1), ("bumper", 0.05)):
-            stamps = sorted({snapshot.sensors[name].stamp_s for snapshot in shown})
-            count = int(0.6 / period_s + 1e-9)
-            due = [0.03 * math.ceil(k * period_s / 0.03 - 1e-9) for k in range(count + 1)]
-            assert stamps == pytest.approx(due), f"{name} measured at {stamps}"
-        distinct = {snapshot.sensors["rear_lidar"].ranges_m.tobytes() for snapshot in shown}
+            stamps = sorted({snapshot.sensors[name].stamp_s for snapshot in snapshots})
+            measurement_count = int(0.6 / period_s + 1e-9)
+            due_times_s = [
+                0.03 * math.ceil(k * period_s / 0.03 - 1e-9) for k in range(measurement_count + 1)
+            ]
+            assert stamps == pytest.approx(due_times_s), f"{name} measured at {stamps}"
+        distinct = {snapshot.sensors["rear_lidar"].ranges_m.tobytes() for snapshot in snapshots}
         assert len(distinct) == 7, "a reading is not from the time of its stamp"
 
     def test_noise_depends_only_on_the_seed(
         self, simulator: Simulator, world: Path, robot: RobotModel
     ) -> None:
         """The rear lidar has noise with a standard deviation of 5 mm."""
-        chosen = named(robot, "rear_lidar")
+        rear_sensors = named(robot, "rear_lidar")
 
         def measured(seed: int, sensors: Tuple[Sensor, ...]) -> np.ndarray:
             scene = Scene(world, robot, Pose2D(3.0, 0.0, math.pi), seed, sensors=sensors)
@@ -126,10 +128,14 @@ class SensorsConformance(SimulatorSuite):
             snapshots = [simulation.snapshot(), simulation.step(PERIOD_S)]
             return np.stack([snapshot.sensors["rear_lidar"].ranges_m for snapshot in snapshots])
 
-        noisy, exact = measured(3, chosen), measured(3, silent(chosen))
-        again = measured(3, (*named(robot, "sonar_left"), *chosen))
-        assert np.array_equal(noisy, again), "the same seed and another sensor give other noise"
-        assert not np.array_equal(noisy, measured(4, chosen)), "another seed gives the same noise"
+        noisy, exact = measured(3, rear_sensors), measured(3, silent(rear_sensors))
+        second_readings = measured(3, (*named(robot, "sonar_left"), *rear_sensors))
+        assert np.array_equal(noisy, second_readings), (
+            "the same seed and another sensor give other noise"
+        )
+        assert not np.array_equal(noisy, measured(4, rear_sensors)), (
+            "another seed gives the same noise"
+        )
         hits = np.isfinite(exact)
         assert np.array_equal(hits, np.isfinite(noisy)), "noise changed the returns"
         error = noisy[hits] - exact[hits]
@@ -141,8 +147,8 @@ class SensorsConformance(SimulatorSuite):
     ) -> None:
         """The delay is 0.25 s. Until it has passed, the reading of time 0 is returned."""
         (lidar,) = named(robot, "rear_lidar")
-        delayed = replace(lidar, delay_s=0.25)
-        simulation = self.load(simulator, Scene(world, robot, sensors=(delayed,)))
+        delayed_lidar = replace(lidar, delay_s=0.25)
+        simulation = self.load(simulator, Scene(world, robot, sensors=(delayed_lidar,)))
         stamps = [simulation.step(PERIOD_S).sensors["rear_lidar"].stamp_s for _ in range(6)]
         assert stamps == pytest.approx([0.0, 0.0, 0.0, 0.1, 0.2, 0.3]), "wrong delay"
 
@@ -160,10 +166,10 @@ class SensorsConformance(SimulatorSuite):
             snapshot = simulation.step(PERIOD_S)
             readings.append(snapshot.sensors["bumper"])
             all_contacts += len(snapshot.contacts)
-        touched = [contact for reading in readings for contact in reading.contacts]
-        assert touched, "no contact with the wall"
-        assert len(touched) == all_contacts, "a contact was lost or reported twice"
-        for contact in touched:
+        touched_contacts = [contact for reading in readings for contact in reading.contacts]
+        assert touched_contacts, "no contact with the wall"
+        assert len(touched_contacts) == all_contacts, "a contact was lost or reported twice"
+        for contact in touched_contacts:
             assert contact.first == "robot::base::bumper", f"the first shape is {contact.first}"
             assert contact.second.startswith("wall::"), f"the second shape is {contact.second}"
             assert all(x < -0.5 for x, _, _ in contact.normals), "a normal points away"
@@ -173,8 +179,8 @@ class SensorsConformance(SimulatorSuite):
     ) -> None:
         """One lidar faces the wall, and the other one a box behind the robot. A ray of the merged
         scan starts at the origin of the base frame."""
-        merged = service_robot("front_lidar,rear_lidar")
-        scene = Scene(world, merged, models=(box("behind", "0.5 0.5 1", (-2.0, 0.0, 0.5)),))
+        merged_robot = service_robot("front_lidar,rear_lidar")
+        scene = Scene(world, merged_robot, models=(box("behind", "0.5 0.5 1", (-2.0, 0.0, 0.5)),))
         snapshot = self.load(simulator, scene).snapshot()
         assert set(snapshot.sensors) == {"front_lidar", "rear_lidar"}, "a part has no reading"
         scan = snapshot.scan
@@ -192,9 +198,14 @@ class SensorsConformance(SimulatorSuite):
         if not simulator.several_robots:
             pytest.skip(f"{simulator.name} supports one robot in a scene")
         second = service_robot("front_lidar", "second")
-        other = PlacedRobot(second, Pose2D(2.0, 2.0, math.pi), silent(named(second, "rear_lidar")))
+        other_robot = PlacedRobot(
+            second, Pose2D(2.0, 2.0, math.pi), silent(named(second, "rear_lidar"))
+        )
         scene = Scene(
-            world, robot, others=(other,), sensors=silent(named(robot, "rear_lidar", "camera"))
+            world,
+            robot,
+            others=(other_robot,),
+            sensors=silent(named(robot, "rear_lidar", "camera")),
         )
         snapshot = self.load(simulator, scene).snapshot()
         readings = snapshot.of_robot("second").sensors

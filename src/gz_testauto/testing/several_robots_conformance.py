@@ -63,8 +63,8 @@ class SeveralRobotsConformance(SimulatorSuite):
         assert not parts_above_floor(snapshots)
         snapshots += [simulation.step(PERIOD_S) for _ in range(30)]
         assert not parts_above_floor(snapshots), "the first robot has a contact"
-        touched = contacts([snapshot.of_robot("second") for snapshot in snapshots])
-        assert {"second", "wall"} in touched
+        touched_contacts = contacts([snapshot.of_robot("second") for snapshot in snapshots])
+        assert {"second", "wall"} in touched_contacts
         samples = [sample for snapshot in snapshots for sample in snapshot.others["second"].imu]
         assert len(samples) >= len(snapshots) - 1
 

@@ -97,12 +97,12 @@ class SimulatorConformance(SimulatorSensing):
     def test_after_an_invalid_world_is_rejected_the_next_world_loads(
         self, simulator: Simulator, scene: Scene, tmp_path: Path
     ) -> None:
-        broken = tmp_path / "broken.world"
-        broken.write_text(
+        broken_world = tmp_path / "broken.world"
+        broken_world.write_text(
             WORLD.format(models="<include><uri>model://missing_model</uri></include>")
         )
         with pytest.raises(SimulatorError, match="missing_model"):
-            simulator.load(Scene(broken))
+            simulator.load(Scene(broken_world))
         assert "robot" in simulator.load(scene).snapshot().models
 
     def test_loading_a_scene_ends_the_previous_simulation(
@@ -150,22 +150,24 @@ class SimulatorConformance(SimulatorSensing):
         assert pose == pytest.approx((0, 0, 0), abs=0.01)
 
     def test_a_forward_command_moves_the_robot_straight_ahead(self, simulation: Simulation) -> None:
-        last = drive(simulation, Twist2D(0.8, 0.0), 4.0)[-1]
-        x_m, y_m, yaw_rad = robot_pose(last)
-        assert x_m == pytest.approx(0.8 * last.time_s, rel=self.tolerance)
+        last_snapshot = drive(simulation, Twist2D(0.8, 0.0), 4.0)[-1]
+        x_m, y_m, yaw_rad = robot_pose(last_snapshot)
+        assert x_m == pytest.approx(0.8 * last_snapshot.time_s, rel=self.tolerance)
         assert (y_m, yaw_rad) == pytest.approx((0, 0), abs=self.astray)
 
     def test_a_negative_speed_moves_the_robot_backward(self, simulation: Simulation) -> None:
-        last = drive(simulation, Twist2D(-0.5, 0.0), 2.0)[-1]
-        assert robot_pose(last).x_m == pytest.approx(-0.5 * last.time_s, rel=2 * self.tolerance)
+        last_snapshot = drive(simulation, Twist2D(-0.5, 0.0), 2.0)[-1]
+        assert robot_pose(last_snapshot).x_m == pytest.approx(
+            -0.5 * last_snapshot.time_s, rel=2 * self.tolerance
+        )
 
     @pytest.mark.parametrize("rate_radps", [0.8, -0.8])
     def test_a_yaw_rate_without_speed_turns_the_robot_in_place(
         self, simulation: Simulation, rate_radps: float
     ) -> None:
-        last = drive(simulation, Twist2D(0.0, rate_radps), 3.0)[-1]
-        x_m, y_m, yaw_rad = robot_pose(last)
-        assert yaw_rad == pytest.approx(last.time_s * rate_radps, rel=self.tolerance)
+        last_snapshot = drive(simulation, Twist2D(0.0, rate_radps), 3.0)[-1]
+        x_m, y_m, yaw_rad = robot_pose(last_snapshot)
+        assert yaw_rad == pytest.approx(last_snapshot.time_s * rate_radps, rel=self.tolerance)
         assert math.hypot(x_m, y_m) < 0.05
 
     def test_the_radius_of_an_arc_is_speed_over_yaw_rate(self, simulation: Simulation) -> None:
@@ -179,9 +181,9 @@ class SimulatorConformance(SimulatorSensing):
         self, simulation: Simulation
     ) -> None:
         drive(simulation, Twist2D(0.5, 0.0), 1.0)
-        before, after = simulation.snapshot(), simulation.step(1.0)
-        moved_m = robot_pose(after).x_m - robot_pose(before).x_m
-        passed_s = after.time_s - before.time_s
+        first_snapshot, second_snapshot = simulation.snapshot(), simulation.step(1.0)
+        moved_m = robot_pose(second_snapshot).x_m - robot_pose(first_snapshot).x_m
+        passed_s = second_snapshot.time_s - first_snapshot.time_s
         assert moved_m == pytest.approx(0.5 * passed_s, rel=2 * self.tolerance)
 
     @pytest.mark.parametrize("speed_mps", [math.nan, math.inf])
@@ -201,8 +203,8 @@ class SimulatorConformance(SimulatorSensing):
         state = drive(simulation, Twist2D(0.5, 0.0), 2.0)[-1].models["robot"]
         if state.linear_mps is None:
             pytest.skip("this simulator does not report the robot's twist")
-        allowed = 0.5 * 2 * self.tolerance
-        assert state.linear_mps[:2] == pytest.approx((0.0, 0.5), abs=allowed)
+        allowed_error = 0.5 * 2 * self.tolerance
+        assert state.linear_mps[:2] == pytest.approx((0.0, 0.5), abs=allowed_error)
         state = drive(simulation, Twist2D(0.0, 0.5), 2.0)[-1].models["robot"]
         assert state.angular_radps is not None
         assert state.angular_radps[2] == pytest.approx(0.5, rel=2 * self.tolerance)
@@ -240,11 +242,11 @@ class SimulatorConformance(SimulatorSensing):
 
     def test_scans_are_measured_from_the_moving_robot(self, simulation: Simulation) -> None:
         first = simulation.step(PERIOD_S)
-        last = drive(simulation, Twist2D(0.5, 0.0), 2.0)[-1]
-        assert last.scan is not None
-        since_scan_m = 0.5 * (last.time_s - last.scan.stamp_s)
-        moved_m = robot_pose(last).x_m - since_scan_m - robot_pose(first).x_m
-        approached_m = range_ahead_m(first.scan) - range_ahead_m(last.scan)
+        last_snapshot = drive(simulation, Twist2D(0.5, 0.0), 2.0)[-1]
+        assert last_snapshot.scan is not None
+        since_scan_m = 0.5 * (last_snapshot.time_s - last_snapshot.scan.stamp_s)
+        moved_m = robot_pose(last_snapshot).x_m - since_scan_m - robot_pose(first).x_m
+        approached_m = range_ahead_m(first.scan) - range_ahead_m(last_snapshot.scan)
         assert approached_m == pytest.approx(moved_m, abs=0.02)
 
     def test_the_imu_measures_gravity_and_yaw_rate(self, simulation: Simulation) -> None:
@@ -273,14 +275,14 @@ class SimulatorConformance(SimulatorSensing):
     def test_a_collision_with_the_wall_is_reported_as_a_contact(
         self, simulation: Simulation
     ) -> None:
-        touched = contacts(drive(simulation, Twist2D(1.0, 0.0), 5.5))
-        assert {"robot", "wall"} in touched
+        touched_contacts = contacts(drive(simulation, Twist2D(1.0, 0.0), 5.5))
+        assert {"robot", "wall"} in touched_contacts
 
     def test_driving_on_the_floor_reports_no_contact_with_obstacles(
         self, simulation: Simulation
     ) -> None:
-        touched = contacts(drive(simulation, Twist2D(0.5, 0.3), 3.0))
-        assert [pair for pair in touched if pair & {"wall", "obstacle_box_0"}] == []
+        touched_contacts = contacts(drive(simulation, Twist2D(0.5, 0.3), 3.0))
+        assert [pair for pair in touched_contacts if pair & {"wall", "obstacle_box_0"}] == []
 
     # changing the world
 
@@ -326,20 +328,20 @@ class SimulatorConformance(SimulatorSensing):
         assert "wall" in simulation.snapshot().models
 
     def test_setting_the_pose_of_an_unknown_model_is_rejected(self, simulation: Simulation) -> None:
-        away = ModelState(Pose((2.0, 2.0, 0.75)))
+        other_state = ModelState(Pose((2.0, 2.0, 0.75)))
         with rejected("there is no model named 'unknown'"):
-            simulation.set_states({"wall": away, "unknown": away})
+            simulation.set_states({"wall": other_state, "unknown": other_state})
         assert simulation.snapshot().models["wall"].pose.position == pytest.approx((5, 0, 0.75))
 
     def test_driving_a_deleted_robot_is_rejected(self, simulation: Simulation) -> None:
         simulation.drive(Twist2D(0.5, 0.0))
-        before = simulation.step(PERIOD_S)
+        first_snapshot = simulation.step(PERIOD_S)
         simulation.delete(["robot"])
         with rejected("this simulation has no robot to drive"):
             simulation.drive(Twist2D(1.0, 0.0))
-        after = simulation.step(PERIOD_S)
-        assert after.time_s > before.time_s
-        assert set(after.models) == set(before.models) - {"robot"}
+        second_snapshot = simulation.step(PERIOD_S)
+        assert second_snapshot.time_s > first_snapshot.time_s
+        assert set(second_snapshot.models) == set(first_snapshot.models) - {"robot"}
 
     def test_poses_of_several_models_are_set_in_one_call(self, simulation: Simulation) -> None:
         simulation.spawn([to_spawn("a", 2.5, 0.0), to_spawn("b", 2.5, 2.0)])
@@ -368,16 +370,16 @@ class SimulatorConformance(SimulatorSensing):
         simulation.spawn([to_spawn("a", 2.5, -1.0, 0.4), to_spawn("b", 9.0, 9.0)])
         simulation.delete(["b"])
         simulation.set_states({"obstacle_box_0": ModelState(Pose((-4.0, 2.0, 0.5)))})
-        saved = tmp_path / "saved.world"
-        simulation.save_world(saved)
-        pose = read_scene(saved).models["a"].pose
+        saved_world = tmp_path / "saved.world"
+        simulation.save_world(saved_world)
+        pose = read_scene(saved_world).models["a"].pose
         assert pose.position == pytest.approx((2.5, -1.0, 0.25), abs=1e-5)
-        models = simulator.load(Scene(saved)).snapshot().models
+        models = simulator.load(Scene(saved_world)).snapshot().models
         assert {"wall", "a", "obstacle_box_0"} <= set(models)
         assert "b" not in models, "a deleted model was saved"
         assert models["a"].pose.yaw_rad == pytest.approx(0.4, abs=1e-5)
-        moved = models["obstacle_box_0"].pose.position
-        assert moved == pytest.approx((-4.0, 2.0, 0.5), abs=1e-5)
+        position = models["obstacle_box_0"].pose.position
+        assert position == pytest.approx((-4.0, 2.0, 0.5), abs=1e-5)
 
     # repeatability
 
@@ -394,9 +396,9 @@ class SimulatorConformance(SimulatorSensing):
         if not simulator.repeatable:
             pytest.skip(f"{simulator.name} is not repeatable to the bit")
         trace(simulator.load(Scene(world, robot, Pose2D(-3.0, 1.0, 1.0), seed=9)))
-        served = trace(simulator.load(scene))
-        with self.make_simulator() as fresh:
-            assert_identical_traces(trace(fresh.load(scene)), served)
+        served_trace = trace(simulator.load(scene))
+        with self.make_simulator() as new_simulator:
+            assert_identical_traces(trace(new_simulator.load(scene)), served_trace)
 
     def test_closing_the_simulator_ends_its_simulation_and_rejects_loading(
         self, scene: Scene

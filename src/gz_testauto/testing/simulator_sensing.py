@@ -36,10 +36,10 @@ class SimulatorSensing(SimulatorSuite):
     def test_imu_samples_and_contacts_start_after_time_zero(self, simulation: Simulation) -> None:
         """The snapshot at time 0 contains no IMU sample and no contact, since these start with the
         first physics step."""
-        first, then = simulation.snapshot(), simulation.step(PERIOD_S)
+        first, second = simulation.snapshot(), simulation.step(PERIOD_S)
         assert (tuple(first.imu), tuple(first.contacts)) == ((), ())
-        stamps = [sample.stamp_s for sample in then.imu]
-        stamps += [contact.stamp_s for contact in then.contacts]
+        stamps = [sample.stamp_s for sample in second.imu]
+        stamps += [contact.stamp_s for contact in second.contacts]
         assert min(stamps, default=PERIOD_S) > 0.0
 
     def test_scan_angles_increase_counter_clockwise(self, simulation: Simulation) -> None:
@@ -96,15 +96,17 @@ class SimulatorSensing(SimulatorSuite):
     def test_the_stamp_of_a_scan_is_its_time_of_measurement(self, simulation: Simulation) -> None:
         """The robot turns during the test, so that no two scans are equal."""
         drive(simulation, Twist2D(0.0, 0.8), 0.5)
-        shown: List[Tuple[float, bytes]] = []
+        shown_scans: List[Tuple[float, bytes]] = []
         for snapshot in drive_in_short_steps(simulation, Twist2D(0.0, 0.8)):
             if snapshot.scan is not None:
                 assert 0.0 <= snapshot.scan.stamp_s <= snapshot.time_s + 1e-9
-                shown.append((snapshot.scan.stamp_s, np.asarray(snapshot.scan.ranges_m).tobytes()))
-        stamps = [stamp_s for stamp_s, _ in shown]
+                shown_scans.append(
+                    (snapshot.scan.stamp_s, np.asarray(snapshot.scan.ranges_m).tobytes())
+                )
+        stamps = [stamp_s for stamp_s, _ in shown_scans]
         assert stamps == sorted(stamps)
-        measured = {ranges for _, ranges in shown}
-        assert len(measured) == len(set(stamps)), "a stamp is not the time of measurement"
+        measured_ranges = {ranges for _, ranges in shown_scans}
+        assert len(measured_ranges) == len(set(stamps)), "a stamp is not the time of measurement"
 
     def test_imu_samples_and_contacts_are_reported_once_in_order_of_time(
         self, simulation: Simulation
@@ -140,10 +142,10 @@ class SimulatorSensing(SimulatorSuite):
 
     def test_a_snapshot_does_not_change_in_later_steps(self, simulation: Simulation) -> None:
         """Later steps must not change a snapshot, since the caller can keep it."""
-        kept = drive(simulation, Twist2D(0.5, 0.3), 0.5)[-1]
-        before = frozen(kept)
+        kept_snapshot = drive(simulation, Twist2D(0.5, 0.3), 0.5)[-1]
+        frozen_copy = frozen(kept_snapshot)
         drive(simulation, Twist2D(0.5, 0.3), 1.0)
-        assert frozen(kept) == before, "a returned snapshot changed"
+        assert frozen(kept_snapshot) == frozen_copy, "a returned snapshot changed"
 
     def test_snapshots_without_a_step_between_them_are_equal(self, simulation: Simulation) -> None:
         """Creating a snapshot does not change the simulation."""

@@ -58,9 +58,9 @@ def two_worlds(
     worlds = directory / "worlds"
     worlds.mkdir(parents=True)
     room = (share_directory() / "worlds" / "room.world").read_text(encoding="utf-8")
-    blocked = room.replace("</world>", f"{_BOX}</world>")
+    blocked_world = room.replace("</world>", f"{_BOX}</world>")
     (worlds / "clear.world").write_text(room, encoding="utf-8")
-    (worlds / "blocked.world").write_text(blocked, encoding="utf-8")
+    (worlds / "blocked.world").write_text(blocked_world, encoding="utf-8")
     files = f"{_FILES}, {_SEVERAL}" if several else _FILES
     text = _CAMPAIGN.format(repetitions=repetitions, files=files) + planners
     spec = parse(text, CampaignSpec, directory / "conformance.yaml")

@@ -101,8 +101,8 @@ class OrderedExecutor(LockstepExecutor):
         return super().execute(trial, should_stop)
 
     def _note(self, event: str) -> None:
-        by = f"{os.getpid()}-{id(self)}"
-        (self._directory / f"{event}-{by}-{time.monotonic_ns()}").touch()
+        executor_id = f"{os.getpid()}-{id(self)}"
+        (self._directory / f"{event}-{executor_id}-{time.monotonic_ns()}").touch()
 
     def _die(self) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
@@ -151,11 +151,11 @@ def in_time(failure: str) -> StopRequest:
 
 def run_all(workers: Workers, trials: Sequence[Trial]) -> List[Attempt]:
     """Run one attempt at each trial, as a campaign does."""
-    waiting: Deque[Trial] = collections.deque(trials)
+    waiting_trials: Deque[Trial] = collections.deque(trials)
     under_way, attempts = 0, []
-    while waiting or under_way:
-        while waiting and under_way < workers.size:
-            workers.begin(waiting.popleft())
+    while waiting_trials or under_way:
+        while waiting_trials and under_way < workers.size:
+            workers.begin(waiting_trials.popleft())
             under_way += 1
         attempt = workers.next_ended(in_time("no trial ended"))
         if attempt is not None:
@@ -179,9 +179,9 @@ class Bench:
     def open(self, size: int = 1) -> None:
         """Open the workers, and wait until ``size`` workers are available."""
         self.workers.open(in_time("the workers did not open"))
-        waiting = in_time(f"there were not {size} workers")
+        has_time = in_time(f"there were not {size} workers")
         while self.workers.size < size:
-            waiting()
+            has_time()
             time.sleep(0.05)
 
     def order(self, *orders: str) -> None:
@@ -192,8 +192,8 @@ class Bench:
     def run(self, trials: Optional[Sequence[Trial]] = None) -> List[Attempt]:
         """Run one attempt at each of the specified trials, by default all four. The records of
         earlier starts are removed first."""
-        for noted in self.directory.glob("began-*"):
-            noted.unlink()
+        for note_file in self.directory.glob("began-*"):
+            note_file.unlink()
         return run_all(self.workers, self.campaign.trials if trials is None else trials)
 
 
@@ -252,8 +252,10 @@ class WorkersConformance:
 
     def test_each_trial_is_reported_once_with_its_result(self, serving: Bench) -> None:
         attempts = serving.run()
-        reported = [attempt.trial.index for attempt in attempts]
-        assert reported == [0, 1, 2, 3], f"attempts at these trials were reported: {reported}"
+        reported_indexes = [attempt.trial.index for attempt in attempts]
+        assert reported_indexes == [0, 1, 2, 3], (
+            f"attempts at these trials were reported: {reported_indexes}"
+        )
         assert [attempt.trial for attempt in attempts] == list(serving.campaign.trials)
         for attempt in attempts:
             clear = attempt.trial.world.name == CLEAR
@@ -265,13 +267,15 @@ class WorkersConformance:
 
     def test_results_are_bit_identical_to_those_of_one_executor(self, serving: Bench) -> None:
         attempts = serving.run()
-        alone = LockstepExecutor(serving.campaign.bed, kinematic)
-        alone.open()
+        single_executor = LockstepExecutor(serving.campaign.bed, kinematic)
+        single_executor.open()
         try:
-            expected = [alone.execute(trial, never) for trial in serving.campaign.trials]
+            expected_results = [
+                single_executor.execute(trial, never) for trial in serving.campaign.trials
+            ]
         finally:
-            alone.close()
-        for attempt, result in zip(attempts, expected):
+            single_executor.close()
+        for attempt, result in zip(attempts, expected_results):
             assert attempt.result is not None
             assert attempt.result.detail == result.detail, "the detail differs"
             assert compare_recordings(attempt.result.recording, result.recording).identical
@@ -279,8 +283,8 @@ class WorkersConformance:
     def test_open_workers_report_the_name_and_version_of_the_simulator(
         self, serving: Bench
     ) -> None:
-        expected = SimulatorIdentity(KinematicSimulator.name, KinematicSimulator.version)
-        assert serving.workers.identity == expected
+        expected_identity = SimulatorIdentity(KinematicSimulator.name, KinematicSimulator.version)
+        assert serving.workers.identity == expected_identity
 
     def test_the_size_of_workers_is_the_number_of_parallel_trials(self, serving: Bench) -> None:
         assert serving.workers.size == self.size
@@ -310,9 +314,13 @@ class WorkersConformance:
         if not self.can_die:
             pytest.skip("trials run in the process of the campaign, which must not be killed")
         serving.order("die-1")
-        died = serving.run()[1]
-        assert (died.result, died.worker_died, died.repeatable) == (None, True, False)
-        assert died.cause != ""
+        died_attempt = serving.run()[1]
+        assert (died_attempt.result, died_attempt.worker_died, died_attempt.repeatable) == (
+            None,
+            True,
+            False,
+        )
+        assert died_attempt.cause != ""
         assert started_trials(serving.directory) == [0, 1, 2, 3]
         assert all(attempt.result is not None for attempt in serving.run())
 
@@ -340,12 +348,12 @@ class WorkersConformance:
             try:
                 bench.open()
                 assert workers.size == 1
-                joined: List[bool] = []
+                join_flags: List[bool] = []
                 in_time_to_join = in_time("no worker joined")
 
                 def join_once() -> bool:
-                    if not joined:
-                        joined.append(True)
+                    if not join_flags:
+                        join_flags.append(True)
                         join()
                     return in_time_to_join()
 
@@ -355,8 +363,10 @@ class WorkersConformance:
                 assert workers.next_ended(join_once) is None
                 assert workers.size == 2
                 workers.begin(second)  # the first trial waits for this one
-                ended = [workers.next_ended(in_time("no trial ended")) for _ in range(2)]
-                assert {attempt.trial.index for attempt in ended if attempt is not None} == {0, 1}
+                ended_attempts = [workers.next_ended(in_time("no trial ended")) for _ in range(2)]
+                assert {
+                    attempt.trial.index for attempt in ended_attempts if attempt is not None
+                } == {0, 1}
             finally:
                 workers.close()
 
@@ -364,24 +374,26 @@ class WorkersConformance:
 
     def test_a_stop_ends_running_trials_and_closing_ends_all_executors(self, bench: Bench) -> None:
         bench.open(self.size)
-        some = bench.campaign.trials[: self.size]
-        bench.order(*(f"wait-{trial.index}" for trial in some))
-        for trial in some:
+        trials = bench.campaign.trials[: self.size]
+        bench.order(*(f"wait-{trial.index}" for trial in trials))
+        for trial in trials:
             bench.workers.begin(trial)
-        still = in_time("not all trials started")
+        has_time = in_time("not all trials started")
         with pytest.raises(TrialStopped):
             bench.workers.next_ended(
-                lambda: len(started_trials(bench.directory)) == len(some) or still()
+                lambda: len(started_trials(bench.directory)) == len(trials) or has_time()
             )
-        assert started_trials(bench.directory) == [trial.index for trial in some]
+        assert started_trials(bench.directory) == [trial.index for trial in trials]
         bench.workers.close()
         bench.workers.close()
-        opened = executors_with("opened", bench.directory)
-        assert len(opened) == self.size
-        left = set(opened) - set(executors_with("closed", bench.directory))
-        assert not left, f"executors of these processes were not closed: {sorted(left)}"
+        opened_executors = executors_with("opened", bench.directory)
+        assert len(opened_executors) == self.size
+        open_executors = set(opened_executors) - set(executors_with("closed", bench.directory))
+        assert not open_executors, (
+            f"executors of these processes were not closed: {sorted(open_executors)}"
+        )
         if self.can_die and self.ends_processes:
-            alive = [pid for pid, _ in opened if is_alive(pid)]
+            alive = [pid for pid, _ in opened_executors if is_alive(pid)]
             assert not alive, f"these processes still run: {alive}"
 
     def test_workers_that_were_never_opened_can_be_closed(self, bench: Bench) -> None:

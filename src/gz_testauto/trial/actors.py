@@ -96,14 +96,14 @@ class TrialActors:
         Call this method before :meth:`close`. Raises ``SceneError`` if a hook fails.
         """
         for hook in self.hooks:
-            recorded = _results_of(hook)
-            result = result.with_values(recorded.numbers, recorded.series)
+            hook_results = _results_of(hook)
+            result = result.with_values(hook_results.numbers, hook_results.series)
         return result.with_values(self.numbers)
 
     def numbers_so_far(self) -> Dict[str, float]:
         """Return the numbers recorded up to now; raise ``SceneError`` if a hook fails."""
-        recorded = [_results_of(hook).numbers for hook in self.hooks if hook.numbers]
-        return {name: float(value) for numbers in recorded for name, value in numbers.items()}
+        hook_results = [_results_of(hook).numbers for hook in self.hooks if hook.numbers]
+        return {name: float(value) for numbers in hook_results for name, value in numbers.items()}
 
     def scene(self, scene: Scene) -> Scene:
         return replace(scene, models=(*scene.models, *self.models))
@@ -175,7 +175,7 @@ def prepare_actors(context: ActorContext) -> TrialActors:
             context.start,
             radius_m,
             _has_bit_masks(context),
-            tuple((start, _radius_m(body)) for body, start in context.companions),
+            tuple((start, _radius_m(companion)) for companion, start in context.companions),
             _outlines(context),
             context.road,
         )
@@ -191,13 +191,15 @@ def prepare_actors(context: ActorContext) -> TrialActors:
     if not spec.randomize:
         return TrialActors(tuple(hooks))
     scene = _randomized_scene(context, TrialActors(tuple(hooks)).models)
-    drawn = draw_terms(spec.randomize, seed, world, repetition, scene)
-    return TrialActors((*hooks, *drawn.hooks), tuple(drawn.filters), drawn.numbers)
+    drawn_terms = draw_terms(spec.randomize, seed, world, repetition, scene)
+    return TrialActors(
+        (*hooks, *drawn_terms.hooks), tuple(drawn_terms.filters), drawn_terms.numbers
+    )
 
 
 def _outlines(context: ActorContext) -> Dict[str, np.ndarray]:
     """Return the outlines of all robots, shape (n, 2) (m, in the base frame), by name."""
-    bodies = [context.robot, *(body for body, _ in context.companions)]
+    bodies = [context.robot, *(companion for companion, _ in context.companions)]
     outlines = {body.name: np.asarray(body.footprint_m, dtype=float) for body in bodies}
     if context.spec.robot.footprint_m:
         outlines[context.robot.name] = np.asarray(context.spec.robot.footprint_m, dtype=float)
@@ -205,25 +207,25 @@ def _outlines(context: ActorContext) -> Dict[str, np.ndarray]:
 
 
 def _effect_targets(context: ActorContext, actors: TrialActors) -> EffectTargets:
-    described = DescribedWorld(context.scene)
+    described_world = DescribedWorld(context.scene)
     models = {*context.scene.models, context.robot.name}
     robots = [context.robot, *(body for body, _ in context.companions)]
     for robot in robots:
         models.add(robot.name)
         if isinstance(robot, RobotModel):
-            described.add(robot.name, robot.sdf)
+            described_world.add(robot.name, robot.sdf)
         elif pushed_links(context.spec, robot.name):
             sdf = links_sdf(robot.name, pushed_links(context.spec, robot.name))
-            described.add(robot.name, sdf)
+            described_world.add(robot.name, sdf)
     for model in actors.all_models:
         models.add(model.name)
-        described.add(model.name, model.sdf)
+        described_world.add(model.name, model.sdf)
     tags: Dict[str, List[str]] = {}
     for actor in sorted(actors.actors, key=lambda actor: actor.name):
         for tag in sorted(actor.tags):
             tags.setdefault(tag, []).append(actor.name)
     names = frozenset(actor.name for actor in actors.actors)
-    return EffectTargets(described.now, frozenset(models), names, tags, context.robot.name)
+    return EffectTargets(described_world.now, frozenset(models), names, tags, context.robot.name)
 
 
 def _radius_m(
@@ -253,11 +255,14 @@ def _set_contact_groups(hook: Hook, first: int) -> None:
     """
     # The number of groups is limited; further models share a group.
     models = [*hook.models, *hook.spare_models]
-    grouped = tuple(
+    grouped_shapes = tuple(
         replace(model, sdf=in_contact_group(model.sdf, (first + number) % CONTACT_GROUPS))
         for number, model in enumerate(models)
     )
-    hook.models, hook.spare_models = grouped[: len(hook.models)], grouped[len(hook.models) :]
+    hook.models, hook.spare_models = (
+        grouped_shapes[: len(hook.models)],
+        grouped_shapes[len(hook.models) :],
+    )
 
 
 def _agents(context: ActorContext) -> Optional[Hook]:
@@ -292,19 +297,19 @@ def tracker_of(
 
 
 def _randomized_scene(context: ActorContext, models: Sequence[NamedModel]) -> RandomizedScene:
-    described = DescribedWorld(context.scene)
+    described_world = DescribedWorld(context.scene)
     poses: Dict[str, Pose] = {name: model.pose for name, model in context.scene.models.items()}
     poses[context.robot.name] = context.start.to_pose()
     robot = context.robot if isinstance(context.robot, RobotModel) else None
     if robot is not None:
-        described.add(robot.name, robot.sdf)
+        described_world.add(robot.name, robot.sdf)
     elif pushed_links(context.spec, context.robot.name):
         sdf = links_sdf(context.robot.name, pushed_links(context.spec, context.robot.name))
-        described.add(context.robot.name, sdf)
+        described_world.add(context.robot.name, sdf)
     for model in models:
-        described.add(model.name, model.sdf)
+        described_world.add(model.name, model.sdf)
         poses[model.name] = model.pose
-    return RandomizedScene(described.now, poses, robot)
+    return RandomizedScene(described_world.now, poses, robot)
 
 
 def pushed_links(spec: CampaignSpec, robot: str) -> Tuple[str, ...]:
@@ -350,9 +355,11 @@ def check_actors(spec: CampaignSpec) -> None:
     else:
         _check_on_stack(spec)
         simulator, subject = STACK, f"{STACK}, the simulator of a stack,"
-    needed: List[Tuple[str, ChangeKind]] = [(f"actor {a.name!r}", SetModel) for a in spec.actors]
+    needed_changes: List[Tuple[str, ChangeKind]] = [
+        (f"actor {a.name!r}", SetModel) for a in spec.actors
+    ]
     if spec.worlds.has_agents:
-        needed.append((f"worlds.{spec.worlds.source_name}", SetModel))
+        needed_changes.append((f"worlds.{spec.worlds.source_name}", SetModel))
     roads = [spec.road_of(world) for world in range(len(spec.worlds.files or ()) or 1)]
     different = {id(road): road for road in roads}.values()
     for actor in spec.actors:
@@ -360,14 +367,14 @@ def check_actors(spec: CampaignSpec) -> None:
         for road in different:
             actor.check_road(road)
     for term in spec.randomize:
-        needed.extend((f"randomize {term.name!r}", kind) for kind in kinds_of([term]))
-    needed.extend((f"effect {effect.name!r}", kind_of(effect)) for effect in spec.effects)
+        needed_changes.extend((f"randomize {term.name!r}", kind) for kind in kinds_of([term]))
+    needed_changes.extend((f"effect {effect.name!r}", kind_of(effect)) for effect in spec.effects)
     for hook in spec.hooks:
         kinds = sorted(check_hook(hook), key=lambda kind: kind.__name__)
-        needed.extend((f"hook {hook.name!r}", kind) for kind in kinds)
-    supported = SIMULATORS.get(simulator).changes if needed else frozenset()
-    for key, kind in needed:
-        if kind not in supported:
+        needed_changes.extend((f"hook {hook.name!r}", kind) for kind in kinds)
+    supported_changes = SIMULATORS.get(simulator).changes if needed_changes else frozenset()
+    for key, kind in needed_changes:
+        if kind not in supported_changes:
             able = [
                 name for name, candidate in _installed_simulators() if kind in candidate.changes
             ]

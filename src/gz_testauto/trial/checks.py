@@ -76,32 +76,32 @@ def _check_missions(bed: TestBed, trials: Sequence[Trial]) -> Dict[int, str]:
     for trial in {trial.world.world_index: trial for trial in trials}.values():
         world, mission = trial.world, bed.mission(trial)
         scene, field = bed.world_scene(world), bed.obstacles(world)
-        where = f"world {world.name} ({world.path})"
-        _check_scene(bed, scene, where)
+        location = f"world {world.name} ({world.path})"
+        _check_scene(bed, scene, location)
         notices[world.world_index] = notice_of(scene)
         start, goals = mission.start, mission.goals
         footprint = footprint_at(outline, start)
         if isinstance(bed, BuiltinTestBed):  # a stack spawns its robot
-            _check_terrain(scene, footprint, where)
+            _check_terrain(scene, footprint, location)
         hits = field.touching(footprint, field.initial_states)
         if hits:
             raise SpecError(
-                f"{where}: {name} would start inside {hits[0]} at ({start.x_m:g}, "
+                f"{location}: {name} would start inside {hits[0]} at ({start.x_m:g}, "
                 f"{start.y_m:g}); move the start, or keep the obstacle away from the start"
             )
         tolerance_m = spec.goal.tolerance_m
         if all(start.distance_to(goal.x_m, goal.y_m) <= tolerance_m for goal in goals):
             raise SpecError(
-                f"{where}: the start of {name} at ({start.x_m:g}, {start.y_m:g}) is within "
+                f"{location}: the start of {name} at ({start.x_m:g}, {start.y_m:g}) is within "
                 f"goal.tolerance_m, {tolerance_m:g}, of its goal; move the start or the goal, or "
                 "use a smaller tolerance"
             )
         for number, goal in enumerate(goals, 1):
             hits = field.touching(shapely.Point(goal.x_m, goal.y_m), field.initial_states)
-            which = "the goal" if len(goals) == 1 else f"goal {number} of {len(goals)}"
+            goal_text = "the goal" if len(goals) == 1 else f"goal {number} of {len(goals)}"
             if hits:
                 raise SpecError(
-                    f"{where}: {which} of {name} ({goal.x_m:g}, {goal.y_m:g}) is inside "
+                    f"{location}: {goal_text} of {name} ({goal.x_m:g}, {goal.y_m:g}) is inside "
                     f"{hits[0]}; move the goal, or keep the obstacle away from the goal"
                 )
         try:
@@ -149,28 +149,28 @@ def _check_all_actors(bed: TestBed, trials: Sequence[Trial]) -> None:
     spec = bed.spec
     for trial in {(trial.world.world_index, trial.repetition): trial for trial in trials}.values():
         world = trial.world
-        where = f"world {world.name} ({world.path})"
+        location = f"world {world.name} ({world.path})"
         try:
             names = [model.name for model in bed.actors(trial).all_models]
         except (PlacementError, SpecError) as error:
-            raise SpecError(f"{where}: {error}") from error
+            raise SpecError(f"{location}: {error}") from error
         robots = [bed.robot.name, *(robot.name for robot in spec.robots)]
         existing = [*bed.world_scene(world).models, *robots]
-        repeated = {name for name in names if name in existing or names.count(name) > 1}
-        if repeated:
+        repeated_names = {name for name in names if name in existing or names.count(name) > 1}
+        if repeated_names:
             raise SpecError(
-                f"{where}: the model {min(repeated)!r} exists already; rename the actor"
+                f"{location}: the model {min(repeated_names)!r} exists already; rename the actor"
             )
 
 
-def _check_scene(bed: TestBed, scene: WorldScene, where: str) -> None:
+def _check_scene(bed: TestBed, scene: WorldScene, location: str) -> None:
     name = bed.robot.name
     if name in scene.models:
         raise SpecError(
-            f"{where}: a model is already named {name!r}; change robot.name, or remove the model "
-            "from the world"
+            f"{location}: a model is already named {name!r}; change robot.name, or remove the "
+            "model from the world"
         )
-    _check_static_models(scene, where)
+    _check_static_models(scene, location)
     world = scene.document.world
     step_s = None if world is None else read_physics(scene.document, world, "max_step_size")
     period_s = bed.spec.control_period_s
@@ -178,12 +178,12 @@ def _check_scene(bed: TestBed, scene: WorldScene, where: str) -> None:
         steps = period_s / step_s
         if math.isinf(steps) or round(steps) < 1 or abs(steps - round(steps)) > 1e-6 * steps:
             raise SpecError(
-                f"{where}: control_period_s is {period_s:g}; it must be a whole multiple of the "
+                f"{location}: control_period_s is {period_s:g}; it must be a whole multiple of the "
                 f"world's max_step_size, {step_s:g} s"
             )
 
 
-def _check_static_models(scene: WorldScene, where: str) -> None:
+def _check_static_models(scene: WorldScene, location: str) -> None:
     """Raise ``SpecError`` if a plug-in moves static obstacles of a world."""
     # The file has only one position of such a model, and the simulator does not report the motion
     # of static models.
@@ -201,22 +201,22 @@ def _check_static_models(scene: WorldScene, where: str) -> None:
     models = max(by_pose.values(), key=len, default=[])
     if len(models) > 1:
         raise SpecError(
-            f"{where}: plugins ({min(plugins)}{', ...' if len(plugins) > 1 else ''}) move "
+            f"{location}: plugins ({min(plugins)}{', ...' if len(plugins) > 1 else ''}) move "
             f"{len(models)} static models, which are at one position in the file ({models[0]}, "
             f"{models[1]}{', ...' if len(models) > 2 else ''}); this is not supported, so remove "
             "this world. The simulator does not report the poses of static models that move"
         )
 
 
-def _check_terrain(scene: WorldScene, footprint: BaseGeometry, where: str) -> None:
+def _check_terrain(scene: WorldScene, footprint: BaseGeometry, location: str) -> None:
     for model in scene.models.values():
         for shape in model.collisions:
             if isinstance(shape.geometry, Heightmap) and footprint.intersects(
                 shape.footprint(MAX_TERRAIN_M, math.inf)
             ):
                 raise SpecError(
-                    f"{where}: the robot would start below the terrain of {model.name}, since its "
-                    "spawn height is 0; move robot.start to a position with lower terrain"
+                    f"{location}: the robot would start below the terrain of {model.name}, since "
+                    "its spawn height is 0; move robot.start to a position with lower terrain"
                 )
 
 
@@ -229,12 +229,14 @@ def lidar_notices(robot: RobotModel) -> List[str]:
     notices: List[str] = []
     if lidar is None:
         return notices
-    used = lidar.scoped_name.split(",")
-    unused = [repr(other.sensor) for other in robot.lidars if other.scoped_name not in used]
-    if unused:
+    used_names = lidar.scoped_name.split(",")
+    unused_sensors = [
+        repr(other.sensor) for other in robot.lidars if other.scoped_name not in used_names
+    ]
+    if unused_sensors:
         notices.append(
             f"robot {robot.name!r} uses the lidar {lidar}; its other ray sensors are not used: "
-            f"{', '.join(unused)}"
+            f"{', '.join(unused_sensors)}"
         )
     try:
         scan = scan_own_body(robot)
@@ -243,7 +245,7 @@ def lidar_notices(robot: RobotModel) -> List[str]:
         return notices
     if scan is None or not scan.count:
         return notices
-    shapes = ", ".join(f"{name} ({count})" for name, count in scan.rays.items())
+    shapes = ", ".join(f"{name} ({ray_count})" for name, ray_count in scan.rays.items())
     finding = (
         f"{scan.count} of {lidar.ray_count} rays of the lidar {lidar.scoped_name} of robot "
         f"{robot.name!r} end on the robot itself"
@@ -267,10 +269,10 @@ def _listed(robot: RobotModel, tag: str) -> str:
 
 def require_drivable(robot: RobotModel) -> None:
     """Raise ``SpecError`` unless the robot has a drive controller and a lidar."""
-    nested = None if robot.drive is not None else nested_drive(robot.sdf)
-    if nested is not None:
+    drive = None if robot.drive is not None else nested_drive(robot.sdf)
+    if drive is not None:
         raise SpecError(
-            f"{robot.path}: the drive plugin {nested[1]} is in the nested model {nested[0]!r}, and "
+            f"{robot.path}: the drive plugin {drive[1]} is in the nested model {drive[0]!r}, and "
             "only a plugin of the outer model is supported; use the file of the nested model as "
             "robot.model and add your links to it, or copy its elements into the outer model"
         )

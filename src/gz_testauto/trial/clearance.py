@@ -39,9 +39,11 @@ def footprints_at(outline_m: np.ndarray, poses: Sequence[Pose2D]) -> np.ndarray:
     """Return the polygon of an outline, shape (n, 2) in the base frame, at each of p ``poses``."""
     turns = [(math.cos(pose.yaw_rad), math.sin(pose.yaw_rad)) for pose in poses]
     # The outline has one point per row, so the rotation matrices are transposed.
-    turned = matrix_product(outline_m, np.array([[[cos, sin], [-sin, cos]] for cos, sin in turns]))
-    moved = turned + np.array([[[pose.x_m, pose.y_m]] for pose in poses])
-    return np.asarray(shapely.polygons(moved))
+    turned_outlines = matrix_product(
+        outline_m, np.array([[[cos, sin], [-sin, cos]] for cos, sin in turns])
+    )
+    placed_outlines = turned_outlines + np.array([[[pose.x_m, pose.y_m]] for pose in poses])
+    return np.asarray(shapely.polygons(placed_outlines))
 
 
 class ObstacleField:
@@ -55,16 +57,16 @@ class ObstacleField:
     ) -> None:
         self._fixed_names: List[str] = []
         self._movers: List[_Mover] = []
-        fixed: List[BaseGeometry] = []
+        fixed_shapes: List[BaseGeometry] = []
         for model in (*scene.models.values(), *extra_models):
             outline = model.obstacle_footprint(*heights)
             if not model.static and not model.is_ground:
                 self._movers.append(_Mover(model, outline, heights))
                 continue
             parts = [part for part in shapely.get_parts(outline).tolist() if not part.is_empty]
-            fixed += parts
+            fixed_shapes += parts
             self._fixed_names += [model.name] * len(parts)
-        self._tree = shapely.STRtree(fixed)
+        self._tree = shapely.STRtree(fixed_shapes)
 
     def nearest(self, shape: BaseGeometry, states: Mapping[str, ModelState]) -> Nearest:
         """Return the nearest obstacle and its exact distance to ``shape``, 0 if they overlap.
@@ -158,7 +160,7 @@ class _Mover:
         self._model = model
         self._heights = heights
         self._computed_pose = self._pose = model.pose
-        self._computed = self._outline = outline
+        self._computed_outline = self._outline = outline
 
     def outline_at(self, pose: Pose) -> BaseGeometry:
         # The last outline is cached: most models do not move from one snapshot to the next.
@@ -167,9 +169,11 @@ class _Mover:
         self._pose = pose
         if not _differs_in_plane_only(pose, self._computed_pose):
             self._computed_pose = pose
-            self._computed = self._outline = self._model.footprint_at(pose, *self._heights)
+            self._computed_outline = self._outline = self._model.footprint_at(pose, *self._heights)
         else:
-            self._outline = _moved_in_plane(self._computed, self._computed_pose.planar, pose.planar)
+            self._outline = _moved_in_plane(
+                self._computed_outline, self._computed_pose.planar, pose.planar
+            )
         return self._outline
 
 

@@ -34,8 +34,10 @@ class ContactClassifier:
         self, robot: str, ground_shapes: Iterable[str], models: Iterable[str] = ()
     ) -> None:
         self._robot = robot
-        self._ground = frozenset(ground_shapes)
-        self._scoped = sorted((name for name in models if "::" in name), key=len, reverse=True)
+        self._ground_shapes = frozenset(ground_shapes)
+        self._scoped_names = sorted(
+            (name for name in models if "::" in name), key=len, reverse=True
+        )
         self._partners: Dict[Tuple[str, str], str] = {}
 
     def partner(self, contact: Contact, robot_bottom_m: float) -> Optional[str]:
@@ -58,12 +60,12 @@ class ContactClassifier:
         is_robot = models[0] == self._robot, models[1] == self._robot
         if is_robot[0] == is_robot[1]:  # both shapes belong to the robot, or neither does
             return _IGNORE
-        other = second if is_robot[0] else first
-        return _IGNORE if other in self._ground else models[is_robot[0]]
+        partner = second if is_robot[0] else first
+        return _IGNORE if partner in self._ground_shapes else models[is_robot[0]]
 
     def _model_of(self, shape: str) -> str:
-        named = (name for name in self._scoped if shape.startswith(f"{name}::"))
-        return next(named, shape.split("::", 1)[0])
+        model_names = (name for name in self._scoped_names if shape.startswith(f"{name}::"))
+        return next(model_names, shape.split("::", 1)[0])
 
 
 def _is_support(contact: Contact, robot_bottom_m: float) -> bool:
@@ -85,16 +87,16 @@ class EpisodeLog:
 
     def __init__(self) -> None:
         self._episodes: List[ContactEpisode] = []
-        self._open: Dict[str, int] = {}
+        self._open_rows: Dict[str, int] = {}
 
     def touch(self, time_s: float, partner: str, speed_mps: float, source: str) -> None:
-        index = self._open.get(partner)
+        index = self._open_rows.get(partner)
         if index is not None:
             episode = self._episodes[index]
             if time_s - episode.end_s <= EPISODE_GAP_S:
                 self._episodes[index] = replace(episode, end_s=max(time_s, episode.end_s))
                 return
-        self._open[partner] = len(self._episodes)
+        self._open_rows[partner] = len(self._episodes)
         self._episodes.append(ContactEpisode(time_s, time_s, partner, speed_mps, source))
 
     @property

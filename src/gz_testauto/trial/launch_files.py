@@ -25,31 +25,31 @@ class Launch(NamedTuple):
 
 def check_launches(spec: StackCampaignSpec) -> None:
     """Raise ``SpecError`` if a launch file is missing, or does not declare one of its arguments."""
-    for where, launch, _ in launches_of(spec):
-        check_launch(launch, where)
+    for location, launch, _ in launches_of(spec):
+        check_launch(launch, location)
 
 
-def check_launch(launch: LaunchSpec, where: str) -> None:
-    declared = _declared_arguments(find_launch_file(launch, where))
+def check_launch(launch: LaunchSpec, location: str) -> None:
+    arg_names = _declared_arguments(find_launch_file(launch, location))
     # roslaunch ignores an undeclared argument: two planners that differ only in it would run with
     # the same settings.
-    for name in launch.args if declared is not None else ():
-        if name not in declared:  # type: ignore[operator]
+    for name in launch.args if arg_names is not None else ():
+        if name not in arg_names:  # type: ignore[operator]
             raise SpecError(
-                f"{where}.args: {unknown_name(f'argument of {launch.named}:', name, declared)}"
+                f"{location}.args: {unknown_name(f'argument of {launch.named}:', name, arg_names)}"
             )
 
 
 def launch_files(spec: StackCampaignSpec) -> Tuple[Path, ...]:
     """Return the launch files of a campaign, each once. Raises ``SpecError`` if one is missing."""
-    files = (find_launch_file(launch, where) for where, launch, _ in launches_of(spec))
+    files = (find_launch_file(launch, location) for location, launch, _ in launches_of(spec))
     return tuple(dict.fromkeys(files))
 
 
-def find_launch_file(launch: LaunchSpec, where: str) -> Path:
+def find_launch_file(launch: LaunchSpec, location: str) -> Path:
     """Return the path of a launch file, specified by its path or by package and name.
 
-    Raises ``SpecError``, whose message starts with ``where``, if the file does not exist.
+    Raises ``SpecError``, whose message starts with ``location``, if the file does not exist.
     """
     assert launch.file is not None
     if launch.package is None:
@@ -57,18 +57,18 @@ def find_launch_file(launch: LaunchSpec, where: str) -> Path:
     try:
         package = resources.resolve(f"package://{launch.package}", Path())
     except ResourceError as error:
-        raise SpecError(f"{where}.package: {error}") from error
+        raise SpecError(f"{location}.package: {error}") from error
     elsewhere = sorted(package.rglob(Path(launch.file).name))
     for path in (package / "launch" / launch.file, package / launch.file, *elsewhere):
         if os.path.isfile(path):
             return path
-    known = sorted(path.name for path in package.rglob("*.launch"))
+    names = sorted(path.name for path in package.rglob("*.launch"))
     raise SpecError(
-        f"{where}.file: {unknown_name(f'launch file of {package}:', str(launch.file), known)}"
+        f"{location}.file: {unknown_name(f'launch file of {package}:', str(launch.file), names)}"
     )
 
 
-def fill_in(launch: LaunchSpec, where: str, values: Mapping[str, object]) -> Launch:
+def fill_in(launch: LaunchSpec, location: str, values: Mapping[str, object]) -> Launch:
     """Return the launch file with its arguments, whose placeholders are replaced by ``values``.
 
     Raises the errors of :func:`find_launch_file`.
@@ -76,7 +76,7 @@ def fill_in(launch: LaunchSpec, where: str, values: Mapping[str, object]) -> Lau
     arguments = tuple(
         f"{name}:={fill(argument_text(value), values)}" for name, value in launch.args.items()
     )
-    return Launch(find_launch_file(launch, where), arguments)
+    return Launch(find_launch_file(launch, location), arguments)
 
 
 def placeholder_values(
@@ -106,10 +106,10 @@ def placeholder_values(
 
 def launches_of(spec: StackCampaignSpec) -> Iterator[Tuple[str, LaunchSpec, Tuple[str, ...]]]:
     """Yield each launch file with its key in the campaign and the names of its planners."""
-    every = tuple(planner.name for planner in spec.planners)
-    yield "stack.simulator", spec.stack.simulator, every
+    planner_names = tuple(planner.name for planner in spec.planners)
+    yield "stack.simulator", spec.stack.simulator, planner_names
     if spec.stack.robot is not None:
-        yield "stack.robot", spec.stack.robot, every
+        yield "stack.robot", spec.stack.robot, planner_names
     for index, planner in enumerate(spec.planners):
         yield f"planners[{index}].launch", spec.navigation(planner), (planner.name,)
 
@@ -129,11 +129,11 @@ def _declared_arguments(file: Path) -> Optional[Dict[str, Any]]:
             "launch file"
         )
     for include in root.iter("include"):
-        included = _included_file(include, file)
-        if included is not None and not os.path.isfile(included):
+        included_file = _included_file(include, file)
+        if included_file is not None and not os.path.isfile(included_file):
             raise SpecError(
-                f"{file}:{include.sourceline}: the included file {included} is not found; correct "
-                "its path"
+                f"{file}:{include.sourceline}: the included file {included_file} is not found; "
+                "correct its path"
             )
     if any(element.get("pass_all_args") == "true" for element in root.iter("include")):
         return None

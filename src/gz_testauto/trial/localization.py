@@ -90,7 +90,11 @@ def localization_errors(poses: np.ndarray, true_poses: np.ndarray) -> Dict[str, 
     Samples without an estimate are omitted; without any, the values are NaN.
     """
     distances_m = np.hypot(*(poses[:, :2] - true_poses[: len(poses), :2]).T)
-    known = distances_m[np.isfinite(distances_m)]
-    values = (known.mean(), known.max(), known[-1]) if len(known) else (math.nan,) * 3
+    known_distances_m = distances_m[np.isfinite(distances_m)]
+    values = (
+        (known_distances_m.mean(), known_distances_m.max(), known_distances_m[-1])
+        if len(known_distances_m)
+        else (math.nan,) * 3
+    )
     names = ("localization_error_m", "localization_error_max_m", "localization_error_end_m")
     return {name: float(value) for name, value in zip(names, values)}

@@ -219,15 +219,15 @@ class TrialRobot:
     def observation(self, snapshot: Snapshot) -> Observation:
         return self.estimated(self.true_observation(snapshot))
 
-    def estimated(self, true: Observation) -> Observation:
+    def estimated(self, true_observation: Observation) -> Observation:
         """Return the observation with the true pose and twist replaced by their estimates."""
         estimator = self._monitor.estimator
         if estimator is None:
-            return true
-        pose, objects = estimator.pose, true.objects
-        if objects and pose != true.pose:
-            objects = as_estimated(objects, true.pose, pose)
-        return replace(true, pose=pose, twist=estimator.twist, objects=objects)
+            return true_observation
+        pose, objects = estimator.pose, true_observation.objects
+        if objects and pose != true_observation.pose:
+            objects = as_estimated(objects, true_observation.pose, pose)
+        return replace(true_observation, pose=pose, twist=estimator.twist, objects=objects)
 
     def true_observation(self, snapshot: Snapshot) -> Observation:
         robot_snapshot, tracker = self._select_robot(snapshot), self._tracker
@@ -280,9 +280,9 @@ def sensors_of(planner: LocalPlanner, robot: RobotModel, name: str) -> Tuple[Sen
 
 
 def _with_sensors(scene: Scene, sensors: Sequence[Tuple[Sensor, ...]]) -> Scene:
-    first, *further = sensors
+    first, *further_sensors = sensors
     others = tuple(
-        replace(robot, sensors=selected) for robot, selected in zip(scene.others, further)
+        replace(robot, sensors=selected) for robot, selected in zip(scene.others, further_sensors)
     )
     return replace(scene, sensors=first, others=others)
 

@@ -52,9 +52,11 @@ class TrialMonitor:
 
         Nothing is recorded.
         """
-        body = self._recorder.body
+        robot_body = self._recorder.body
         bottom_m = self._stability.levels.bottom_m(*pose.position[:2])
-        require_upright(self._rules, pose.position, pose.tilt_rad, body.span_m(pose)[1], bottom_m)
+        require_upright(
+            self._rules, pose.position, pose.tilt_rad, robot_body.span_m(pose)[1], bottom_m
+        )
 
     def observe(self, snapshot: Snapshot) -> Optional[TrialEnd]:
         """Record a snapshot; return the end of the trial, or None while the trial continues.
@@ -71,9 +73,9 @@ class TrialMonitor:
         bottom_m = self._stability.levels.bottom_m(*position_m[-1, :2].tolist())
         require_plausible(rules, time_s, position_m, recorder.span_m[1], bottom_m)
         self._stability.check(snapshot, float(time_s[-1]), recorder.collision)
-        visited = self.visited
+        visited_count = self.visited
         verdict = self._check_termination()
-        self.goal_is_new = verdict is None and self.visited > visited
+        self.goal_is_new = verdict is None and self.visited > visited_count
         if self._estimate is not None:
             self._estimate.advance(snapshot.time_s, recorder.pose, recorder.twist)
             if verdict is None:
@@ -149,12 +151,12 @@ class TrialMonitor:
     ) -> Optional[TrialEnd]:
         if not estimate.has_arrived(self.goal, time_s, self.goal_is_new):
             return None
-        goal, pose, estimated = self.goal, self.pose, estimate.estimator.pose
+        goal, pose, estimated_pose = self.goal, self.pose, estimate.estimator.pose
         return self.reported_arrival(
             f"{goal.distance_to(pose.x_m, pose.y_m):.2f} m from {self._rules.goal_text} (the "
             f"tolerance is {self._rules.tolerance_m:g} m); the estimated pose is at "
-            f"({estimated.x_m:.2f}, {estimated.y_m:.2f}), "
-            f"{goal.distance_to(estimated.x_m, estimated.y_m):.2f} m from it"
+            f"({estimated_pose.x_m:.2f}, {estimated_pose.y_m:.2f}), "
+            f"{goal.distance_to(estimated_pose.x_m, estimated_pose.y_m):.2f} m from it"
         )
 
     def _check_termination(
@@ -173,8 +175,8 @@ class TrialMonitor:
                 recorder.tilt_rad,
                 abort_outcome,
             )
-            reached = verdict is not None and verdict.outcome.success
-            if not (reached and self._rules.further):
+            has_reached = verdict is not None and verdict.outcome.success
+            if not (has_reached and self._rules.further):
                 return verdict
             self._reached_s.append(float(recorder.time_s[-1]))
             self._rules = self._rules.for_next_goal

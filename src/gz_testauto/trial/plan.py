@@ -35,10 +35,10 @@ class TrialSelection:
 
     def check(self, spec: CampaignSpec) -> None:
         """Raise ``SpecError`` for an unknown planner or an empty selection."""
-        known = [planner.name for planner in spec.planners]
+        names = [planner.name for planner in spec.planners]
         for name in self.planners or ():
-            if name not in known:
-                raise SpecError(f"campaign {spec.name}: {unknown_name('planner', name, known)}")
+            if name not in names:
+                raise SpecError(f"campaign {spec.name}: {unknown_name('planner', name, names)}")
         if self.worlds is not None and self.worlds < 1:
             raise SpecError(
                 f"campaign {spec.name}: --worlds is {self.worlds}; it must be at least 1"

@@ -26,15 +26,15 @@ def low_real_time_factor(spec: CampaignSpec, recording: Recording) -> Optional[f
 
 def low_factor_cause(spec: CampaignSpec, recording: Recording) -> str:
     """Return why a low real-time factor makes a trial invalid; "" if the factor is high enough."""
-    least = spec.least_real_time_factor
+    least_factor = spec.least_real_time_factor
     factor = real_time_factor(recording, MetricContext())
-    if least is None or not recording.duration_s > 0.0 or not factor < least:
+    if least_factor is None or not recording.duration_s > 0.0 or not factor < least_factor:
         return ""
-    shown = math.floor(100.0 * factor) / 100.0  # 0.797 must not appear as 0.80
+    shown_factor = math.floor(100.0 * factor) / 100.0  # 0.797 must not appear as 0.80
     return (
-        f"{_CAUSE}{shown:.2f}, below stack.min_real_time_factor = {least:g}: this computer is too "
-        "slow or too busy for the stack; use fewer --workers, a simpler world, or a lower "
-        "stack.max_real_time_factor"
+        f"{_CAUSE}{shown_factor:.2f}, below stack.min_real_time_factor = {least_factor:g}: this "
+        "computer is too slow or too busy for the stack; use fewer --workers, a simpler world, or "
+        "a lower stack.max_real_time_factor"
     )
 
 

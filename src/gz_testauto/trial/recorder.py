@@ -64,12 +64,12 @@ class Recorder:
         self._contacts = contacts
         self._episodes = EpisodeLog()
         self._rows = np.empty((512, _COLUMNS))
-        self._count = 0
+        self._row_count = 0
         self._start_s = 0.0
         self._last_pose: Optional[Pose] = None
         self._speed_mps = 0.0
-        self._free: Optional[_FreeSpace] = None
-        self._unmeasured: List[int] = []
+        self._free_space: Optional[_FreeSpace] = None
+        self._unmeasured_rows: List[int] = []
         self._radius_m = float(np.hypot(*self._outline.T).max())
 
     def sample(self, snapshot: Snapshot) -> None:
@@ -79,7 +79,7 @@ class Recorder:
             raise SimulatorError(
                 f"the robot {self.body.name!r} is not in the simulation at {snapshot.time_s:.2f} s"
             )
-        if self._count == 0:
+        if self._row_count == 0:
             self._start_s = snapshot.time_s
         time_s = snapshot.time_s - self._start_s
         pose = state.pose.planar
@@ -105,22 +105,22 @@ class Recorder:
         self._last_pose = state.pose
 
     def commanded(self, command: Twist2D) -> None:
-        self._rows[self._count - 1, _COMMAND] = command
+        self._rows[self._row_count - 1, _COMMAND] = command
 
     @property
     def time_s(self) -> np.ndarray:
         """Times since the first sample, shape (n,)."""
-        return self._rows[: self._count, _TIME]
+        return self._rows[: self._row_count, _TIME]
 
     @property
     def position_m(self) -> np.ndarray:
         """Positions of the base, shape (n, 3), in the world frame."""
-        return self._rows[: self._count, _POSITION]
+        return self._rows[: self._row_count, _POSITION]
 
     @property
     def pose(self) -> Pose2D:
         """The latest pose of the base, in the world frame."""
-        return Pose2D(*self._rows[self._count - 1, _POSE].tolist())
+        return Pose2D(*self._rows[self._row_count - 1, _POSE].tolist())
 
     @property
     def span_m(self) -> Tuple[float, float]:
@@ -131,12 +131,12 @@ class Recorder:
     @property
     def tilt_rad(self) -> np.ndarray:
         """The angle of the robot's vertical axis to the world's at each sample, shape (n,)."""
-        return self._rows[: self._count, _TILT]
+        return self._rows[: self._row_count, _TILT]
 
     @property
     def twist(self) -> Twist2D:
         """The latest forward speed and yaw rate."""
-        forward_mps, _, turn_radps = self._rows[self._count - 1, _TWIST].tolist()
+        forward_mps, _, turn_radps = self._rows[self._row_count - 1, _TWIST].tolist()
         return Twist2D(forward_mps, turn_radps)
 
     @property
@@ -151,7 +151,7 @@ class Recorder:
         world: Optional[WorldRecord] = None,
     ) -> Recording:
         self._compute_remaining_clearances()
-        rows = self._rows[: self._count].copy()
+        rows = self._rows[: self._row_count].copy()
         return Recording(
             time_s=rows[:, _TIME],
             pose=np.ascontiguousarray(rows[:, _POSE]),
@@ -177,10 +177,10 @@ class Recorder:
         )
 
     def _next_row(self) -> np.ndarray:
-        if self._count == len(self._rows):
+        if self._row_count == len(self._rows):
             self._rows = np.concatenate([self._rows, np.empty_like(self._rows)])
-        self._count += 1
-        return self._rows[self._count - 1]
+        self._row_count += 1
+        return self._rows[self._row_count - 1]
 
     def _twist(self, time_s: float, yaw: float, state: ModelState) -> Tuple[float, float, float]:
         cos, sin = math.cos(yaw), math.sin(yaw)
@@ -189,13 +189,13 @@ class Recorder:
         elif self._last_pose is None:
             return (0.0, 0.0, 0.0)
         else:
-            elapsed_s = time_s - float(self._rows[self._count - 1, _TIME])
+            elapsed_s = time_s - float(self._rows[self._row_count - 1, _TIME])
             if elapsed_s <= 0.0:
                 return (0.0, 0.0, 0.0)
-            before = self._last_pose
-            x_mps = (state.pose.position[0] - before.position[0]) / elapsed_s
-            y_mps = (state.pose.position[1] - before.position[1]) / elapsed_s
-            turn_radps = math.remainder(yaw - before.yaw_rad, 2 * math.pi) / elapsed_s
+            previous_pose = self._last_pose
+            x_mps = (state.pose.position[0] - previous_pose.position[0]) / elapsed_s
+            y_mps = (state.pose.position[1] - previous_pose.position[1]) / elapsed_s
+            turn_radps = math.remainder(yaw - previous_pose.yaw_rad, 2 * math.pi) / elapsed_s
         # from the world frame to the base frame
         return (cos * x_mps + sin * y_mps, -sin * x_mps + cos * y_mps, turn_radps)
 
@@ -210,20 +210,20 @@ class Recorder:
     def _record_clearance(self, time_s: float, pose: Pose2D, snapshot: Snapshot) -> None:
         # Without a possible collision, the clearance is computed at the end, for all such samples
         # in one call.
-        if self._free is not None and self._free.contains(pose):
-            self._unmeasured.append(self._count - 1)
+        if self._free_space is not None and self._free_space.contains(pose):
+            self._unmeasured_rows.append(self._row_count - 1)
             return
         footprint = footprint_at(self._outline, pose)
         clearance_m = self._obstacles.nearest(footprint, snapshot.models).distance_m
-        self._rows[self._count - 1, _CLEARANCE] = clearance_m
+        self._rows[self._row_count - 1, _CLEARANCE] = clearance_m
         if self._obstacles.is_fixed:
-            self._free = _FreeSpace(pose, clearance_m, self._radius_m)
+            self._free_space = _FreeSpace(pose, clearance_m, self._radius_m)
         if clearance_m <= 0.0:
             for name in self._obstacles.touching(footprint, snapshot.models):
                 self._episodes.touch(time_s, name, self._speed_mps, "geometry")
 
     def _compute_remaining_clearances(self) -> None:
-        rows, self._unmeasured = self._unmeasured, []
+        rows, self._unmeasured_rows = self._unmeasured_rows, []
         if rows:
             poses = [Pose2D(*pose) for pose in self._rows[np.ix_(rows, _POSE)].tolist()]
             footprints = footprints_at(self._outline, poses)

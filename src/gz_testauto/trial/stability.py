@@ -123,7 +123,7 @@ class StabilityCheck:
         self._max_linear_mps = max_linear_mps
         self._start: Dict[str, np.ndarray] = {}
         self._source = scene.document.source
-        self._settled: Optional[Tuple[float, Dict[str, np.ndarray]]] = None
+        self._settled_state: Optional[Tuple[float, Dict[str, np.ndarray]]] = None
         self._robot_start: Optional[Pose] = None
 
     def check(
@@ -139,9 +139,9 @@ class StabilityCheck:
         candidates = (self._impossible_motion(m, snapshot, time_s, collision) for m in self._models)
         motions = [motion for motion in candidates if motion]
         if motions:
-            more = f"; so did {len(motions) - LISTED} others" if len(motions) > LISTED else ""
+            others = f"; so did {len(motions) - LISTED} others" if len(motions) > LISTED else ""
             raise SceneError(
-                f"{'; '.join(motions[:LISTED])}{more}: in the world file, the model is inside "
+                f"{'; '.join(motions[:LISTED])}{others}: in the world file, the model is inside "
                 "another model or has no ground below; change its <pose>, or make the model static"
             )
         self._log_creeping(snapshot, time_s, collision)
@@ -157,19 +157,19 @@ class StabilityCheck:
             for model in self._models
             if model.name in snapshot.models and not model.is_driven
         }
-        if self._settled is None:
-            self._settled = (time_s, middles)
+        if self._settled_state is None:
+            self._settled_state = (time_s, middles)
             return
-        since_s, before = self._settled
+        since_s, settled_middles = self._settled_state
         passed_s = time_s - since_s
         if passed_s < CREEP_DURATION_S:
             return
         for model in self._models:
-            if model.name not in middles or model.name not in before:
+            if model.name not in middles or model.name not in settled_middles:
                 continue
-            moved = middles[model.name] - before[model.name]
-            speed_mps = math.hypot(moved[0], moved[1]) / passed_s
-            creeps = CREEP_MPS[0] < speed_mps < CREEP_MPS[1] and abs(moved[2]) < CREEP_RISE_M
+            shift_m = middles[model.name] - settled_middles[model.name]
+            speed_mps = math.hypot(shift_m[0], shift_m[1]) / passed_s
+            creeps = CREEP_MPS[0] < speed_mps < CREEP_MPS[1] and abs(shift_m[2]) < CREEP_RISE_M
             carrier = self._carrier(model) if creeps else None
             key = (self._source, model.name)
             if carrier is not None and key not in _LOGGED:
@@ -184,13 +184,13 @@ class StabilityCheck:
     def _carrier(self, model: "_MovableModel") -> Optional[str]:
         # The carrier's bounds contain the middle of the model's bottom.
         bottom = np.append(model.bounds_m[:2].mean(axis=1), model.bounds_m[2, 0])
-        for other in self._models:
+        for carrier in self._models:
             low, high = (
-                other.bounds_m[:, 0] - BOUNDS_TOLERANCE_M,
-                other.bounds_m[:, 1] + BOUNDS_TOLERANCE_M,
+                carrier.bounds_m[:, 0] - BOUNDS_TOLERANCE_M,
+                carrier.bounds_m[:, 1] + BOUNDS_TOLERANCE_M,
             )
-            if other is not model and (low < bottom).all() and (bottom < high).all():
-                return other.name
+            if carrier is not model and (low < bottom).all() and (bottom < high).all():
+                return carrier.name
         return None
 
     def _impossible_motion(
@@ -208,7 +208,7 @@ class StabilityCheck:
         if not np.isfinite(middle).all():
             return f"the position of {model.name} is not finite after {time_s:.2f} s"
         start = self._start.setdefault(model.name, middle)
-        moved = middle - start
+        shift_m = middle - start
         hit = collision is not None and collision.partner == model.name
         if model.is_driven or hit:
             across_m = up_m = SETTLE_M + DRIVEN_MPS * time_s
@@ -216,15 +216,15 @@ class StabilityCheck:
             # Gravity moves a body sideways by at most g/4 t², as on a slope of 45° without
             # friction, and never up.
             across_m, up_m = SETTLE_M + GRAVITY_MPS2 / 4 * time_s**2, SETTLE_M
-        if math.hypot(moved[0], moved[1]) > across_m or moved[2] > up_m:
-            untouched = "" if hit else " without being touched by the robot"
-            return f"{model.name} moved {math.hypot(*moved):.2f} m in {time_s:.2f} s{untouched}"
+        if math.hypot(shift_m[0], shift_m[1]) > across_m or shift_m[2] > up_m:
+            touch = "" if hit else " without being touched by the robot"
+            return f"{model.name} moved {math.hypot(*shift_m):.2f} m in {time_s:.2f} s{touch}"
         x_m, y_m, z_m = middle.tolist()
         under_floor = z_m < self.levels.floor_m(x_m, y_m) - SUNK_M
-        if moved[2] < -SUNK_M and (
+        if shift_m[2] < -SUNK_M and (
             under_floor or z_m + model.radius_m < self.levels.bottom_m(x_m, y_m)
         ):
-            return f"{model.name} sank by {-moved[2]:.2f} m in {time_s:.2f} s, to z = {z_m:.2f} m"
+            return f"{model.name} sank by {-shift_m[2]:.2f} m in {time_s:.2f} s, to z = {z_m:.2f} m"
         return ""
 
     def _check_robot(

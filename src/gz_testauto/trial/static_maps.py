@@ -120,8 +120,8 @@ class StaticMaps:
         bounds = bounds_of(scene, resolution, areas, margin_m, MAX_SEARCHED_CELLS)
         x_min, y_min, x_max, y_max = bounds
         # If the bounds contain no path, the robot can drive around them within a wider margin.
-        around = OPEN_MARGIN_M + margin_m
-        wider = (x_min - around, y_min - around, x_max + around, y_max + around)
+        border_m = OPEN_MARGIN_M + margin_m
+        wider = (x_min - border_m, y_min - border_m, x_max + border_m, y_max + border_m)
         areas = {"the path around the world": wider}
         widest = bounds_of(scene, resolution, areas, 0.0, MAX_SEARCHED_CELLS)
         return self._plan_within(inputs, scene, (bounds, widest))
@@ -130,8 +130,8 @@ class StaticMaps:
         self, inputs: MapInputs, scene: WorldScene, candidates: Sequence[Bounds]
     ) -> _GlobalPlan:
         limits, plan_margin_m = self._limits, self._spec.global_plan.margin_m
-        for covered in candidates:
-            grid = self._map(scene, covered)
+        for covered_area in candidates:
+            grid = self._map(scene, covered_area)
             paths: List[np.ndarray] = []
             for leg in inputs.legs:
                 path = plan_waypoints(grid, *leg, limits, plan_margin_m)
@@ -140,7 +140,7 @@ class StaticMaps:
                 path.setflags(write=False)
                 paths.append(path)
             else:
-                return _GlobalPlan(covered, tuple(paths))
+                return _GlobalPlan(covered_area, tuple(paths))
         raise SpecError(f"{inputs.base}: {self._no_path_message(inputs, leg, scene, grid)}")
 
     def _configured_bounds(self, inputs: MapInputs) -> Bounds:
@@ -186,9 +186,9 @@ class StaticMaps:
         start, goal = leg
         start_name, goal_name = map(inputs.named, leg)
         radius_m = min(self._limits.circumscribed_radius_m, self._limits.half_width_m)
-        inflated = grid.inflate(radius_m)
+        inflated_grid = grid.inflate(radius_m)
         for name, pose in ((start_name, start), (goal_name, goal)):
-            if not inflated.is_free(pose.x_m, pose.y_m):
+            if not inflated_grid.is_free(pose.x_m, pose.y_m):
                 model, distance_m = self._nearest(scene, pose)
                 finer = ", or lower global_plan.resolution_m" if distance_m > radius_m else ""
                 return (

@@ -261,11 +261,11 @@ def require_upright(
         )
 
 
-def _fall_message(when: str, position_m: Sequence[float], bottom_m: float) -> str:
+def _fall_message(moment: str, position_m: Sequence[float], bottom_m: float) -> str:
     x_m, y_m, z_m = map(float, position_m)
     return (
-        f"the robot fell: {when} it is at z = {z_m:.2f} m, below the lowest point of the world at "
-        f"{bottom_m:.2f} m; {_ground_remedy(x_m, y_m)}"
+        f"the robot fell: {moment} it is at z = {z_m:.2f} m, below the lowest point of the world "
+        f"at {bottom_m:.2f} m; {_ground_remedy(x_m, y_m)}"
     )
 
 

@@ -97,7 +97,7 @@ class TestBed:
 
     def rules(self, trial: Trial) -> TerminationRules:
         limits = self.spec.limits
-        goal, *further = self.mission(trial).goals
+        goal, *further_goals = self.mission(trial).goals
         return TerminationRules(
             goal=goal,
             tolerance_m=self.spec.goal.tolerance_m,
@@ -106,7 +106,7 @@ class TestBed:
             stuck_distance_m=limits.stuck_distance_m,
             max_linear_mps=self.spec.robot.max_linear_mps,
             max_tilt_rad=math.inf if limits.max_tilt_rad is None else limits.max_tilt_rad,
-            further=tuple(further),
+            further=tuple(further_goals),
         )
 
     def monitor(self, trial: Trial, extra_models: Sequence[NamedModel] = ()) -> TrialMonitor:
@@ -115,7 +115,7 @@ class TestBed:
         ``extra_models`` are models of the scene that are not in the world file, such as actors.
         """
         data = self._world_data(trial.world)
-        body = RobotBody(self.robot.name, self.limits.footprint_m, self.robot.height_m)
+        robot_body = RobotBody(self.robot.name, self.limits.footprint_m, self.robot.height_m)
         models = [*data.scene.models, *(model.name for model in extra_models)]
         contacts = ContactClassifier(self.robot.name, data.ground_shapes, models)
         estimator = make_estimator(
@@ -124,13 +124,15 @@ class TestBed:
         return TrialMonitor(
             self.rules(trial),
             Recorder(
-                body,
+                robot_body,
                 data.obstacles(extra_models),
                 contacts,
                 {model.name: outline_m(model.sdf) for model in extra_models},
                 self.lanes(trial),
             ),
-            StabilityCheck(data.scene, data.levels, body, contacts, self.spec.robot.max_linear_mps),
+            StabilityCheck(
+                data.scene, data.levels, robot_body, contacts, self.spec.robot.max_linear_mps
+            ),
             trial.world,
             None
             if estimator is None
@@ -195,7 +197,7 @@ class BuiltinTestBed(TestBed):
     ) -> None:
         super().__init__(spec, robot)
         self._companion = companion
-        self._reduced: Tuple[FrozenSet[str], BuiltinTestBed] = (frozenset(), self)
+        self._reduced_bed: Tuple[FrozenSet[str], BuiltinTestBed] = (frozenset(), self)
         self.companions: Tuple[BuiltinTestBed, ...] = tuple(
             BuiltinTestBed(changed, read_body(changed), entry)
             for entry in spec.robots
@@ -214,11 +216,11 @@ class BuiltinTestBed(TestBed):
         """
         if not names:
             return self
-        if self._reduced[0] != names:
+        if self._reduced_bed[0] != names:
             bed = BuiltinTestBed(_reduced(self.spec, names), self.robot)
             bed.static_map, bed._cached_world = self.static_map, self._cached_world
-            self._reduced = (names, bed)
-        return self._reduced[1]
+            self._reduced_bed = (names, bed)
+        return self._reduced_bed[1]
 
     @override
     def mission(self, trial: Trial) -> Mission:
@@ -272,13 +274,13 @@ class BuiltinTestBed(TestBed):
 
 
 def _of_companion(spec: BuiltinCampaignSpec, entry: CompanionSpec) -> BuiltinCampaignSpec:
-    changed: Dict[str, Any] = {"name": entry.name}
+    changes: Dict[str, Any] = {"name": entry.name}
     if entry.lidar is not None or entry.model is not None:
-        changed["lidar"] = entry.lidar
+        changes["lidar"] = entry.lidar
     if entry.model is not None:  # the model defines the body, not `robot:`
-        body = {"footprint_m": None, "height_m": None, "scan_height_m": None}
-        changed.update(model=entry.model, xacro=None, drive=None, **body)
-    robot = spec.robot.model_copy(update=changed)
+        body_keys = {"footprint_m": None, "height_m": None, "scan_height_m": None}
+        changes.update(model=entry.model, xacro=None, drive=None, **body_keys)
+    robot = spec.robot.model_copy(update=changes)
     planners = tuple(_planner_of(entry, planner) for planner in spec.planners)
     return spec.model_copy(update={"robot": robot, "planners": planners, "robots": ()})
 
@@ -294,11 +296,11 @@ def _reduced(spec: BuiltinCampaignSpec, names: FrozenSet[str]) -> BuiltinCampaig
     for name in sorted(names):
         if name not in known:
             raise SpecError(f"campaign {spec.name}: {unknown_name('entry', name, known)}")
-    kept = {
+    kept_entries = {
         key: tuple(entry for entry in getattr(spec, key) if entry.name not in names)
         for key in REMOVABLE
     }
-    return spec.model_copy(update=kept)
+    return spec.model_copy(update=kept_entries)
 
 
 class StackTestBed(TestBed):
@@ -388,8 +390,12 @@ def with_delays(robot: RobotModel, delays_s: Mapping[str, float]) -> RobotModel:
     lidar = robot.lidar
     parts = () if lidar is None else lidar.parts
     known = (*robot.sensors, *(sensor for sensor in parts if sensor not in robot.sensors))
-    chosen = select_sensors(str(robot.path), known, list(delays_s), "the key robot.sensor_delays_s")
-    delay_of = {sensor.scoped_name: delay_s for sensor, delay_s in zip(chosen, delays_s.values())}
+    delayed_sensors = select_sensors(
+        str(robot.path), known, list(delays_s), "the key robot.sensor_delays_s"
+    )
+    delay_of = {
+        sensor.scoped_name: delay_s for sensor, delay_s in zip(delayed_sensors, delays_s.values())
+    }
 
     def delayed(sensors: Tuple[Sensor, ...]) -> Tuple[Sensor, ...]:
         return tuple(

@@ -119,16 +119,16 @@ def shared_simulator(spec: CampaignSpec) -> str:
     """Return the name of the simulator that all workers would share; "" if each starts its own."""
     if not isinstance(spec, BuiltinCampaignSpec) or spec.simulator not in SIMULATORS.names():
         return ""
-    shared = getattr(SIMULATORS.get(spec.simulator), "shared", False)
-    return spec.simulator if shared else ""
+    is_shared = getattr(SIMULATORS.get(spec.simulator), "shared", False)
+    return spec.simulator if is_shared else ""
 
 
 def require_own_simulators(spec: CampaignSpec) -> None:
     """Raise ``SpecError`` if parallel workers would share one running simulator."""
-    shared = shared_simulator(spec)
-    if shared:
+    simulator = shared_simulator(spec)
+    if simulator:
         raise SpecError(
-            f"campaign {spec.name}: the simulator {shared!r} is already running, and parallel "
+            f"campaign {spec.name}: the simulator {simulator!r} is already running, and parallel "
             "trials would share one world; use --workers 1"
         )
 
@@ -141,7 +141,7 @@ class RenewableExecutor:
 
     def __init__(self, executor: TrialExecutor) -> None:
         self._executor = executor
-        self._opened = False
+        self._is_open = False
         self._needs_restart = False
 
     @property
@@ -151,9 +151,9 @@ class RenewableExecutor:
 
     def open(self) -> SimulatorIdentity:
         """Open the executor if it is closed; return the name and version of the simulator."""
-        if not self._opened:
+        if not self._is_open:
             self._executor.open()
-            self._opened = True
+            self._is_open = True
         return self.identity
 
     def renew(self) -> None:
@@ -163,7 +163,7 @@ class RenewableExecutor:
         """
         if self._needs_restart:
             self._executor.recover()
-            self._needs_restart, self._opened = False, True
+            self._needs_restart, self._is_open = False, True
 
     def execute(self, trial: Trial, should_stop: StopRequest) -> TrialResult:
         """Run one trial, and open or restart the executor if necessary."""
@@ -177,7 +177,7 @@ class RenewableExecutor:
 
     def close(self) -> None:
         """Close the executor and its simulator."""
-        self._opened = False
+        self._is_open = False
         self._executor.close()
 
 

@@ -88,9 +88,9 @@ class BaseWorld:
         for model, group in zip(self.obstacles, groups):
             if model.bounds is None:
                 raise SdfError(f"{self.path}: obstacle {model.name!r} has no collision shape")
-            ground = round(float(model.bounds[2, 0]), 4)
+            ground_z_m = round(float(model.bounds[2, 0]), 4)
             material = ObstacleModel.of(group.type, model, self.scene.document)
-            slots.append(Slot(model.name, group, material, ground))
+            slots.append(Slot(model.name, group, material, ground_z_m))
         return ObstacleSampler(spec, slots, draws_counts=False)
 
     def template(self) -> "WorldTemplate":
@@ -143,10 +143,10 @@ class WorldTemplate:
 
 
 def _group_of(model: SceneModel, spec: ObstacleSpec, source: str) -> AnyObstacles:
-    parsed = parse_obstacle_name(model.name)
-    if parsed is not None:
+    name_parts = parse_obstacle_name(model.name)
+    if name_parts is not None:
         for group in spec.obstacles:
-            if group.label == parsed.label:
+            if group.label == name_parts.label:
                 return group
     type_ = type_of(model)
     groups = [group for group in spec.obstacles if group.type == type_]

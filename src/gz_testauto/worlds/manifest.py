@@ -71,8 +71,8 @@ def read_worlds(directory: Path, files: Optional[Collection[str]] = None) -> Wor
         if files is None:
             return worlds
         _require_files(directory, files, [entry.path.name for entry in worlds])
-        chosen = tuple(entry for entry in worlds if entry.path.name in files)
-        return replace(worlds, worlds=chosen)
+        selected_worlds = tuple(entry for entry in worlds if entry.path.name in files)
+        return replace(worlds, worlds=selected_worlds)
     paths = sorted(directory.glob("*.world"))
     if files is not None:
         _require_files(directory, files, [path.name for path in paths])
@@ -88,24 +88,27 @@ def read_worlds(directory: Path, files: Optional[Collection[str]] = None) -> Wor
     return WorldSet(directory, tuple(entries), {})
 
 
-def _require_files(directory: Path, files: Collection[str], existing: Sequence[str]) -> None:
+def _require_files(directory: Path, files: Collection[str], existing_files: Sequence[str]) -> None:
     for name in files:
-        if name not in existing:
-            raise SpecError(f"{directory}: {unknown_name('world', name, existing)}")
+        if name not in existing_files:
+            raise SpecError(f"{directory}: {unknown_name('world', name, existing_files)}")
 
 
 def _read_manifest(directory: Path) -> WorldSet:
     path = directory / MANIFEST
     content = validate_as(_Content, read_manifest_data(path), str(path), SpecError)
-    entries = tuple(_record(*listed, directory) for listed in enumerate(content.worlds))
+    entries = tuple(
+        _record(*numbered_world, directory) for numbered_world in enumerate(content.worlds)
+    )
     if not entries:
         raise SpecError(f"{path}: the file lists no worlds; generate the worlds again")
-    repeated = [
+    repeated_names = [
         name for name, count in Counter(entry.name for entry in entries).items() if count > 1
     ]
-    if repeated:
+    if repeated_names:
         raise SpecError(
-            f"{path}: the file is damaged: it lists {repeated[0]} twice; generate the worlds again"
+            f"{path}: the file is damaged: it lists {repeated_names[0]} twice; generate the worlds "
+            "again"
         )
     for entry in entries:
         if not os.path.isfile(entry.path):
@@ -166,7 +169,7 @@ class _Content:
     coverage: Optional[Mapping[str, float]] = None
 
 
-def _record(index: int, listed: _Listed, directory: Path) -> WorldRecord:
-    values = {**vars(listed), "path": directory / Path(listed.file).name}
+def _record(index: int, world: _Listed, directory: Path) -> WorldRecord:
+    values = {**vars(world), "path": directory / Path(world.file).name}
     del values["file"]
     return WorldRecord(index, **values)

@@ -95,7 +95,7 @@ class WorldGenerator:
         sampler = base.sampler(spec)
         obstacle_names = [model.name for model in base.obstacles]
         site = Site.of(
-            base.scene, mission or required_mission(spec.mission), without=obstacle_names
+            base.scene, mission or required_mission(spec.mission), excluded_names=obstacle_names
         )
         self._placer = Placer(spec, site, sampler)
         self._template = base.template()
@@ -233,48 +233,48 @@ def _without_paths(value: Any) -> Any:
     return value
 
 
-def _check_target(out: Path, inputs: Dict[str, Any], force: bool) -> None:
-    if not os.path.exists(out):
+def _check_target(directory: Path, inputs: Dict[str, Any], force: bool) -> None:
+    if not os.path.exists(directory):
         return
-    if not os.path.isdir(out):
-        raise SpecError(f"{out}: is a file; choose a directory")
-    names = [entry.name for entry in out.iterdir()]
-    foreign = sorted(n for n in names if n != MANIFEST and not WORLD_FILE.fullmatch(n))
-    if foreign:
+    if not os.path.isdir(directory):
+        raise SpecError(f"{directory}: is a file; choose a directory")
+    names = [entry.name for entry in directory.iterdir()]
+    foreign_names = sorted(n for n in names if n != MANIFEST and not WORLD_FILE.fullmatch(n))
+    if foreign_names:
         raise SpecError(
-            f"{out}: the directory contains files that were not written by 'multiply' "
-            f"({', '.join(foreign[:3])}{', ...' if len(foreign) > 3 else ''}); choose another "
-            "directory"
+            f"{directory}: the directory contains files that were not written by 'multiply' "
+            f"({', '.join(foreign_names[:3])}{', ...' if len(foreign_names) > 3 else ''}); choose "
+            "another directory"
         )
     if force or not names:
         return
-    if not os.path.exists(out / MANIFEST):
+    if not os.path.exists(directory / MANIFEST):
         raise SpecError(
-            f"{out}: the directory contains worlds, but no {MANIFEST}; replace the worlds with "
-            "--force"
+            f"{directory}: the directory contains worlds, but no {MANIFEST}; replace the worlds "
+            "with --force"
         )
-    previous_inputs = read_manifest_data(out / MANIFEST).get("inputs", {})
-    known = [key for key in {**inputs, **previous_inputs} if key != "missing"]  # it is a result
-    differing = [key for key in known if previous_inputs.get(key) != inputs.get(key)]
-    if differing:
+    previous_inputs = read_manifest_data(directory / MANIFEST).get("inputs", {})
+    keys = [key for key in {**inputs, **previous_inputs} if key != "missing"]  # it is a result
+    differing_keys = [key for key in keys if previous_inputs.get(key) != inputs.get(key)]
+    if differing_keys:
         raise SpecError(
-            f"{out}: the directory contains worlds that were generated from other inputs "
-            f"({', '.join(differing)} {'differs' if len(differing) == 1 else 'differ'}); choose "
-            "another directory, or replace them with --force"
+            f"{directory}: the directory contains worlds that were generated from other inputs "
+            f"({', '.join(differing_keys)} {'differs' if len(differing_keys) == 1 else 'differ'}); "
+            "choose another directory, or replace them with --force"
         )
 
 
-def _put_in_place(scratch: Path, out: Path) -> None:
-    if not os.path.exists(out):
-        rename_directory(scratch, out)
+def _put_in_place(scratch: Path, directory: Path) -> None:
+    if not os.path.exists(directory):
+        rename_directory(scratch, directory)
         return
-    previous = Path(tempfile.mkdtemp(prefix=f".{out.name}.old.", dir=str(out.parent)))
+    backup = Path(tempfile.mkdtemp(prefix=f".{directory.name}.old.", dir=str(directory.parent)))
     try:
-        os.rename(out, previous / out.name)
-        rename_directory(scratch, out)
+        os.rename(directory, backup / directory.name)
+        rename_directory(scratch, directory)
     except OSError:
-        if not os.path.exists(out) and os.path.exists(previous / out.name):
-            os.rename(previous / out.name, out)
+        if not os.path.exists(directory) and os.path.exists(backup / directory.name):
+            os.rename(backup / directory.name, directory)
         raise
     finally:
-        shutil.rmtree(previous, ignore_errors=True)
+        shutil.rmtree(backup, ignore_errors=True)

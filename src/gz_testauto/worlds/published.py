@@ -36,31 +36,31 @@ class PublishedNumbers:
             for name, source in self._spec.worlds.published.items()
         }
 
-    def _number(self, where: str, source: PublishedSpec, world: str, path: Path) -> Number:
+    def _number(self, location: str, source: PublishedSpec, world: str, path: Path) -> Number:
         if source.points is not None:
             mission = self._missions.of(world)
             goals = mission.goals
             if len(goals) > 1:
                 raise SpecError(
-                    f"{where}: 'points' describes a path to one goal, but world {world} has "
-                    f"{len(goals)} goals; remove {where}, or the key 'via'"
+                    f"{location}: 'points' describes a path to one goal, but world {world} has "
+                    f"{len(goals)} goals; remove {location}, or the key 'via'"
                 )
             return _path_length_m(
-                _points_file(source.points, path, where), where, source, mission.start, *goals
+                _points_file(source.points, path, location), location, source, mission.start, *goals
             )
         if source.match is not None:
-            match = re.search(source.match, _read(path, where, _text))
+            match = re.search(source.match, _read(path, location, _text))
             if match is None:
                 raise SpecError(
-                    f"{where}: {source.match!r} has no match in {path}; correct the key 'match'"
+                    f"{location}: {source.match!r} has no match in {path}; correct the key 'match'"
                 )
             return _number_or_text(match.group(1) or "")
         assert source.table is not None, "the specification has one of the three"
-        return self._from_table(where, source.table, source.column, path)
+        return self._from_table(location, source.table, source.column, path)
 
-    def _from_table(self, where: str, table: Path, column: str, path: Path) -> Number:
+    def _from_table(self, location: str, table: Path, column: str, path: Path) -> Number:
         if table not in self._tables:
-            text = _read(table, where, _text)
+            text = _read(table, location, _text)
             self._tables[table] = list(csv.DictReader(text.splitlines()))
         rows = self._tables[table]
         for row in rows:
@@ -68,20 +68,20 @@ class PublishedNumbers:
                 return _number_or_text(row[column])
         columns = ", ".join(rows[0]) if rows else "none"
         raise SpecError(
-            f"{where}: {table} has no row with world = {path.stem} and a value in the column "
+            f"{location}: {table} has no row with world = {path.stem} and a value in the column "
             f"{column!r}; add such a row, or correct the key 'column'. Columns of the file: "
             f"{columns}"
         )
 
 
 def _path_length_m(
-    file: Path, where: str, source: PublishedSpec, start: Pose2D, goal: Pose2D
+    file: Path, location: str, source: PublishedSpec, start: Pose2D, goal: Pose2D
 ) -> float:
     """Return the length (m) from the start through the points in a file to the goal."""
-    cells = np.asarray(_read(file, where, _points), dtype=float)
+    cells = np.asarray(_read(file, location, _points), dtype=float)
     if cells.ndim != 2 or cells.shape[1] != 2 or not np.isfinite(cells).all():
         raise SpecError(
-            f"{where}: {file} must have two columns of finite coordinates, x and y; correct the "
+            f"{location}: {file} must have two columns of finite coordinates, x and y; correct the "
             "file, or the key 'points'"
         )
     points = cells * source.cell_m + np.array(source.origin_m)
@@ -89,22 +89,22 @@ def _path_length_m(
     return path_length_m(np.vstack([ends[:1], points, ends[1:]]))
 
 
-def _points_file(name: str, world: Path, where: str) -> Path:
+def _points_file(name: str, world: Path, location: str) -> Path:
     number = re.search(r"(\d+)$", world.stem)
     if number is None and "{number}" in name:
         raise SpecError(
-            f"{where}: {name!r} contains {{number}}, but the name {world.name} does not end with a "
-            "number; rename the world"
+            f"{location}: {name!r} contains {{number}}, but the name {world.name} does not end "
+            "with a number; rename the world"
         )
     return world.parent / name.replace("{number}", number.group(1) if number else "")
 
 
-def _read(path: Path, where: str, reader: Callable[[Path], Any]) -> Any:
+def _read(path: Path, location: str, reader: Callable[[Path], Any]) -> Any:
     try:
         return reader(path)
     except (OSError, ValueError, EOFError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise SpecError(f"{where}: {path} cannot be read: {reason}") from error
+        raise SpecError(f"{location}: {path} cannot be read: {reason}") from error
 
 
 def _points(path: Path) -> Any:

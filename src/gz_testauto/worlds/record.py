@@ -71,12 +71,14 @@ class WorldRecord:
 
 def unmeasured_notice(worlds: Iterable[WorldRecord]) -> str:
     """Return a line that lists the ignored elements, or ""."""
-    unmeasured = unmeasured_in(worlds)
-    if not unmeasured:
+    names = unmeasured_in(worlds)
+    if not names:
         return ""
-    shown = ", ".join(unmeasured[:SHOWN])
-    more = f", and {len(unmeasured) - SHOWN} more" if len(unmeasured) > SHOWN else ""
-    return f"not measured, as neither clearance nor shortest path includes it: {shown}{more}"
+    listed_names = ", ".join(names[:SHOWN])
+    ending = f", and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    return (
+        f"not measured, as neither clearance nor shortest path includes it: {listed_names}{ending}"
+    )
 
 
 def unmeasured_in(worlds: Iterable[WorldRecord]) -> List[str]:

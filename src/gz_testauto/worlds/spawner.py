@@ -125,22 +125,23 @@ class ObstacleSpawner:
         self._base_world = base_world
         self._keep_out_radius_m = keep_out_radius_m
         self._report = report
-        self._placed: Dict[str, Obstacle] = {}
-        self._seen: Set[str] = set()
-        self._avoided: Set[str] = set()
+        self._obstacles: Dict[str, Obstacle] = {}
+        self._used_names: Set[str] = set()
+        self._avoided_names: Set[str] = set()
         self.draw: Optional[Draw] = None
 
     @property
     def last_known(self) -> Tuple[Obstacle, ...]:
         """Return the obstacles at their last known poses, without a query of the simulator."""
-        return tuple(self._placed.values())
+        return tuple(self._obstacles.values())
 
     def obstacles(self) -> Tuple[Obstacle, ...]:
         """Return this spawner's obstacles that still exist, at their current poses."""
-        existing = self._look()
-        poses = self._world.poses([name for name in self._placed if name in existing])
-        self._placed = {
-            name: dataclasses.replace(self._placed[name], pose=pose) for name, pose in poses.items()
+        model_names = self._look()
+        poses = self._world.poses([name for name in self._obstacles if name in model_names])
+        self._obstacles = {
+            name: dataclasses.replace(self._obstacles[name], pose=pose)
+            for name, pose in poses.items()
         }
         return self.last_known
 
@@ -154,24 +155,26 @@ class ObstacleSpawner:
         if draw.seed < 0:
             raise SpecError(f"seed is {draw.seed}; it must be >= 0")
         names = self._look()
-        present = {name for name in names if is_obstacle(name)}
-        previous = self.obstacles()
-        remaining = names - present if replace else names
+        obstacle_names = {name for name in names if is_obstacle(name)}
+        previous_obstacles = self.obstacles()
+        remaining_names = names - obstacle_names if replace else names
         try:
-            obstacle_set = self._draw_set(draw, remaining, () if replace else previous)
+            obstacle_set = self._draw_set(
+                draw, remaining_names, () if replace else previous_obstacles
+            )
         except PlacementError as error:
             raise PlacementError(f"no obstacle was spawned or deleted: {error}") from error
-        used_names = set() if replace else present
+        used_names = set() if replace else obstacle_names
         try:
             if replace:
-                self._remove(present)
-            placed = self._place_under_unused_names(obstacle_set, used_names)
+                self._remove(obstacle_names)
+            new_obstacles = self._place_under_unused_names(obstacle_set, used_names)
         except GzTestautoError:
             if replace:
-                self._restore(previous)
+                self._restore(previous_obstacles)
             raise
         self.draw = draw
-        return placed
+        return new_obstacles
 
     def respawn(self) -> Tuple[Obstacle, ...]:
         """Replace the current obstacles by the next draw of the same specification and seed. Raises
@@ -182,9 +185,9 @@ class ObstacleSpawner:
 
     def clear(self) -> int:
         """Delete all random obstacles, also of other nodes, and return their number."""
-        present = {name for name in self._look() if is_obstacle(name)}
-        self._remove(present)
-        return len(present)
+        obstacle_names = {name for name in self._look() if is_obstacle(name)}
+        self._remove(obstacle_names)
+        return len(obstacle_names)
 
     def save_world(self, path: Path) -> None:
         """Write the base world with the obstacles at their current poses. Raises ``SpecError`` if
@@ -197,16 +200,16 @@ class ObstacleSpawner:
         if not os.path.isdir(path.parent):
             raise SpecError(f"{path}: the directory {path.parent} does not exist; create it")
         current = self.obstacles()
-        known, names = {obstacle.name for obstacle in current}, self._look()
+        known_names, names = {obstacle.name for obstacle in current}, self._look()
         base = _base_in_simulator(self._base_world, names)
         document = base.scene.document.copy()
-        unknown = set(filter(is_obstacle, names)) - known - set(base.scene.models)
-        if unknown:
+        unknown_names = set(filter(is_obstacle, names)) - known_names - set(base.scene.models)
+        if unknown_names:
             raise SpecError(
-                f"{', '.join(sorted(unknown))}: other nodes placed these obstacles, so their "
+                f"{', '.join(sorted(unknown_names))}: other nodes placed these obstacles, so their "
                 "shapes are not known; call spawn with replace, or clear, before save_world"
             )
-        for name in _removed_names(base, names, known):
+        for name in _removed_names(base, names, known_names):
             remove_model(document, name)
         for obstacle in current:
             add_model(document, obstacle.element_text())
@@ -223,9 +226,11 @@ class ObstacleSpawner:
         site, keep_out = Site((), mission), list(draw.spec.keep_out)
         if self._base_world is not None:
             base = _base_in_simulator(self._base_world, names)
-            known = {obstacle.name for obstacle in current}
-            site = Site.of(base.scene, mission, without=_removed_names(base, names, known))
-            keep_out += self._around(names - known - set(base.scene.models))
+            known_names = {obstacle.name for obstacle in current}
+            site = Site.of(
+                base.scene, mission, excluded_names=_removed_names(base, names, known_names)
+            )
+            keep_out += self._around(names - known_names - set(base.scene.models))
         spec = draw.spec.model_copy(update={"keep_out": keep_out})
         sampler = ObstacleSampler.of_spec(spec)
         numbers = UnitSequence(spec.sampling, sampler.dimensions, draw.seed)
@@ -246,44 +251,46 @@ class ObstacleSpawner:
         self, obstacle_set: Tuple[Obstacle, ...], used_names: Set[str]
     ) -> Tuple[Obstacle, ...]:
         # If a pose is wrong, the obstacles are placed again under names that were never used.
-        renamed = _renamed(obstacle_set, used_names | self._avoided)
+        renamed_obstacles = _renamed(obstacle_set, used_names | self._avoided_names)
         try:
-            self._place(renamed)
+            self._place(renamed_obstacles)
         except _WrongPoseError:
-            self._avoided |= self._seen | {obstacle.name for obstacle in renamed}
-            renamed = _renamed(obstacle_set, used_names | self._avoided)
-            self._place(renamed)
-        return renamed
+            self._avoided_names |= self._used_names | {
+                obstacle.name for obstacle in renamed_obstacles
+            }
+            renamed_obstacles = _renamed(obstacle_set, used_names | self._avoided_names)
+            self._place(renamed_obstacles)
+        return renamed_obstacles
 
     def _place(self, obstacles: Sequence[Obstacle]) -> None:
         """Spawn all obstacles, or none after an error."""
-        placed: List[str] = []
+        placed_names: List[str] = []
         try:
             for batch in _batches(obstacles):
-                placed += [obstacle.name for obstacle in batch]
+                placed_names += [obstacle.name for obstacle in batch]
                 self._world.spawn({obstacle.name: obstacle.sdf() for obstacle in batch})
                 poses = self._world.poses([obstacle.name for obstacle in batch])
                 for obstacle in batch:
                     pose = _checked_pose(obstacle, poses.get(obstacle.name))
-                    self._placed[obstacle.name] = dataclasses.replace(obstacle, pose=pose)
-                self._report(f"spawned {len(placed)} of {len(obstacles)} obstacles")
+                    self._obstacles[obstacle.name] = dataclasses.replace(obstacle, pose=pose)
+                self._report(f"spawned {len(placed_names)} of {len(obstacles)} obstacles")
         except GzTestautoError:
-            self._remove(set(placed) & self._look())
+            self._remove(set(placed_names) & self._look())
             raise
 
     def _restore(self, obstacles: Iterable[Obstacle]) -> None:
-        shown = self._look()
-        self._place(tuple(o for o in obstacles if o.name not in shown))
+        existing_names = self._look()
+        self._place(tuple(o for o in obstacles if o.name not in existing_names))
 
     def _look(self) -> Set[str]:
         """Return the names of all models, and record the names of obstacles as used."""
         names = self._world.model_names()
-        self._seen.update(filter(is_obstacle, names))
+        self._used_names.update(filter(is_obstacle, names))
         return names
 
     def _remove(self, names: Set[str]) -> None:
         # If some obstacles cannot be deleted, the others are deleted before the error is raised.
-        deleted, errors = 0, []
+        deleted_count, errors = 0, []
         for batch in _batches(sorted(names)):
             try:
                 self._world.delete(batch)
@@ -291,9 +298,9 @@ class ObstacleSpawner:
                 errors.append(error)
                 continue
             for name in batch:
-                self._placed.pop(name, None)
-            deleted += len(batch)
-            self._report(f"deleted {deleted} of {len(names)} obstacles")
+                self._obstacles.pop(name, None)
+            deleted_count += len(batch)
+            self._report(f"deleted {deleted_count} of {len(names)} obstacles")
         if errors:
             raise errors[0]
 
@@ -321,15 +328,15 @@ def _checked_pose(obstacle: Obstacle, pose: Optional[Pose]) -> Pose:
 def _renamed(obstacles: Iterable[Obstacle], used_names: Set[str]) -> Tuple[Obstacle, ...]:
     """Return the obstacles with unused names, numbered after the highest used number."""
     highest: Dict[str, int] = {}
-    for parsed in filter(None, map(parse_obstacle_name, used_names)):
-        highest[parsed.label] = max(highest.get(parsed.label, -1), parsed.index)
-    renamed = []
+    for used_parts in filter(None, map(parse_obstacle_name, used_names)):
+        highest[used_parts.label] = max(highest.get(used_parts.label, -1), used_parts.index)
+    renamed_obstacles = []
     for obstacle in obstacles:
         parts = parse_obstacle_name(obstacle.name)
         assert parts is not None  # placement assigns names of this form
         name = obstacle_name(parts.label, highest.get(parts.label, -1) + 1 + parts.index)
-        renamed.append(dataclasses.replace(obstacle, name=name))
-    return tuple(renamed)
+        renamed_obstacles.append(dataclasses.replace(obstacle, name=name))
+    return tuple(renamed_obstacles)
 
 
 def _base_in_simulator(path: Path, names: Set[str]) -> BaseWorld:
@@ -337,20 +344,20 @@ def _base_in_simulator(path: Path, names: Set[str]) -> BaseWorld:
     was started with another world."""
     base = BaseWorld(path)
     obstacles = {model.name for model in base.obstacles}
-    absent = sorted(set(base.scene.models) - obstacles - names)
-    if absent:
+    absent_names = sorted(set(base.scene.models) - obstacles - names)
+    if absent_names:
         raise SpecError(
             f"the base world {path} has models that the simulator does not have "
-            f"({', '.join(absent)}); set the parameter ~base_world to the world of the simulator, "
-            "or to an empty text if it is not known"
+            f"({', '.join(absent_names)}); set the parameter ~base_world to the world of the "
+            "simulator, or to an empty text if it is not known"
         )
     return base
 
 
-def _removed_names(base: BaseWorld, names: Set[str], known: Set[str]) -> List[str]:
+def _removed_names(base: BaseWorld, names: Set[str], known_names: Set[str]) -> List[str]:
     """Return the names of the obstacles of the base world that were deleted or replaced."""
     obstacle_names = [model.name for model in base.obstacles]
-    return [name for name in obstacle_names if name not in names or name in known]
+    return [name for name in obstacle_names if name not in names or name in known_names]
 
 
 def _with_obstacles(site: Site, obstacles: Iterable[Obstacle]) -> Site:
@@ -359,8 +366,8 @@ def _with_obstacles(site: Site, obstacles: Iterable[Obstacle]) -> Site:
     walls, mission_walls = list(site.walls), list(site.obstructing)
     for obstacle in obstacles:
         outline = obstacle.model.outline(obstacle.size).moved(*obstacle.pose.planar)
-        obstructing = dataclasses.replace(obstacle, outline=outline).obstructing(heights)
+        obstructing_outline = dataclasses.replace(obstacle, outline=outline).obstructing(heights)
         walls.append(outline.polygon)
-        if not obstructing.core.is_empty:
-            mission_walls.append(obstructing.polygon)
+        if not obstructing_outline.core.is_empty:
+            mission_walls.append(obstructing_outline.polygon)
     return Site(tuple(walls), site.mission, tuple(mission_walls))

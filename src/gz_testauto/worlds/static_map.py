@@ -69,8 +69,8 @@ def bounds_of(
     of_models = _around([bounds for _, bounds in parts])
     for name, (x_min, y_min, x_max, y_max) in areas.items():
         if of_models is None or _around([of_models, areas[name]]) != of_models:
-            wider = (x_min - margin_m, y_min - margin_m, x_max + margin_m, y_max + margin_m)
-            parts.append((name, wider))
+            wider_bounds = (x_min - margin_m, y_min - margin_m, x_max + margin_m, y_max + margin_m)
+            parts.append((name, wider_bounds))
     bounds = _around([bounds for _, bounds in parts])
     if bounds is None:
         raise SpecError(
@@ -130,11 +130,11 @@ def unknown_outside(grid: OccupancyGrid) -> Optional[np.ndarray]:
     None for most of the free cells, since the walls then do not enclose an area."""
     from scipy import ndimage
 
-    free = np.pad(~grid.occupied, 1, constant_values=True)
-    labels, _ = ndimage.label(free)
-    outside = (labels == labels[0, 0])[1:-1, 1:-1]
-    inside = ~grid.occupied & ~outside
-    return outside if inside.sum() > outside.sum() else None
+    free_cells = np.pad(~grid.occupied, 1, constant_values=True)
+    labels, _ = ndimage.label(free_cells)
+    outer_cells = (labels == labels[0, 0])[1:-1, 1:-1]
+    inner_cells = ~grid.occupied & ~outer_cells
+    return outer_cells if inner_cells.sum() > outer_cells.sum() else None
 
 
 def _snapped(bounds: Bounds, resolution_m: float) -> Bounds:

@@ -125,7 +125,7 @@ class TestTerrain:
         assert [float(side) for side in size] == pytest.approx([8 * 65 / 64, 8 * 65 / 64, 0.3])
 
     def test_ode_height_map_is_not_changed(self, tmp_path, terrain):
-        assert split_text(write(tmp_path, terrain()), None).before == {}
+        assert split_text(write(tmp_path, terrain()), None).originals == {}
 
     def test_ode_mesh_has_the_heights_of_the_map(self, tmp_path, terrain, levels):
         text = terrain(place="1 2 0.4 0 0 0.3", above="0 0 0.5")
@@ -143,7 +143,7 @@ class TestTerrain:
         columns, rows = np.rint((corners[:, 0] + 4) * 4), np.rint((4 - corners[:, 1]) * 4)
         heights = levels[rows.astype(int), columns.astype(int)] / levels.max() * 0.3
         assert corners[:, 2] == pytest.approx(heights, abs=1e-6)
-        restore_collisions(saved, split.before)
+        restore_collisions(saved, split.originals)
         assert collision.findtext("geometry/heightmap/size") == "8 8 0.3"
         assert collision.find("geometry/mesh") is None
 
@@ -171,14 +171,14 @@ class TestTerrain:
         assert (place * own).position[1] == pytest.approx(z / 2)
         assert (place * own).rotation[:, 2] == pytest.approx((0, 1, 0))
         assert collision.findtext("geometry/plane/normal") == "0 0 1"
-        restore_collisions(saved, split.before)
+        restore_collisions(saved, split.originals)
         assert collision.findtext("pose") == "1 0 0 0.2 0 0"
         assert collision.findtext("geometry/plane/normal") == "0 2 0"
 
     @pytest.mark.parametrize("engine", ["ode", "bullet", "dart"])
     def test_level_ground_is_not_changed(self, tmp_path, engine):
         text = WALL.format(pose="5 1 0.5 0 0 0.3", normal="0 0 1", own="1 0 0 0 0 0")
-        assert split_text(write(tmp_path, text), engine).before == {}
+        assert split_text(write(tmp_path, text), engine).originals == {}
 
     @pytest.mark.parametrize(
         "pose, normal, own",
@@ -213,7 +213,7 @@ class TestTerrain:
         hills, rail = saved.iterfind(".//collision")
         assert hills.findtext("geometry/heightmap/size") != "8 8 0.3"
         assert rail.findtext("surface/friction/ode/mu") == "1"
-        restore_collisions(saved, split.before)
+        restore_collisions(saved, split.originals)
         assert hills.findtext("geometry/heightmap/size") == "8 8 0.3"
         assert [part.tag for part in hills] == ["geometry"]
         assert rail.findtext("surface/friction/ode/mu") == "0.2"
@@ -257,7 +257,7 @@ class TestFriction:
         lump = NamedModel("lump", LUMP.format(parts=parts))
         instrumented = instrument_model(lump, PERIOD_NS, SUFFIX, engine)
         read = etree.fromstring(instrumented.model.sdf).iterfind(".//collision")
-        return [float(c.findtext("surface/friction/ode/mu")) for c in read], instrumented.before
+        return [float(c.findtext("surface/friction/ode/mu")) for c in read], instrumented.originals
 
     @pytest.mark.parametrize("engine", ["bullet", "dart"])
     def test_link_gets_the_friction_of_its_collision_on_the_floor(self, engine):

@@ -38,46 +38,48 @@ WORLDS_NAMED = 12
 
 
 def heading(results: CampaignResults) -> str:
-    done = sum(record.outcome.valid for record in results.trials)
+    done_count = sum(record.outcome.valid for record in results.trials)
     text = (
         f"{count_text(len(results.planners), 'planner')}, "
         f"{count_text(len(results.worlds), 'world')}, "
-        f"{count_text(done, 'valid trial')} of {results.planned} planned"
+        f"{count_text(done_count, 'valid trial')} of {results.planned} planned"
     )
-    return text + ("." if done >= results.planned else "; the campaign is not complete.")
+    return text + ("." if done_count >= results.planned else "; the campaign is not complete.")
 
 
 def ranking(analysis: Analysis) -> str:
     """Return the sentences at the top of the page, empty for fewer than two planners. They list the
     planners by success rate, and then the decided and undecided pairs."""
-    ranked = sorted(
+    ranked_summaries = sorted(
         (summary for summary in analysis.summaries if summary.trials),
         key=lambda summary: -summary.success.value,
     )
-    if len(ranked) < 2 or analysis.results.selection:
+    if len(ranked_summaries) < 2 or analysis.results.selection:
         return ""
-    rates = [f"{100 * summary.success.value:.1f} % for {summary.planner}" for summary in ranked]
-    names = [summary.planner for summary in ranked]
-    ahead: Others = {name: [] for name in names}
+    rates = [
+        f"{100 * summary.success.value:.1f} % for {summary.planner}" for summary in ranked_summaries
+    ]
+    names = [summary.planner for summary in ranked_summaries]
+    ahead_of: Others = {name: [] for name in names}
     equivalent: Others = {name: [] for name in names}
-    unknown: Others = {name: [] for name in names}
+    undecided_of: Others = {name: [] for name in names}
     for pair in analysis.comparisons.pairs:
         if pair.first in names and pair.second in names:
             verdict = success_verdict(pair, analysis.early_stop)
             higher, lower = sorted((pair.first, pair.second), key=names.index)
             if verdict.better == lower:
                 higher, lower = lower, higher
-            of = ahead if verdict.better else equivalent if verdict.decided else unknown
-            of[higher].append(lower)
-    first = next((name for name in names if len(ahead[name]) == len(names) - 1), None)
-    remaining = {name: behind for name, behind in ahead.items() if name != first}
-    best = "No planner reached the goal significantly more often than all others."
+            target = ahead_of if verdict.better else equivalent if verdict.decided else undecided_of
+            target[higher].append(lower)
+    first = next((name for name in names if len(ahead_of[name]) == len(names) - 1), None)
+    remaining = {name: behind for name, behind in ahead_of.items() if name != first}
+    text = "No planner reached the goal significantly more often than all others."
     if first is not None:
-        than = ahead[first][0] if len(ahead[first]) == 1 else "every other planner"
-        best = f"{first} reached the goal significantly more often than {than}."
+        than = ahead_of[first][0] if len(ahead_of[first]) == 1 else "every other planner"
+        text = f"{first} reached the goal significantly more often than {than}."
     sentences = [
         f"The success rates were {joined(rates)}.",
-        best,
+        text,
         _sentence("The success rate was significantly higher for", "than for", remaining),
         _sentence(
             "The success rates were equivalent within the margin of the campaign for",
@@ -85,7 +87,7 @@ def ranking(analysis: Analysis) -> str:
             equivalent,
         ),
         _sentence(
-            "No significant difference in success rate was found between", "and", unknown, "or"
+            "No significant difference in success rate was found between", "and", undecided_of, "or"
         ),
     ]
     return " ".join(filter(None, sentences))
@@ -101,30 +103,30 @@ def _sentence(start: str, word: str, partners: Others, last: str = "and") -> str
     start, _, preposition = start.rpartition(" ")
     pairs = [
         f"{preposition} {name} {word} {other}"
-        for name, of in partners.items()
-        for other in sorted(of, key=order.index)
+        for name, partner_names in partners.items()
+        for other in sorted(partner_names, key=order.index)
     ]
     return f"{start} {joined(pairs, f', {last} ')}." if pairs else ""
 
 
 def verdicts(analysis: Analysis) -> List[Dict[str, Any]]:
     metrics = {metric.name: metric for metric in analysis.metrics}
-    at = {world.name: index for index, world in enumerate(analysis.results.worlds)}
+    world_indexes = {world.name: index for index, world in enumerate(analysis.results.worlds)}
     pair_verdicts = []
     for place, pair in enumerate(analysis.comparisons.pairs):
         success = success_verdict(pair, analysis.early_stop)
-        won = [
+        won_worlds = [
             {
                 "heading": f"Only {planner}" if pair.counts else f"{planner} more often",
-                "choice": f"{planner}, not {other}"
+                "choice": f"{planner}, not {other_planner}"
                 if pair.counts
-                else f"{planner} more often than {other}",
+                else f"{planner} more often than {other_planner}",
                 "filter": f"won {place} {side}",
-                "worlds": [(at[name], name) for name in names[:WORLDS_NAMED]],
+                "worlds": [(world_indexes[name], name) for name in names[:WORLDS_NAMED]],
                 "more": max(len(names) - WORLDS_NAMED, 0),
                 "count": len(names),
             }
-            for side, ((planner, names), (other, _)) in enumerate(
+            for side, ((planner, names), (other_planner, _)) in enumerate(
                 zip(success.won, reversed(success.won))
             )
             if names
@@ -134,15 +136,17 @@ def verdicts(analysis: Analysis) -> List[Dict[str, Any]]:
                 "success": success,
                 "metrics": metric_verdicts(pair, metrics) if pair.worlds else [],
                 "undecided": undecided(pair, metrics) if pair.worlds else "",
-                "won": won,
+                "won": won_worlds,
             }
         )
     return pair_verdicts
 
 
 def rates(analysis: Analysis) -> List[Dict[str, Any]]:
-    rows, shown = [], failures(analysis.summaries)
-    for summary, rate, interval, counts in success_rows(analysis.summaries, shown, _NOTATION):
+    rows, shown_failures = [], failures(analysis.summaries)
+    for summary, rate, interval, counts in success_rows(
+        analysis.summaries, shown_failures, _NOTATION
+    ):
         success = summary.success
         rows.append(
             {
@@ -162,14 +166,14 @@ def rates(analysis: Analysis) -> List[Dict[str, Any]]:
 
 
 def means(analysis: Analysis) -> Dict[str, Any]:
-    shown = measured_metrics(analysis)
+    shown_metrics = measured_metrics(analysis)
     return {
         "metrics": [
             (metric_heading(metric), metric.label_unit, _meaning(metric), metric.completed_only)
-            for metric in shown
+            for metric in shown_metrics
         ],
         "rows": [
-            (summary.planner, [mean_of(metric, summary, _NOTATION) for metric in shown])
+            (summary.planner, [mean_of(metric, summary, _NOTATION) for metric in shown_metrics])
             for summary in analysis.summaries
         ],
     }
@@ -210,12 +214,14 @@ def matrix(
     return [
         {
             "name": world.name,
-            "figures": [_figure_text(figure, values[at]) for figure, values in figures.items()],
+            "figures": [
+                _figure_text(figure, values[world_index]) for figure, values in figures.items()
+            ],
             "cells": [
                 _cell(records.get((world.name, planner), ()), marks) for planner in results.planners
             ],
         }
-        for at, world in enumerate(results.worlds)
+        for world_index, world in enumerate(results.worlds)
     ]
 
 
@@ -235,9 +241,9 @@ def _outcomes_cell(records: Sequence[TrialRecord]) -> Dict[str, str]:
     valid = [record for record in records if record.outcome.valid]
     if not valid:
         return _outcome_cell(records[0].outcome)
-    reached = sum(record.completed for record in valid)
-    text = f"{reached} of {len(valid)}"
-    if 0 < reached < len(valid):
+    reached_count = sum(record.completed for record in valid)
+    text = f"{reached_count} of {len(valid)}"
+    if 0 < reached_count < len(valid):
         return {"symbol": "◐", "text": text, "kind": "mixed"}
     most_common = Counter(record.outcome for record in valid).most_common(1)[0][0]
     return {**_outcome_cell(most_common), "text": text}
@@ -269,11 +275,11 @@ def _figure_text(figure: Figure, value: Optional[float]) -> str:
 
 def slopes(
     results: CampaignResults,
-    fitted: Mapping[Figure, Sequence[Optional[SuccessCurve]]],
+    curves_of_figures: Mapping[Figure, Sequence[Optional[SuccessCurve]]],
 ) -> List[Dict[str, Any]]:
     curves = [
         (figure, planner, curve)
-        for figure, of_planners in fitted.items()
+        for figure, of_planners in curves_of_figures.items()
         for planner, curve in zip(results.planners, of_planners)
         if curve is not None
     ]
@@ -297,7 +303,7 @@ def slopes(
 
 
 def invalid(results: CampaignResults) -> Dict[str, Any]:
-    at = {world.name: index for index, world in enumerate(results.worlds)}
+    world_indexes = {world.name: index for index, world in enumerate(results.worlds)}
     by_cause: Dict[str, List[int]] = {}
     for attempt in results.invalid_attempts:
         by_cause.setdefault(attempt.cause, []).append(attempt.trial)
@@ -309,7 +315,7 @@ def invalid(results: CampaignResults) -> Dict[str, Any]:
         ],
         "trials": [
             {
-                "at": at[record.world],
+                "at": world_indexes[record.world],
                 "world": record.world,
                 "planner": record.planner,
                 "repetition": record.repetition,
@@ -317,12 +323,12 @@ def invalid(results: CampaignResults) -> Dict[str, Any]:
                 "detail": record.detail,
             }
             for record in results.invalid
-            if record.world in at
+            if record.world in world_indexes
         ],
     }
 
 
-def corpus(judged: JudgedCorpusFile) -> Dict[str, Any]:
+def corpus(judged_corpus: JudgedCorpusFile) -> Dict[str, Any]:
     """Return the worlds of a regression corpus, the failed ones first."""
     order = ["failed", "undecided", "passed"]
     rows = [
@@ -333,10 +339,10 @@ def corpus(judged: JudgedCorpusFile) -> Dict[str, Any]:
             "trial": ", ".join(filter(None, (judged_world.outcome, judged_world.detail))),
         }
         for judged_world in sorted(
-            judged.worlds, key=lambda judged_world: order.index(judged_world.verdict)
+            judged_corpus.worlds, key=lambda judged_world: order.index(judged_world.verdict)
         )
     ]
-    return {"directory": judged.directory, "rows": rows}
+    return {"directory": judged_corpus.directory, "rows": rows}
 
 
 def _known(value: Any) -> str:
@@ -349,10 +355,10 @@ def reproduction(
     """Return the versions, the seed, the inputs and the commands that reproduce the results in
     ``place``, a directory or a pack."""
     directory = shlex.quote(place)
-    unpacked, unpack = directory, ""
+    folder, unpack = directory, ""
     if is_packed:
-        unpacked = shlex.quote(str(Path(place).with_suffix("")))
-        unpack = f"gz_testauto pack --extract {directory} --out {unpacked} && "
+        folder = shlex.quote(str(Path(place).with_suffix("")))
+        unpack = f"gz_testauto pack --extract {directory} --out {folder} && "
     facts: List[Tuple[str, str]] = []
     commands = [("the tables of this page in the terminal", f"gz_testauto report {directory}")]
     inputs: List[Tuple[str, str]] = []
@@ -370,14 +376,14 @@ def reproduction(
         ]
         libraries = content.get("libraries")
         if isinstance(libraries, Mapping) and libraries:
-            named = ", ".join(f"{name} {version}" for name, version in libraries.items())
-            facts.append(("libraries", named))
+            versions = ", ".join(f"{name} {version}" for name, version in libraries.items())
+            facts.append(("libraries", versions))
         inputs = sorted((str(name), str(value)) for name, value in manifest.inputs.items())
         if not manifest.is_imported:
             commands += [
                 (
                     "the whole campaign again, in a new directory",
-                    f"{unpack}gz_testauto run {unpacked}/campaign.json --out {unpacked}_again",
+                    f"{unpack}gz_testauto run {folder}/campaign.json --out {folder}_again",
                 ),
                 (
                     "one trial again, to check that it is identical",
@@ -419,5 +425,5 @@ def methods(analysis: Analysis) -> List[str]:
 
 
 def _meaning(metric: Metric) -> str:
-    good = "" if metric.better == "neither" else f"; {metric.better} is better"
-    return f"{metric.description}{good}"
+    direction = "" if metric.better == "neither" else f"; {metric.better} is better"
+    return f"{metric.description}{direction}"

@@ -25,21 +25,21 @@ def campaign_block(
     shapes: Sequence[Any],
     footprint_m: Optional[Sequence[Sequence[float]]],
     figures: Mapping[Figure, Values],
-    fitted: Mapping[Figure, Sequence[Optional[SuccessCurve]]],
+    curves_of_figures: Mapping[Figure, Sequence[Optional[SuccessCurve]]],
     replay: Sequence[Optional[Dict[str, Any]]],
 ) -> Dict[str, Any]:
     """Return the data of the page that apply to all worlds. ``replay`` contains the commands of
     :func:`replays`."""
     results = analysis.results
     outcomes = list(Outcome)
-    recorded = {name for record in results.trials for name in record.metrics}
-    further = {"localization_error_max_m"} & recorded
-    if "recoveries" in recorded:
-        further = set(OF_STACKS)
-    ended: Dict[str, List[List[int]]] = {}
+    recorded_names = {name for record in results.trials for name in record.metrics}
+    further_names = {"localization_error_max_m"} & recorded_names
+    if "recoveries" in recorded_names:
+        further_names = set(OF_STACKS)
+    trials_of_worlds: Dict[str, List[List[int]]] = {}
     for record in results.trials:
         entry = [results.planners.index(record.planner), outcomes.index(record.outcome)]
-        ended.setdefault(record.world, []).append(entry)
+        trials_of_worlds.setdefault(record.world, []).append(entry)
     return {
         "planners": escape_all_texts(results.planners),
         "outcomes": [
@@ -55,13 +55,13 @@ def campaign_block(
         "worlds": [
             {
                 "name": escape_text(world.name),
-                "ended": ended.get(world.name, []),
-                "figures": [short(values[at]) for values in figures.values()],
+                "ended": trials_of_worlds.get(world.name, []),
+                "figures": [short(values[world_index]) for values in figures.values()],
             }
-            for at, world in enumerate(results.worlds)
+            for world_index, world in enumerate(results.worlds)
         ],
-        "figures": [_figure(figure, fitted[figure]) for figure in figures],
-        "metrics": [_metric(metric, metric.name in further) for metric in analysis.metrics],
+        "figures": [_figure(figure, curves_of_figures[figure]) for figure in figures],
+        "metrics": [_metric(metric, metric.name in further_names) for metric in analysis.metrics],
         "pairs": _pairs(analysis),
         "shapes": shapes,
         "footprint": footprint_m,
@@ -89,8 +89,8 @@ def replays(
                 "start": f"gz_testauto replay {shlex.quote(source.typed)}",
                 "planner": escape_text(source.planners[planner]),
                 "worlds": {
-                    escape_text(shown): escape_text(stored)
-                    for shown, stored in source.worlds.items()
+                    escape_text(shown_name): escape_text(stored_name)
+                    for shown_name, stored_name in source.worlds.items()
                 },
             }
         )
@@ -128,15 +128,15 @@ def _metric(metric: Metric, is_shown: bool) -> Dict[str, Any]:
 
 def _pairs(analysis: Analysis) -> List[Dict[str, Any]]:
     results = analysis.results
-    at = {world.name: index for index, world in enumerate(results.worlds)}
+    world_indexes = {world.name: index for index, world in enumerate(results.worlds)}
     places = {metric.name: index for index, metric in enumerate(analysis.metrics)}
     pairs = []
     for pair in analysis.comparisons.pairs:
-        compared = []
+        comparisons = []
         for comparison in pair.metrics:
             metric = analysis.metrics[places[comparison.name]]
             differences = metric_differences(results, pair.first, pair.second, metric)
-            compared.append(
+            comparisons.append(
                 {
                     "metric": places[comparison.name],
                     "statistic": comparison.statistic,
@@ -144,7 +144,7 @@ def _pairs(analysis: Analysis) -> List[Dict[str, Any]]:
                     "unbounded": FEW
                     if comparison.difference.has_interval
                     else comparison.difference.method,
-                    "worlds": [at[world] for world in differences],
+                    "worlds": [world_indexes[world] for world in differences],
                     "differences": [short(value) for value in differences.values()],
                 }
             )
@@ -152,20 +152,23 @@ def _pairs(analysis: Analysis) -> List[Dict[str, Any]]:
             {
                 "first": escape_text(pair.first),
                 "second": escape_text(pair.second),
-                "won": [[at[name] for name in won] for won in (pair.first_won, pair.second_won)],
-                "metrics": compared,
+                "won": [
+                    [world_indexes[name] for name in won]
+                    for won in (pair.first_won, pair.second_won)
+                ],
+                "metrics": comparisons,
             }
         )
     return pairs
 
 
-def _figure(figure: Figure, fitted: Sequence[Optional[SuccessCurve]]) -> Dict[str, Any]:
+def _figure(figure: Figure, curves: Sequence[Optional[SuccessCurve]]) -> Dict[str, Any]:
     return {
         "heading": figure.heading,
         "unit": figure.unit,
         "factor": figure.factor,
         "decimals": figure.decimals,
-        "curves": [None if curve is None else _curve(curve) for curve in fitted],
+        "curves": [None if curve is None else _curve(curve) for curve in curves],
     }
 
 

@@ -47,18 +47,19 @@ def figures_of_worlds(
 ) -> Dict[Figure, Values]:
     """Return the values of each figure for all worlds, and append unreadable files to
     ``problems``."""
-    known = _manifest(directory, spec, problems)
+    manifest = _manifest(directory, spec, problems)
     all_values: Dict[Figure, Values] = {}
     for figure in FIGURES:
-        all_values[figure] = [_value(figure, known.get(world.sha256, world)) for world in worlds]
+        all_values[figure] = [_value(figure, manifest.get(world.sha256, world)) for world in worlds]
     for name in dict.fromkeys(name for world in worlds for name in world.published):
-        published = [world.published.get(name) for world in worlds]
+        published_values = [world.published.get(name) for world in worlds]
         values = [
-            float(number) if isinstance(number, (int, float)) else None for number in published
+            float(number) if isinstance(number, (int, float)) else None
+            for number in published_values
         ]
-        counted = all(number is None or number.is_integer() for number in values)
+        is_count = all(number is None or number.is_integer() for number in values)
         heading, unit = published_heading(name)
-        figure = Figure(f"published.{name}", heading, unit, 1.0, 0 if counted else 2)
+        figure = Figure(f"published.{name}", heading, unit, 1.0, 0 if is_count else 2)
         all_values[figure] = values
     return {
         figure: values
@@ -72,20 +73,22 @@ def curves(results: CampaignResults, values: Values) -> List[Optional[SuccessCur
     # selected trials do not represent all worlds
     if results.selection:
         return [None] * len(results.planners)
-    ended: Dict[Tuple[str, str], List[bool]] = {}
+    results_of_trials: Dict[Tuple[str, str], List[bool]] = {}
     for record in results.without_copies.trials:
         if record.outcome.valid:
-            ended.setdefault((record.planner, record.world), []).append(record.completed)
-    known = [
+            results_of_trials.setdefault((record.planner, record.world), []).append(
+                record.completed
+            )
+    known_worlds = [
         (world.name, value)
         for world, value in zip(results.worlds, values)
         if value is not None and world.name not in results.copies
     ]
     return [
         success_curve(
-            [value for _, value in known],
-            [sum(ended.get((planner, world), ())) for world, _ in known],
-            [len(ended.get((planner, world), ())) for world, _ in known],
+            [value for _, value in known_worlds],
+            [sum(results_of_trials.get((planner, world), ())) for world, _ in known_worlds],
+            [len(results_of_trials.get((planner, world), ())) for world, _ in known_worlds],
         )
         for planner in results.planners
     ]

@@ -91,42 +91,44 @@ def _plans(points: np.ndarray) -> List[List[int]]:
 
 def _thinned_poses(time_s: np.ndarray, pose: np.ndarray) -> List[List[int]]:
     """Return time, x, y and yaw for the poses (n, 3) that are not missing."""
-    present = np.isfinite(pose).all(axis=1)
-    time_s, pose = time_s[present], pose[present]
+    is_present = np.isfinite(pose).all(axis=1)
+    time_s, pose = time_s[is_present], pose[is_present]
     if len(time_s) < 2:
         return [coded(values) for values in (time_s, *pose.T)]
     yaw = np.unwrap(pose[:, 2])
-    kept = keep(time_s, pose[:, 0] / POSITION_M, pose[:, 1] / POSITION_M, yaw / YAW_RAD)
-    return [coded(values[kept]) for values in (time_s, pose[:, 0], pose[:, 1], yaw)]
+    kept_rows = keep(time_s, pose[:, 0] / POSITION_M, pose[:, 1] / POSITION_M, yaw / YAW_RAD)
+    return [coded(values[kept_rows]) for values in (time_s, pose[:, 0], pose[:, 1], yaw)]
 
 
 def keep(time_s: np.ndarray, *columns: np.ndarray) -> np.ndarray:
     """Return the ascending indices of samples between which interpolation differs by at most 1 from
     each of ``columns`` (n,)."""
-    kept = np.array([0, len(time_s) - 1])
+    kept_rows = np.array([0, len(time_s) - 1])
     # half of the tolerance, since samples that another column keeps split the lines of a column
-    allowed = 0.5 if len(columns) > 1 else 1.0
-    along = time_s * _STRETCH
+    allowed_error = 0.5 if len(columns) > 1 else 1.0
+    stretched_time = time_s * _STRETCH
     for column in columns:
-        line = shapely.LineString(np.column_stack([along, column]))
-        simple = shapely.get_coordinates(shapely.simplify(line, allowed, preserve_topology=False))
-        kept = np.union1d(kept, np.searchsorted(along, simple[:, 0]))
-    return kept
+        line = shapely.LineString(np.column_stack([stretched_time, column]))
+        simple = shapely.get_coordinates(
+            shapely.simplify(line, allowed_error, preserve_topology=False)
+        )
+        kept_rows = np.union1d(kept_rows, np.searchsorted(stretched_time, simple[:, 0]))
+    return kept_rows
 
 
 def coded(values: np.ndarray) -> List[int]:
     """Return the values (n,), in thousandths and rounded to integers, as the first value followed
     by the differences between consecutive values."""
-    whole = np.rint(values * _MILLI).astype(np.int64)
-    return np.diff(whole, prepend=0).tolist()
+    milli_values = np.rint(values * _MILLI).astype(np.int64)
+    return np.diff(milli_values, prepend=0).tolist()
 
 
 def _series(time_s: np.ndarray, values: np.ndarray, tolerance: float) -> List[List[int]]:
     finite = np.isfinite(values)
     time_s, values = time_s[finite], values[finite]
     if len(time_s) > 2:
-        kept = keep(time_s, values / tolerance)
-        time_s, values = time_s[kept], values[kept]
+        kept_rows = keep(time_s, values / tolerance)
+        time_s, values = time_s[kept_rows], values[kept_rows]
     return [coded(time_s), coded(values)]
 
 
@@ -142,12 +144,12 @@ class ShapeTable:
 
     def place(self, outlines: Iterable[BaseGeometry]) -> List[int]:
         """Return ``[shape, x, y, shape, x, y, ...]`` for all parts of the outlines."""
-        placed: List[int] = []
+        indexes: List[int] = []
         for outline in outlines:
             for part in shapely.get_parts(outline).tolist():
                 if part.geom_type == "Polygon" and not part.is_empty:
-                    placed += self._placed(part)
-        return placed
+                    indexes += self._placed(part)
+        return indexes
 
     def _placed(self, part: shapely.Polygon) -> List[int]:
         center, radius_m = _circle(part)
@@ -156,12 +158,12 @@ class ShapeTable:
             x, y = np.rint(center * _MILLI).astype(int).tolist()
             return [self._number(("r", radius), {"r": radius}), x, y]
         simple = shapely.simplify(part, OUTLINE_M)
-        whole = [
+        whole_points = [
             np.rint(shapely.get_coordinates(ring) * _MILLI).astype(int)[:-1]
             for ring in (simple.exterior, *simple.interiors)
         ]
-        x, y = whole[0].min(axis=0).tolist()
-        rings = tuple(tuple((ring - (x, y)).ravel().tolist()) for ring in whole)
+        x, y = whole_points[0].min(axis=0).tolist()
+        rings = tuple(tuple((ring - (x, y)).ravel().tolist()) for ring in whole_points)
         return [self._number(("p", rings), {"p": [list(ring) for ring in rings]}), x, y]
 
     def _number(self, key: Tuple, shape: Dict[str, Any]) -> int:

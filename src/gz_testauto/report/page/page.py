@@ -55,9 +55,9 @@ class Page:
     problems: Tuple[str, ...]
 
 
-def write_page(opened: OpenedResults, out: Path) -> Tuple[str, ...]:
+def write_page(results: OpenedResults, out: Path) -> Tuple[str, ...]:
     """Write the page of results to ``out``; return one line per missing part."""
-    page = PageMaker(opened, out.parent).make()
+    page = PageMaker(results, out.parent).make()
     write_atomically(out, page.html.encode("utf-8"))
     return page.problems
 
@@ -98,7 +98,7 @@ class PageMaker:
     def __init__(
         self, opened: OpenedResults, page_directory: Optional[Path] = None, live: bool = False
     ) -> None:
-        self._opened = opened
+        self._results = opened
         self._page_directory = page_directory
         self._live = live
         self._surroundings: Optional[WorldContext] = None
@@ -106,9 +106,9 @@ class PageMaker:
 
     def make(self) -> Page:
         """Return the page with the current results."""
-        with ResultStore.read(CampaignDirectory(self._opened.path)) as store:
+        with ResultStore.read(CampaignDirectory(self._results.path)) as store:
             analysis = analyze(store.results())
-        return self.make_of([Source.of(self._opened, analysis.results.planners)], analysis)
+        return self.make_of([Source.of(self._results, analysis.results.planners)], analysis)
 
     def make_of(
         self,
@@ -120,12 +120,12 @@ class PageMaker:
         results, place = analysis.results, sources[0].directory
         problems: List[str] = []
         manifests = [_manifest(source.directory, problems) for source in sources]
-        imported = [manifest is not None and manifest.is_imported for manifest in manifests]
+        imported_flags = [manifest is not None and manifest.is_imported for manifest in manifests]
         if self._surroundings is None or self._drawer is None:
-            self._surroundings = WorldContext.of(place, results.worlds, imported[0])
+            self._surroundings = WorldContext.of(place, results.worlds, imported_flags[0])
             self._drawer = WorldsDrawer(self._surroundings)
-        with recordings(sources) as read:
-            worlds = self._drawer.draw(read, results.worlds, results.trials)
+        with recordings(sources) as read_recording:
+            worlds = self._drawer.draw(read_recording, results.worlds, results.trials)
         records = {record.trial: record for record in results.trials}
         files = files_of_trials(sources, self._page_directory)
         for world in worlds:
@@ -134,15 +134,15 @@ class PageMaker:
                 trial.update(data.trial_block(record, analysis), files=files(record))
         spec = self._surroundings.spec
         figures = figures_of_worlds(place, spec, results.worlds, problems)
-        fitted = {figure: curves(results, values) for figure, values in figures.items()}
+        curves_of_figures = {figure: curves(results, values) for figure, values in figures.items()}
         footprint = self._surroundings.footprint_m
         block = data.campaign_block(
             analysis,
             self._drawer.shapes,
             None if footprint is None else footprint.round(3).tolist(),
             figures,
-            fitted,
-            data.replays(results.planners, sources, imported),
+            curves_of_figures,
+            data.replays(results.planners, sources, imported_flags),
         )
         problems += self._surroundings.problems
         sections = read_sections(place.path, results, problems) if compared is None else []
@@ -156,7 +156,7 @@ class PageMaker:
             ranking=content.ranking(analysis),
             running=_running(results) if self._live else [],
             problems=problems,
-            imported=any(imported),
+            imported=any(imported_flags),
             planners=results.planners,
             setup=_setup(sources, manifests, spec, footprint),
             length_note=length_note(spec) if SHORTEST_PATH in figures else "",
@@ -169,7 +169,7 @@ class PageMaker:
             figures=list(figures),
             matrix=content.matrix(analysis, figures, marks),
             differences=content.differences(analysis),
-            slopes=content.slopes(results, fitted),
+            slopes=content.slopes(results, curves_of_figures),
             invalid=content.invalid(results),
             sections=sections,
             corpus=_corpus(place, problems) if compared is None else None,
@@ -219,11 +219,11 @@ def _manifest(place: CampaignDirectory, problems: List[str]) -> Optional[Manifes
 
 def _corpus(place: CampaignDirectory, problems: List[str]) -> Optional[Dict[str, Any]]:
     try:
-        judged = read_judged_corpus(place.path)
+        judged_corpus = read_judged_corpus(place.path)
     except ResultsError as error:
         problems.append(f"the regression corpus is unknown: {error}")
         return None
-    return None if judged is None else content.corpus(judged)
+    return None if judged_corpus is None else content.corpus(judged_corpus)
 
 
 def _rendered(live: bool, **values: Any) -> str:

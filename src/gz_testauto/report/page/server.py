@@ -32,7 +32,7 @@ class PageServer(ThreadingHTTPServer):
         self._place.require_begun()
         self._maker = PageMaker(opened, live=True)
         self._making = threading.Lock()
-        self._made: Tuple[str, bytes] = ("", b"")
+        self._made_page: Tuple[str, bytes] = ("", b"")
         super().__init__((LOOPBACK, port), _Handler)
 
     @property
@@ -51,14 +51,14 @@ class PageServer(ThreadingHTTPServer):
         """Return the page with the current results, or with the error that prevents it."""
         with self._making:
             version = self.version()
-            if self._made[0] != version:
+            if self._made_page[0] != version:
                 try:
                     text = self._maker.make().html
                 except GzTestautoError as error:
                     text = _NOT_YET.format(html.escape(str(error)))
                     return text.encode("utf-8")
-                self._made = (version, text.encode("utf-8"))
-            return self._made[1]
+                self._made_page = (version, text.encode("utf-8"))
+            return self._made_page[1]
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         # browsers disconnect before they have received the response
@@ -94,20 +94,20 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_error(HTTPStatus.FORBIDDEN)
             return
         if self.path == "/":
-            body, kind = self.server.page(), "text/html; charset=utf-8"
+            content, kind = self.server.page(), "text/html; charset=utf-8"
         elif self.path == "/version":
-            body, kind = self.server.version().encode("ascii"), "text/plain"
+            content, kind = self.server.version().encode("ascii"), "text/plain"
         else:
             self.send_error(HTTPStatus.NOT_FOUND)
             return
         self.send_response(HTTPStatus.OK)
         self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(body)))
+        self.send_header("Content-Length", str(len(content)))
         self.send_header("Cache-Control", "no-store")
         self.send_header("X-Content-Type-Options", "nosniff")
         self.end_headers()
         if with_body:
-            self.wfile.write(body)
+            self.wfile.write(content)
 
     def log_message(self, format: str, *args: object) -> None:
         """Do not log requests."""

@@ -72,11 +72,11 @@ def planner_rows(
     the hash in ``inputs``."""
     if spec is None:
         return []
-    shown = {stored: name for name, stored in source.planners.items()}
+    shown_names = {stored_name: name for name, stored_name in source.planners.items()}
     return [
-        (f"planner {shown[planner.name]}", _planner(spec, planner, inputs))
+        (f"planner {shown_names[planner.name]}", _planner(spec, planner, inputs))
         for planner in spec.planners
-        if planner.name in shown
+        if planner.name in shown_names
     ]
 
 
@@ -91,8 +91,8 @@ def length_note(spec: Optional[CampaignSpec]) -> str:
 
 
 def _actor(actor: ActorSpec) -> str:
-    several = f"{actor.count} × " if actor.count > 1 else ""
-    return f"{several}{actor.name} ({actor.behavior})"
+    count_text = f"{actor.count} × " if actor.count > 1 else ""
+    return f"{count_text}{actor.name} ({actor.behavior})"
 
 
 def _tracking(tracking: TrackingSpec) -> str:

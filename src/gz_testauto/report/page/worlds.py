@@ -117,18 +117,18 @@ class WorldsDrawer:
         by_world: Dict[str, List[TrialRecord]] = {}
         for record in trials:
             by_world.setdefault(record.world, []).append(record)
-        drawn = []
+        drawn_worlds = []
         for world in worlds:
             drives = self._of_world(read, world, by_world.get(world.name, ()))
-            drawn.append({**self._worlds[world.name], "trials": drives})
-        return drawn
+            drawn_worlds.append({**self._worlds[world.name], "trials": drives})
+        return drawn_worlds
 
     def _of_world(
-        self, read: ReadRecording, world: WorldRecord, trials: Sequence[TrialRecord]
+        self, read_recording: ReadRecording, world: WorldRecord, trials: Sequence[TrialRecord]
     ) -> List[Dict[str, Any]]:
-        new = [r for r in trials if (r.trial, r.finished_at) not in self._drives]
+        new_trials = [r for r in trials if (r.trial, r.finished_at) not in self._drives]
         outlines: Outlines = {}
-        if new or world.name not in self._worlds:
+        if new_trials or world.name not in self._worlds:
             outlines = self._surroundings.outlines(world)
         if world.name not in self._worlds:
             data: Dict[str, Any] = {"placed": self._table.place(outlines.values())}
@@ -136,10 +136,10 @@ class WorldsDrawer:
             lanes = self._surroundings.lanes(world)
             if lanes:
                 data["lanes"] = self._table.place(map(surface_of, lanes))
-            known = self._surroundings.planned_path(world)
-            self._worlds[world.name] = {**data, "known": known} if known else data
-        for record in new:
-            drive = _trial(read, self._surroundings, outlines, record)
+            planned_path = self._surroundings.planned_path(world)
+            self._worlds[world.name] = {**data, "known": planned_path} if planned_path else data
+        for record in new_trials:
+            drive = _trial(read_recording, self._surroundings, outlines, record)
             self._drives[record.trial, record.finished_at] = drive
         return [dict(self._drives[record.trial, record.finished_at]) for record in trials]
 
@@ -157,7 +157,10 @@ def _ends(surroundings: WorldContext, world: WorldRecord) -> Dict[str, Any]:
 
 
 def _trial(
-    read: ReadRecording, surroundings: WorldContext, outlines: Outlines, record: TrialRecord
+    read_recording: ReadRecording,
+    surroundings: WorldContext,
+    outlines: Outlines,
+    record: TrialRecord,
 ) -> Dict[str, Any]:
     """Return the drawn data of one trial, or only its number if its recording is missing or
     damaged."""
@@ -165,7 +168,7 @@ def _trial(
     if not record.trajectory:
         return data
     try:
-        recording = read(record)
+        recording = read_recording(record)
     except GzTestautoError as error:
         surroundings.problems.append(str(error))
         return {**data, "problem": escape_text(str(error))}
@@ -187,16 +190,16 @@ def _touched(
 ) -> List[float]:
     """Return the position (m) of the first contact of ``episode``: the centroid of the intersection
     of the outlines of robot and partner, or the nearest point of the robot's outline."""
-    at = min(int(np.searchsorted(recording.time_s, episode.start_s)), len(recording.pose) - 1)
-    pose = recording.pose[at]
+    sample = min(int(np.searchsorted(recording.time_s, episode.start_s)), len(recording.pose) - 1)
+    pose = recording.pose[sample]
     point = shapely.Point(pose[:2])
     partner = outlines.get(episode.partner)
     if footprint_m is not None and partner is not None and not partner.is_empty:
-        body = footprint_at(footprint_m, Pose2D(*pose))
-        shared = body.intersection(partner)
+        robot_outline = footprint_at(footprint_m, Pose2D(*pose))
+        overlap = robot_outline.intersection(partner)
         point = (
-            shapely.Point(shapely.get_coordinates(shapely.shortest_line(body, partner))[0])
-            if shared.is_empty
-            else shared.centroid
+            shapely.Point(shapely.get_coordinates(shapely.shortest_line(robot_outline, partner))[0])
+            if overlap.is_empty
+            else overlap.centroid
         )
     return [round(float(point.x), 3), round(float(point.y), 3)]

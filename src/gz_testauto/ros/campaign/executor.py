@@ -63,16 +63,16 @@ class Lateness:
     def __init__(self, planner: str, limits_s: Tuple[float, float]) -> None:
         self._planner = planner
         self._limits_s = limits_s
-        self._held = True
-        self._count = 0
+        self._was_held = True
+        self._late_count = 0
 
     def record(self, period: PeriodSnapshot, unused: Sequence[str] = ()) -> None:
         """Record a control period; ``unused`` is the result of :meth:`TrialInbox.unused`.
 
         Raises ``NavigatorError`` in lock-step if the period is late or ``unused`` is not empty.
         """
-        self._held = period.held
-        self._count += period.late
+        self._was_held = period.held
+        self._late_count += period.late
         time_s = period.snapshot.time_s
         if period.held and period.late:
             first = period.command is None
@@ -92,7 +92,7 @@ class Lateness:
     @property
     def numbers(self) -> Dict[str, float]:
         """The number of late periods; {} in lock-step."""
-        return {} if self._held else {LATE_PERIODS: float(self._count)}
+        return {} if self._was_held else {LATE_PERIODS: float(self._late_count)}
 
 
 class RosTrialExecutor(TrialExecutor):
@@ -162,14 +162,16 @@ class RosTrialExecutor(TrialExecutor):
         lateness = Lateness(planner.name, self._hold_limits_s())
         try:
             with scene_faults(bool(self._identity_parameter().get("repeatable", False))):
-                verdict, last = self._follow(trial, monitor, planner, scene, lateness, should_stop)
+                verdict, last_period = self._follow(
+                    trial, monitor, planner, scene, lateness, should_stop
+                )
         except TrialStopped:
             planner.move_base.end()
             raise
         planner.move_base.end()  # recover() stops all planners after an error
-        cycles = self._inbox.cycle_times(scene.stamp.to_nsec(), last.stamp_ns)
+        cycles = self._inbox.cycle_times(scene.stamp.to_nsec(), last_period.stamp_ns)
         result = monitor.result(verdict, cycles, time.monotonic() - began_s)
-        return result.with_values({**lateness.numbers, **last.numbers, **actors.numbers})
+        return result.with_values({**lateness.numbers, **last_period.numbers, **actors.numbers})
 
     def recover(self) -> None:
         """Stop all planner nodes, whose state is unknown, and wait for the simulator node."""
@@ -194,30 +196,32 @@ class RosTrialExecutor(TrialExecutor):
     ) -> Tuple[TrialEnd, PeriodSnapshot]:
         stall_timeout_s = self._bed.spec.limits.stall_timeout_s
         verdict: Optional[TrialEnd] = None
-        last: Optional[PeriodSnapshot] = None
+        last_period: Optional[PeriodSnapshot] = None
         progress_s = time.monotonic()
-        while verdict is None or last is None:
+        while verdict is None or last_period is None:
             if should_stop():
                 raise TrialStopped
             planner.require_alive()
             period = self._inbox.next(scene.scene, POLL_S)
-            reason = None if last is None else self._inbox.abort_reason(last.stamp_ns)
+            reason = None if last_period is None else self._inbox.abort_reason(last_period.stamp_ns)
             if reason is not None:
                 verdict = monitor.planner_aborted(reason)
             elif period is not None:
                 lateness.record(period, self._inbox.unused(period.stamp_ns))
-                if last is not None and period.command is not None:
+                if last_period is not None and period.command is not None:
                     monitor.commanded(period.command)
                 verdict = monitor.observe(period.snapshot)
-                last, progress_s = period, time.monotonic()
+                last_period, progress_s = period, time.monotonic()
                 if monitor.goal_is_new:
                     planner.seed(self._bed.planner_seed(trial, monitor.visited))
                     planner.move_base.send_next(monitor.goal, self._next_period(period))
-            elif last is not None and (reason := _abort_reason(planner.move_base)) is not None:
+            elif (
+                last_period is not None and (reason := _abort_reason(planner.move_base)) is not None
+            ):
                 verdict = monitor.planner_aborted(reason)
             elif time.monotonic() - progress_s > stall_timeout_s:
                 raise simulator_stalled(stall_timeout_s)
-        return verdict, last
+        return verdict, last_period
 
     def _next_period(self, period: PeriodSnapshot) -> rospy.Time:
         # With a stamp in the middle of the next control period, the planner computes one command

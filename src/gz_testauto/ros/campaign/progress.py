@@ -29,7 +29,7 @@ class ProgressPublisher(CampaignListener):
         planners = [planner.name for planner in spec.planners]
         self._message = CampaignProgress(campaign=spec.name, planners=planners)
         self._message.reached, self._message.done = [0] * len(planners), [0] * len(planners)
-        self._running: Optional[Trial] = None
+        self._running_trial: Optional[Trial] = None
         self._causes = CauseTexts()
 
     def noticed(self, notice: str) -> None:
@@ -39,8 +39,8 @@ class ProgressPublisher(CampaignListener):
         self._publish("preparing", "starting the simulator", progress)
 
     def trial_began(self, trial: Trial, progress: Progress) -> None:
-        self._message.attempt = self._message.attempt + 1 if trial == self._running else 1
-        self._running = trial
+        self._message.attempt = self._message.attempt + 1 if trial == self._running_trial else 1
+        self._running_trial = trial
         self._message.world, self._message.planner = trial.world.name, trial.planner.name
         self._message.repetition = trial.repetition
         self._publish("running", f"{trial.label}, attempt {self._message.attempt}", progress)
@@ -51,8 +51,8 @@ class ProgressPublisher(CampaignListener):
         self._message.reached[planner] += record.completed
         detail = self._causes.of_trial(record)
         line = f"{record.world} {record.planner}: {record.outcome.value}. {detail}"
-        text, remaining = escape_text(line), _remaining_text(progress)
-        rospy.loginfo("%d of %d: %s%s", progress.done, progress.total, text, remaining)
+        text, remaining_text = escape_text(line), _remaining_text(progress)
+        rospy.loginfo("%d of %d: %s%s", progress.done, progress.total, text, remaining_text)
         self._publish("running", line, progress)
 
     def attempt_failed(self, trial: Trial, attempt: int, cause: str) -> None:
@@ -98,8 +98,8 @@ def _diagnosis(message: CampaignProgress) -> DiagnosticArray:
         "world": message.world,
         "planner": message.planner,
     }
-    for planner, reached, done in zip(message.planners, message.reached, message.done):
-        values[f"{planner} reached"] = f"{reached} of {done}"
+    for planner, reached_count, done_count in zip(message.planners, message.reached, message.done):
+        values[f"{planner} reached"] = f"{reached_count} of {done_count}"
     status = DiagnosticStatus(
         level=level,
         name=f"gz_testauto: campaign {message.campaign}",

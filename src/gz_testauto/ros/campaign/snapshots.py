@@ -40,7 +40,7 @@ class TrialInbox:
         self._cycles_lock = threading.Lock()
         self._sequence: Optional[int] = None
         # ROS time of a snapshot: stamps of its scan and of the readings of its sensors, by name
-        self._measured: Dict[int, Dict[str, int]] = {}
+        self._measurements: Dict[int, Dict[str, int]] = {}
         self._subscriber = subscribe(interface.SNAPSHOT, self._snapshots.put)
         subscribe(interface.FAILURE, self._on_failure)
 
@@ -49,7 +49,7 @@ class TrialInbox:
         return self._subscriber.get_num_connections() > 0
 
     def clear(self) -> None:
-        self._failure, self._sequence, self._measured = "", None, {}
+        self._failure, self._sequence, self._measurements = "", None, {}
         with self._cycles_lock:
             self._cycles.clear()
         while not self._snapshots.empty():
@@ -67,15 +67,15 @@ class TrialInbox:
                 if self._failure:
                     raise SimulatorError(self._failure) from None
                 return None
-            expected, self._sequence = self._sequence, message.header.seq + 1
+            expected_sequence, self._sequence = self._sequence, message.header.seq + 1
             if message.scene != scene:
                 continue
-            if expected not in (None, message.header.seq):
+            if expected_sequence not in (None, message.header.seq):
                 raise SimulatorError(
-                    f"{message.header.seq - expected} snapshots before scene time "
+                    f"{message.header.seq - expected_sequence} snapshots before scene time "
                     f"{message.scene_time:.2f} s were lost on the topic of the simulator node"
                 )
-            self._measured[message.header.stamp.to_nsec()] = _stamps_ns(message)
+            self._measurements[message.header.stamp.to_nsec()] = _stamps_ns(message)
             return _received(message)
 
     def add_cycle(self, cycle: PlannerCycle) -> None:
@@ -107,9 +107,9 @@ class TrialInbox:
                 name
                 for cycle in self._cycles
                 for stamp_ns in [cycle.header.stamp.to_nsec()]
-                if stamp_ns < before_ns and stamp_ns in self._measured
+                if stamp_ns < before_ns and stamp_ns in self._measurements
                 for name, used_ns in _stamps_ns(cycle).items()
-                if used_ns != self._measured[stamp_ns].get(name)
+                if used_ns != self._measurements[stamp_ns].get(name)
             )
 
     def cycle_times(self, from_ns: int, before_ns: int) -> CycleTimes:
@@ -118,15 +118,15 @@ class TrialInbox:
         A cycle in which the planner aborted is always included.
         """
         with self._cycles_lock:
-            counted = [
+            counts = [
                 cycle
                 for cycle in self._cycles
                 if from_ns <= cycle.header.stamp.to_nsec()
                 and (cycle.abort_reason or cycle.header.stamp.to_nsec() < before_ns)
             ]
         return CycleTimes(
-            np.array([cycle.wall_time for cycle in counted]),
-            np.array([cycle.cpu_time for cycle in counted]),
+            np.array([cycle.wall_time for cycle in counts]),
+            np.array([cycle.cpu_time for cycle in counts]),
         )
 
     def _on_failure(self, message: String) -> None:

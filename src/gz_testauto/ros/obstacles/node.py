@@ -67,27 +67,29 @@ class ObstacleSpawnerNode:
     def spawn(self, request: srv.SpawnObstaclesRequest) -> srv.SpawnObstaclesResponse:
         began_s = time.monotonic()
         draw = Draw(read_set(request.spec), label_of(request.spec), request.seed)
-        placed = self._spawner.spawn(draw, request.replace)
-        message = _done("spawned", len(placed), began_s)
-        return srv.SpawnObstaclesResponse(True, message, [obstacle_message(o) for o in placed])
+        placed_obstacles = self._spawner.spawn(draw, request.replace)
+        message = _done("spawned", len(placed_obstacles), began_s)
+        return srv.SpawnObstaclesResponse(
+            True, message, [obstacle_message(o) for o in placed_obstacles]
+        )
 
     @_publishing
     def respawn(self, request: srv.RespawnObstaclesRequest) -> srv.RespawnObstaclesResponse:
         began_s = time.monotonic()
-        placed = self._spawner.respawn()
+        placed_obstacles = self._spawner.respawn()
         assert self._spawner.draw is not None
         return srv.RespawnObstaclesResponse(
             True,
-            _done("spawned", len(placed), began_s),
+            _done("spawned", len(placed_obstacles), began_s),
             self._spawner.draw.number,
-            [obstacle_message(obstacle) for obstacle in placed],
+            [obstacle_message(obstacle) for obstacle in placed_obstacles],
         )
 
     @_publishing
     def clear(self, request: srv.ClearObstaclesRequest) -> srv.ClearObstaclesResponse:
         began_s = time.monotonic()
-        deleted = self._spawner.clear()
-        return srv.ClearObstaclesResponse(True, _done("deleted", deleted, began_s))
+        deleted_count = self._spawner.clear()
+        return srv.ClearObstaclesResponse(True, _done("deleted", deleted_count, began_s))
 
     @_publishing
     def save_world(self, request: srv.SaveWorldRequest) -> srv.SaveWorldResponse:
@@ -97,9 +99,9 @@ class ObstacleSpawnerNode:
 
     def list(self, request: srv.ListObstaclesRequest) -> srv.ListObstaclesResponse:
         with self._call:
-            current = self._message(self._spawner.obstacles())
+            message = self._message(self._spawner.obstacles())
         return srv.ListObstaclesResponse(
-            current.spec, current.seed, current.draw, current.obstacles
+            message.spec, message.seed, message.draw, message.obstacles
         )
 
     def _publish_after_failure(self) -> None:
@@ -123,8 +125,8 @@ class ObstacleSpawnerNode:
         return message
 
 
-def _done(verb: str, count: int, began_s: float) -> str:
-    result = f"{verb} {count} obstacles in {time.monotonic() - began_s:.1f} s"
+def _done(verb: str, obstacle_count: int, began_s: float) -> str:
+    result = f"{verb} {obstacle_count} obstacles in {time.monotonic() - began_s:.1f} s"
     rospy.loginfo(result)
     return result
 
@@ -199,10 +201,10 @@ def write_worlds(request: srv.MultiplyWorldRequest) -> srv.MultiplyWorldResponse
     return srv.MultiplyWorldResponse(True, f"{len(paths)} worlds in {out}", paths)
 
 
-def _end_at_shutdown(done: int, count: int) -> None:
+def _end_at_shutdown(done_count: int, total_count: int) -> None:
     if rospy.is_shutdown():
         raise GzTestautoError(
-            f"the node stopped after {done} of {count} worlds, which were removed"
+            f"the node stopped after {done_count} of {total_count} worlds, which were removed"
         )
 
 

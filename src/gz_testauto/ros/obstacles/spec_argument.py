@@ -28,9 +28,9 @@ def read_spec(argument: str) -> ObstacleSpec:
     path = resources.resolve(text, user_directory())
     if os.path.isfile(path):
         return load(path, ObstacleSpec)
-    named = _directory() / f"{text}.yaml"
-    if os.path.isfile(named):
-        return load(named, ObstacleSpec)
+    spec_file = _directory() / f"{text}.yaml"
+    if os.path.isfile(spec_file):
+        return load(spec_file, ObstacleSpec)
     raise SpecError(f"spec {text!r} is neither a name nor a file; {_choices()}")
 
 

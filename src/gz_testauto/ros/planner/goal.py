@@ -36,8 +36,8 @@ PREEMPTION_POLL_S = 0.1
 
 class RoadSubscriber:
     def __init__(self) -> None:
-        self._changed = threading.Condition()
-        self._road = NewestMessage(interface.ROAD, self._changed)
+        self._condition = threading.Condition()
+        self._road = NewestMessage(interface.ROAD, self._condition)
 
     def lanes(self, stamp: rospy.Time, timeout_s: float) -> Tuple[Lane, ...]:
         """Return the lanes for the goal with this time stamp.
@@ -49,8 +49,8 @@ class RoadSubscriber:
             road = self._road.message
             return road is not None and (not road.header.stamp or road.header.stamp >= stamp)
 
-        with self._changed:
-            if not self._changed.wait_for(is_for_it, timeout_s):
+        with self._condition:
+            if not self._condition.wait_for(is_for_it, timeout_s):
                 raise NavigatorError(
                     f"no road was received on {rospy.resolve_name('road')} within {timeout_s:g} s "
                     "after the goal; publish one, or set ~on_road to false"
@@ -85,7 +85,7 @@ class GoalNavigator:
         self,
         target: PoseStamped,
         grid: Optional[OccupancyGrid],
-        preempted: Callable[[], bool],
+        is_preempted: Callable[[], bool],
         on_pose: Callable[[PoseStamped], None],
     ) -> bool:
         """Drive to ``target``; return False if the goal is preempted. Stop the robot at the end.
@@ -97,8 +97,8 @@ class GoalNavigator:
         parameters, seed = self._parameters, read_parameters(interface.SeedParameter).seed
         try:
             self._observations.begin(target.header.stamp)
-            observed = self._await_observation(preempted, parameters.startup_timeout)
-            if observed is None:
+            stamped_observation = self._await_observation(is_preempted, parameters.startup_timeout)
+            if stamped_observation is None:
                 return False
             lanes: Tuple[Lane, ...] = ()
             if self._roads is not None:
@@ -106,31 +106,36 @@ class GoalNavigator:
             goal = self._observations.in_map(target).planar
             if not all(map(math.isfinite, goal)):
                 raise NavigatorError(f"the goal is {goal}; its numbers must be finite")
-            task = replace(self._make_task(grid, goal, observed, lanes), seed=seed)
+            task = replace(self._make_task(grid, goal, stamped_observation, lanes), seed=seed)
             planner = TimedPlanner(make_planner(parameters.plugin, **parameters.parameters))
             planner.begin(task)
             arrived_s: Optional[float] = None
-            while observed is not None:
-                pose, now_s = observed.observation.pose, observed.observation.time_s
+            while stamped_observation is not None:
+                pose, now_s = (
+                    stamped_observation.observation.pose,
+                    stamped_observation.observation.time_s,
+                )
                 if pose.distance_to(task.goal.x_m, task.goal.y_m) <= task.goal_tolerance_m:
                     arrived_s = now_s if arrived_s is None else arrived_s
                 if arrived_s is not None and now_s - arrived_s >= parameters.arrival_s - ROUNDING_S:
                     return True
-                self._cycle(planner, observed)
-                on_pose(_stamped(pose.to_pose(), observed.stamp))
-                observed = self._await_observation(preempted)
+                self._cycle(planner, stamped_observation)
+                on_pose(_stamped(pose.to_pose(), stamped_observation.stamp))
+                stamped_observation = self._await_observation(is_preempted)
             return False
         finally:
             self._command.publish(Twist())
 
-    def _cycle(self, planner: TimedPlanner, observed: StampedObservation) -> None:
+    def _cycle(self, planner: TimedPlanner, stamped_observation: StampedObservation) -> None:
         report = PlannerCycle()
-        report.header = ros_messages.header(observed.stamp, self._parameters.base_frame)
-        report.scan = observed.scan_stamp
-        report.sensor_names = list(observed.sensor_stamps)
-        report.sensor_stamps = list(observed.sensor_stamps.values())
+        report.header = ros_messages.header(stamped_observation.stamp, self._parameters.base_frame)
+        report.scan = stamped_observation.scan_stamp
+        report.sensor_names = list(stamped_observation.sensor_stamps)
+        report.sensor_stamps = list(stamped_observation.sensor_stamps.values())
         try:
-            report.command = ros_messages.command_message(planner.plan(observed.observation))
+            report.command = ros_messages.command_message(
+                planner.plan(stamped_observation.observation)
+            )
         except PlannerAborted as aborted:
             report.abort_reason = str(aborted) or "the planner aborted"
             raise
@@ -143,17 +148,17 @@ class GoalNavigator:
         self,
         grid: Optional[OccupancyGrid],
         goal: Pose2D,
-        observed: StampedObservation,
+        stamped_observation: StampedObservation,
         lanes: Tuple[Lane, ...],
     ) -> Task:
         tolerance_m, period_s = self._parameters.goal_tolerance_m, self._parameters.period
-        start = observed.observation.pose
+        start = stamped_observation.observation.pose
         if lanes:
             try:
                 (route,) = waypoints_along(lanes[0], start, [goal], ["the robot", "the goal"])
             except SpecError as error:
                 raise NavigatorError(str(error)) from error
-            self._publish_plan(route, observed.stamp)
+            self._publish_plan(route, stamped_observation.stamp)
             return Task(goal, tolerance_m, route, self._limits, period_s, lanes)
         if grid is None:
             raise NavigatorError(
@@ -173,21 +178,21 @@ class GoalNavigator:
                 f"no path from ({start.x_m:.2f}, {start.y_m:.2f}) to ({goal.x_m:.2f}, "
                 f"{goal.y_m:.2f}) on the static map"
             )
-        self._publish_plan(waypoints, observed.stamp)
+        self._publish_plan(waypoints, stamped_observation.stamp)
         return Task(goal, tolerance_m, waypoints, self._limits, period_s)
 
     def _await_observation(
-        self, preempted: Callable[[], bool], timeout_s: Optional[float] = None
+        self, is_preempted: Callable[[], bool], timeout_s: Optional[float] = None
     ) -> Optional[StampedObservation]:
         """Return the next observation, or None if the goal is preempted.
 
         Raises ``NavigatorError`` after ``timeout_s`` of wall time.
         """
         waited_s = 0.0
-        while not preempted():
-            observed = self._observations.next(PREEMPTION_POLL_S)
-            if observed is not None:
-                return observed
+        while not is_preempted():
+            stamped_observation = self._observations.next(PREEMPTION_POLL_S)
+            if stamped_observation is not None:
+                return stamped_observation
             waited_s += PREEMPTION_POLL_S
             if timeout_s is not None and waited_s >= timeout_s:
                 raise NavigatorError(

@@ -23,7 +23,7 @@ class RewindableActionServer(actionlib.SimpleActionServer):
     """
 
     def start(self) -> None:
-        self._now = rospy.Time.now()
+        self._last_time = rospy.Time.now()
         super().start()
         server = self.action_server
         if server.status_timer is not None:
@@ -42,8 +42,8 @@ class RewindableActionServer(actionlib.SimpleActionServer):
     def _check_time(self) -> None:
         # ROS time has moved back: forget the times of earlier goals and cancel requests.
         with self.action_server.lock, self.lock:
-            before, self._now = self._now, rospy.Time.now()
-            if self._now < before:
+            previous_time, self._last_time = self._last_time, rospy.Time.now()
+            if self._last_time < previous_time:
                 self.action_server.last_cancel = rospy.Time()
                 for goal in (self.current_goal, self.next_goal):
                     if goal.get_goal() is not None:
@@ -76,7 +76,7 @@ class PlannerNode:
 
     def _execute(self, goal: MoveBaseGoal) -> None:
         try:
-            reached = self._navigator.drive(
+            has_reached = self._navigator.drive(
                 goal.target_pose, self._grid, self._is_preempted, self._publish_pose
             )
         except PlannerAborted as aborted:
@@ -85,7 +85,7 @@ class PlannerNode:
             rospy.logerr("goal aborted: %s", error)
             self._server.set_aborted(text=str(error))
         else:
-            if reached:
+            if has_reached:
                 self._server.set_succeeded(text="Goal reached.")
             else:
                 self._server.set_preempted(text="preempted")

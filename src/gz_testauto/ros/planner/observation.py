@@ -78,7 +78,7 @@ class ObservationSubscriber:
         self._period_ns = ros_messages.nanoseconds_of(0.95 * period_s)
         self._control_period_ns = ros_messages.nanoseconds_of(period_s)
         self._scan_delay_ns = ros_messages.nanoseconds_of(scan_delay_s)
-        self._changed = threading.Condition()
+        self._condition = threading.Condition()
         self._odom: Optional[Odometry] = None
         self._moved_back = False
         self._mounts: Dict[str, Pose] = {}
@@ -90,14 +90,14 @@ class ObservationSubscriber:
         self._transform_timeout_s = FIRST_TRANSFORM_TIMEOUT_S
         self._buffer = tf2_ros.Buffer()
         self._listener = tf2_ros.TransformListener(self._buffer, tcp_nodelay=True)
-        self._scan = NewestMessage(interface.SCAN, self._changed)
-        self._objects = NewestMessage(interface.OBJECTS, self._changed) if tracking else None
-        self._sensors = [SensorSubscriber(sensor, self._changed) for sensor in sensors]
+        self._scan = NewestMessage(interface.SCAN, self._condition)
+        self._objects = NewestMessage(interface.OBJECTS, self._condition) if tracking else None
+        self._sensors = [SensorSubscriber(sensor, self._condition) for sensor in sensors]
         subscribe(interface.ODOM, self._on_odom)
 
-    def begin(self, since: rospy.Time) -> None:
-        """Start a task. Messages older than ``since`` are ignored, none if it is 0."""
-        self._since_ns = self._next_ns = since.to_nsec()
+    def begin(self, start_time: rospy.Time) -> None:
+        """Start a task. Messages older than ``start_time`` are ignored, none if it is 0."""
+        self._since_ns = self._next_ns = start_time.to_nsec()
         self._origin_ns = 0
         self._moved_back = False
         if not 0 <= self._since_ns - self._last_ns <= 2 * self._control_period_ns:
@@ -158,13 +158,13 @@ class ObservationSubscriber:
 
     def in_map(self, pose: PoseStamped) -> Pose:
         """Return a pose in the map frame; raise ``NavigatorError`` without the transform."""
-        local = ros_messages.pose_of(pose.pose)
+        local_pose = ros_messages.pose_of(pose.pose)
         if pose.header.frame_id in (WORLD_FRAME, "/" + WORLD_FRAME, ""):
-            return local
-        return self._transform(WORLD_FRAME, pose.header.frame_id, rospy.Time(0)) * local
+            return local_pose
+        return self._transform(WORLD_FRAME, pose.header.frame_id, rospy.Time(0)) * local_pose
 
     def _on_odom(self, message: Odometry) -> None:
-        with self._changed:
+        with self._condition:
             stamp = message.header.stamp
             if self._odom is not None and stamp < self._odom.header.stamp:
                 self._moved_back = True
@@ -172,7 +172,7 @@ class ObservationSubscriber:
                     if newest is not None:
                         newest.forget_after(stamp)
             self._odom = message
-            self._changed.notify_all()
+            self._condition.notify_all()
 
     def _await_objects(self, stamp: rospy.Time) -> Tuple[TrackedObject, ...]:
         """Return the objects at ``stamp``; raise ``NavigatorError`` if no message is received."""
@@ -185,10 +185,10 @@ class ObservationSubscriber:
             message = newest.message
             return message is not None and message.header.stamp.to_nsec() >= oldest_ns
 
-        with self._changed:
-            received = self._changed.wait_for(is_recent, OBJECTS_TIMEOUT_S)
+        with self._condition:
+            is_received = self._condition.wait_for(is_recent, OBJECTS_TIMEOUT_S)
             objects = newest.message
-        if not received:
+        if not is_received:
             raise NavigatorError(
                 f"no message on {rospy.resolve_name('objects')} for the stamp of the odometry "
                 f"within {OBJECTS_TIMEOUT_S:g} s; publish tracked objects in every control period, "
@@ -202,8 +202,8 @@ class ObservationSubscriber:
                 return False
             return self._moved_back or self._odom.header.stamp.to_nsec() >= self._next_ns
 
-        with self._changed:
-            odom = self._odom if self._changed.wait_for(due, timeout_s) else None
+        with self._condition:
+            odom = self._odom if self._condition.wait_for(due, timeout_s) else None
             if self._moved_back:
                 raise NavigatorError(
                     "ROS time has moved back, as after /gazebo/reset_simulation; send the goal "
@@ -222,15 +222,15 @@ class ObservationSubscriber:
                 if not self._is_up_to_date(subscriber, now_ns)
             ]
 
-        with self._changed:
-            received: bool = self._changed.wait_for(lambda: not late(), timeout_s)
-            if not received and self._origin_ns:
+        with self._condition:
+            is_received: bool = self._condition.wait_for(lambda: not late(), timeout_s)
+            if not is_received and self._origin_ns:
                 rospy.logwarn_throttle(
                     5.0,
                     f"no new message on {', '.join(late())} was received in time; the planner "
                     "continues with the previous one",
                 )
-        return received
+        return is_received
 
     def _is_up_to_date(self, subscriber: SensorSubscriber, now_ns: int) -> bool:
         return subscriber.is_up_to_date(now_ns, self._control_period_ns, self._scene_ns)
@@ -249,8 +249,8 @@ class ObservationSubscriber:
             stamp_ns, period_ns = scan.header.stamp.to_nsec(), self._control_period_ns
             return not is_newer_due(stamp_ns, now_ns, rate_hz, period_ns, self._scene_ns)
 
-        with self._changed:
-            is_received = self._changed.wait_for(complete, SCAN_TIMEOUT_S)
+        with self._condition:
+            is_received = self._condition.wait_for(complete, SCAN_TIMEOUT_S)
             if not is_received and stamp.to_nsec() > self._origin_ns:
                 rospy.logwarn_throttle(
                     5.0, "no scan was received in time; the planner continues without a new scan"

@@ -30,11 +30,11 @@ ROUNDING_NS = 1000
 
 
 class NewestMessage:
-    """A subscriber that stores the newest message and notifies ``changed``."""
+    """A subscriber that stores the newest message and notifies ``condition``."""
 
-    def __init__(self, topic: Endpoint, changed: threading.Condition) -> None:
+    def __init__(self, topic: Endpoint, condition: threading.Condition) -> None:
         self.message: Any = None
-        self._changed = changed
+        self._condition = condition
         self._subscriber = subscribe(topic, self._on_message)
 
     def forget_after(self, stamp: rospy.Time) -> None:
@@ -43,15 +43,15 @@ class NewestMessage:
             self.message = None
 
     def _on_message(self, message: Any) -> None:
-        with self._changed:
+        with self._condition:
             self.message = message
-            self._changed.notify_all()
+            self._condition.notify_all()
 
 
 class SensorSubscriber(NewestMessage):
-    def __init__(self, sensor: Sensor, changed: threading.Condition) -> None:
+    def __init__(self, sensor: Sensor, condition: threading.Condition) -> None:
         topic = sensor_endpoint(sensor)
-        super().__init__(topic, changed)
+        super().__init__(topic, condition)
         self.sensor = sensor
         self.topic: str = rospy.resolve_name(topic.name)
 
@@ -84,11 +84,11 @@ def is_newer_due(
     if not rate_hz:
         return True
     # the number of sensor periods that had ended at each time
-    first, last = (
+    first, last_time = (
         math.floor((time_ns - origin_ns) / ros_messages.NANOSECONDS * rate_hz + EARLY)
         for time_ns in (stamp_ns, last_ns)
     )
-    return last > first
+    return last_time > first
 
 
 def reading_of(message: Any, sensor: Sensor, stamp_s: float, mount: Pose) -> SensorReading:

@@ -137,26 +137,26 @@ class GazeboServices:
 
     def set_model_state(self, request: srv.SetModelStateRequest) -> srv.SetModelStateResponse:
         """Set a state, whose twist is in the axes of the reference frame."""
-        requested = request.model_state
+        requested_state = request.model_state
         snapshot = self._loop.snapshot()
-        if requested.model_name not in snapshot.models:
+        if requested_state.model_name not in snapshot.models:
             raise RequestRejectedError("SetModelState: model does not exist")
         frame = entities.reference(
             snapshot,
-            requested.reference_frame,
+            requested_state.reference_frame,
             "SetModelState: specified reference frame entity does not exist",
         )
         state = entities.in_world(
-            ros_messages.requested_state(requested.pose, requested.twist), frame
+            ros_messages.requested_state(requested_state.pose, requested_state.twist), frame
         )
-        moving = any((*(state.linear_mps or ()), *(state.angular_radps or ())))
-        if moving and not self._loop.simulator.sets_twist:
+        is_moving = any((*(state.linear_mps or ()), *(state.angular_radps or ())))
+        if is_moving and not self._loop.simulator.sets_twist:
             raise RequestRejectedError(
                 f"SetModelState: {self._loop.simulator.name} can set a pose but no twist; nothing "
                 "was changed"
             )
-        placed = state if moving else ModelState(state.pose)
-        self._loop.set_states({requested.model_name: placed})
+        placed_state = state if is_moving else ModelState(state.pose)
+        self._loop.set_states({requested_state.model_name: placed_state})
         return srv.SetModelStateResponse(True, "SetModelState: set model state done")
 
     def get_world_properties(self, request: object) -> srv.GetWorldPropertiesResponse:

@@ -234,8 +234,8 @@ SENSOR_TYPES = {
 
 def sensor_topic(sensor: Sensor) -> str:
     """Return the topic of the sensor's plug-in, or ``LINK/SENSOR`` if the node uses that topic."""
-    used = {topic.name.lstrip("/") for topic in (*NODE.published, *NODE.subscribed)}
-    return sensor.scoped_topic if sensor.topic.lstrip("/") in used else sensor.topic
+    used_names = {topic.name.lstrip("/") for topic in (*NODE.published, *NODE.subscribed)}
+    return sensor.scoped_topic if sensor.topic.lstrip("/") in used_names else sensor.topic
 
 
 def sensor_endpoint(sensor: Sensor) -> Endpoint:

@@ -64,8 +64,8 @@ class SimulationLoop:
         self._command: Optional[Twist2D] = None
         self._command_epoch = 0
         self._seen_early: Optional[Snapshot] = None
-        self._placed: Dict[str, Pose] = {}
-        self._ended = False
+        self._placed_poses: Dict[str, Pose] = {}
+        self._has_ended = False
         self.paused = False
         self.scene: Optional[Scene] = None
         self.scene_number = 0
@@ -77,7 +77,7 @@ class SimulationLoop:
         """Run ``call`` on the loop's thread between two steps."""
         future = self._enqueue(call)
         while not future.done():
-            if self._ended:
+            if self._has_ended:
                 raise SimulatorError("the simulator is shutting down")
             wait([future], timeout=IDLE_POLL_S)
         return future.result()
@@ -91,7 +91,7 @@ class SimulationLoop:
         self._enqueue(lambda: self._on_command(command, epoch))
 
     def end(self) -> None:
-        self._ended = True
+        self._has_ended = True
 
     # Methods that must run on the loop's thread: in a call, or in run().
 
@@ -116,7 +116,7 @@ class SimulationLoop:
 
     def set_states(self, states: Mapping[str, ModelState]) -> None:
         self.simulation.set_states(states)
-        self._placed.update({name: state.pose for name, state in states.items()})
+        self._placed_poses.update({name: state.pose for name, state in states.items()})
 
     def load(self, scene: Scene, actors: TrialActors = NO_ACTORS) -> Snapshot:
         """Load a scene, paused at its time 0, and publish its first snapshot.
@@ -133,7 +133,7 @@ class SimulationLoop:
         self._actors = actors
         self._command_epoch += 1  # to ignore commands for the previous scene
         self._simulation, self.scene, self._failure = simulation, scene, None
-        self._command, self._seen_early, self._placed = None, None, {}
+        self._command, self._seen_early, self._placed_poses = None, None, {}
         self.scene_number += 1
         self.paused = False
         self._scheduler.start_scene(time.monotonic())
@@ -152,13 +152,13 @@ class SimulationLoop:
 
     def run(self) -> None:
         try:
-            while not self._ended:
+            while not self._has_ended:
                 try:
                     self._iterate()
                 except SimulatorError as error:
                     self._fail(error)
         finally:
-            self._ended = True
+            self._has_ended = True
 
     def _check_present(self) -> None:
         # A call can have ended the simulation.
@@ -174,15 +174,15 @@ class SimulationLoop:
 
     def _iterate(self) -> None:
         idle = self._simulation is None or self.paused
-        now = time.monotonic()
-        due = now + IDLE_POLL_S if idle else self._scheduler.wait_until()
+        now_s = time.monotonic()
+        due_s = now_s + IDLE_POLL_S if idle else self._scheduler.wait_until()
         try:
-            if due > now:
-                call, future = self._calls.get(timeout=min(due - now, IDLE_POLL_S))
+            if due_s > now_s:
+                call, future = self._calls.get(timeout=min(due_s - now_s, IDLE_POLL_S))
             else:
                 call, future = self._calls.get_nowait()
         except queue.Empty:
-            if not idle and time.monotonic() >= due:
+            if not idle and time.monotonic() >= due_s:
                 self._step()
             return
         try:
@@ -194,21 +194,21 @@ class SimulationLoop:
 
     def _step(self) -> None:
         simulation = self.simulation
-        late = self._scheduler.stepped(time.monotonic())
+        is_late = self._scheduler.stepped(time.monotonic())
         if self._command is not None and simulation.robot is not None:
             simulation.drive(self._command)
         snapshot = _merged(self._seen_early, simulation.step(self._period_s))
         self._seen_early = None
-        placed, self._placed = self._placed, {}
+        placed_poses, self._placed_poses = self._placed_poses, {}
         self._on_period(
             Period(
                 self.scene_number,
                 snapshot,
                 self._command,
-                late,
+                is_late,
                 self._scheduler.holds,
                 self._actors.numbers_so_far(),
-                placed,
+                placed_poses,
             )
         )
 
@@ -223,11 +223,11 @@ class SimulationLoop:
             self._scheduler.commanded()
 
 
-def _merged(earlier: Optional[Snapshot], snapshot: Snapshot) -> Snapshot:
-    if earlier is None:
+def _merged(earlier_snapshot: Optional[Snapshot], snapshot: Snapshot) -> Snapshot:
+    if earlier_snapshot is None:
         return snapshot
     return dataclasses.replace(
         snapshot,
-        imu=(*earlier.imu, *snapshot.imu),
-        contacts=(*earlier.contacts, *snapshot.contacts),
+        imu=(*earlier_snapshot.imu, *snapshot.imu),
+        contacts=(*earlier_snapshot.contacts, *snapshot.contacts),
     )

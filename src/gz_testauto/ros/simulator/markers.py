@@ -108,21 +108,21 @@ class ColliderMarkers(rospy.SubscribeListener):  # type: ignore[misc]
         self._areas = {} if campaign is None else _metric_areas(campaign)
         self._scene: Optional[Scene] = None
         self._models: Dict[str, SceneModel] = {}
-        self._shown: Optional[Tuple[str, ...]] = None
+        self._shown_names: Optional[Tuple[str, ...]] = None
 
     def start_scene(self, scene: Scene) -> None:
-        self._scene, self._models, self._shown = scene, {}, None
+        self._scene, self._models, self._shown_names = scene, {}, None
 
     def peer_subscribe(self, topic_name: str, topic_publish: Any, peer_publish: Any) -> None:
         # rospy calls this method for each new subscriber.
-        self._shown = None
+        self._shown_names = None
 
     def publish(self, states: Mapping[str, ModelState], stamp: Time) -> None:
         if not self._topic.get_num_connections() or self._scene is None:
             return
         existing = tuple(states)
-        new = existing != self._shown
-        self._shown = existing
+        is_new = existing != self._shown_names
+        self._shown_names = existing
         try:
             models = self._read(existing)
         except SdfError as error:
@@ -132,12 +132,12 @@ class ColliderMarkers(rospy.SubscribeListener):  # type: ignore[misc]
         markers: List[Marker] = []
         for name, state in states.items():
             model = models.get(name)
-            if model is None or (model.static and not new):
+            if model is None or (model.static and not is_new):
                 continue
             color = STATIC_COLOR if model.static else MOVABLE_COLOR
             shapes = [shape for shape in model.collisions if not shape.is_ground]
             _add(markers, name, _shape_markers(shapes, state.pose, color))
-        if new:
+        if is_new:
             for name, lines in self._areas.items():
                 _add(markers, name, line_markers(lines, AREA_COLOR))
             markers.insert(0, Marker(action=Marker.DELETEALL))
@@ -179,10 +179,10 @@ class ActorMarkers:
         self._topic = advertise(interface.ACTORS)
         self._actors = TrialActors()
         self._shapes: Mapping[str, Tuple[CollisionShape, ...]] = {}
-        self._shown: Optional[Tuple[str, ...]] = None
+        self._shown_names: Optional[Tuple[str, ...]] = None
 
     def start_scene(self, actors: TrialActors) -> None:
-        self._actors, self._shown = actors, None
+        self._actors, self._shown_names = actors, None
         self._shapes = {
             model.name: placed_model(model.sdf, model.name, Pose()).collisions
             for model in actors.all_models
@@ -194,21 +194,23 @@ class ActorMarkers:
         all_markers: List[Marker] = []
         activities = self._actors.activities
         existing = tuple(name for name in activities if name in states)
-        if existing != self._shown:  # a new scene, or an actor was deleted
+        if existing != self._shown_names:  # a new scene, or an actor was deleted
             all_markers.append(Marker(action=Marker.DELETEALL))
-            self._shown = existing
+            self._shown_names = existing
         for name in existing:
             pose = states[name].pose
             markers = _shape_markers(self._shapes[name], pose, ACTOR_COLOR)
-            last = markers[-1] if markers else Marker(pose=pose_message(pose))
-            _add(all_markers, name, [*markers, _label(name, activities[name], last)])
+            last_marker = markers[-1] if markers else Marker(pose=pose_message(pose))
+            _add(all_markers, name, [*markers, _label(name, activities[name], last_marker)])
         publish(self._topic, all_markers, stamp)
 
 
-def _label(name: str, activity: str, last: Marker) -> Marker:
+def _label(name: str, activity: str, last_marker: Marker) -> Marker:
     marker = Marker(type=Marker.TEXT_VIEW_FACING, color=TEXT_COLOR)
     marker.text = f"{name}: {activity}" if activity else name
     marker.scale.z = TEXT_HEIGHT_M
-    at = last.pose.position
-    marker.pose = pose_message(Pose((at.x, at.y, at.z + last.scale.z / 2 + TEXT_HEIGHT_M)))
+    position = last_marker.pose.position
+    marker.pose = pose_message(
+        Pose((position.x, position.y, position.z + last_marker.scale.z / 2 + TEXT_HEIGHT_M))
+    )
     return marker

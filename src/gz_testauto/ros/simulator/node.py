@@ -262,8 +262,10 @@ def chosen_sensors(robot: Optional[RobotModel], names: str) -> Tuple[Sensor, ...
         return ()
     if names.strip() == ALL_SENSORS:
         return robot.sensors
-    selected = [name.strip() for name in names.split(",") if name.strip()]
-    return select_sensors(str(robot.path), robot.sensors, selected, "the parameter robot_sensors")
+    selected_names = [name.strip() for name in names.split(",") if name.strip()]
+    return select_sensors(
+        str(robot.path), robot.sensors, selected_names, "the parameter robot_sensors"
+    )
 
 
 def choose_simulator(

@@ -22,20 +22,20 @@ class Odometry:
     ) -> None:
         self._origin = start.pose if origin == "start" else Pose()
         self._estimator = estimator
-        self._previous: Optional[Tuple[float, ModelState]] = None
+        self._previous_state: Optional[Tuple[float, ModelState]] = None
         self._state = start
         self._twist = (0.0, 0.0, 0.0)
 
     def place(self, pose: Pose) -> None:
         """Move the robot; estimators do not measure this motion."""
-        if self._previous is not None:
-            self._previous = (self._previous[0], ModelState(pose))
+        if self._previous_state is not None:
+            self._previous_state = (self._previous_state[0], ModelState(pose))
         if self._estimator is not None:
             self._estimator.place(pose.planar)
 
     def advance(self, time_s: float, state: ModelState) -> None:
         self._twist = self._true_twist(time_s, state)
-        self._state, self._previous = state, (time_s, state)
+        self._state, self._previous_state = state, (time_s, state)
         if self._estimator is not None:
             twist = Twist2D(self._twist[0], self._twist[2])
             self._estimator.advance(time_s, state.pose.planar, twist)
@@ -58,10 +58,10 @@ class Odometry:
         """The measured pose in the odometry frame."""
         if self._estimator is None:
             return self._state.pose if self._is_world else self._origin.inverse() * self._state.pose
-        local = self._estimator.odometry
+        local_pose = self._estimator.odometry
         if not self._is_world:
-            local = compose(inverse(self._origin.planar), local)
-        return local.to_pose(self._state.pose.position[2] - self._origin.position[2])
+            local_pose = compose(inverse(self._origin.planar), local_pose)
+        return local_pose.to_pose(self._state.pose.position[2] - self._origin.position[2])
 
     @property
     def twist(self) -> Tuple[float, float, float]:
@@ -94,8 +94,8 @@ class Odometry:
         estimator = self._estimator
         if estimator is None or estimator.pose == estimator.odometry:
             return self._origin
-        moved = compose(estimator.pose, inverse(estimator.odometry))
-        return compose(moved, self._origin.planar).to_pose(self._origin.position[2])
+        corrected_pose = compose(estimator.pose, inverse(estimator.odometry))
+        return compose(corrected_pose, self._origin.planar).to_pose(self._origin.position[2])
 
     def as_estimated(self, objects: Sequence[TrackedObject]) -> Tuple[TrackedObject, ...]:
         """Place tracked objects relative to the estimated pose."""
@@ -108,27 +108,27 @@ class Odometry:
         return self._origin == Pose()
 
     def _true_twist(self, time_s: float, state: ModelState) -> Tuple[float, float, float]:
-        previous = self._previous
+        previous_state = self._previous_state
         yaw = state.pose.yaw_rad
         cos, sin = math.cos(yaw), math.sin(yaw)
         if state.linear_mps is not None and state.angular_radps is not None:
             x_mps, y_mps, turn_radps = *state.linear_mps[:2], state.angular_radps[2]
-        elif previous is None or time_s <= previous[0]:
+        elif previous_state is None or time_s <= previous_state[0]:
             return (0.0, 0.0, 0.0)
         else:
-            elapsed_s = time_s - previous[0]
-            before = previous[1].pose
-            x_mps = (state.pose.position[0] - before.position[0]) / elapsed_s
-            y_mps = (state.pose.position[1] - before.position[1]) / elapsed_s
-            turn_radps = math.remainder(yaw - before.yaw_rad, 2 * math.pi) / elapsed_s
+            elapsed_s = time_s - previous_state[0]
+            previous_pose = previous_state[1].pose
+            x_mps = (state.pose.position[0] - previous_pose.position[0]) / elapsed_s
+            y_mps = (state.pose.position[1] - previous_pose.position[1]) / elapsed_s
+            turn_radps = math.remainder(yaw - previous_pose.yaw_rad, 2 * math.pi) / elapsed_s
         # from the world frame to the base frame
         return (cos * x_mps + sin * y_mps, -sin * x_mps + cos * y_mps, turn_radps)
 
 
 def as_message_covariance(covariance: np.ndarray) -> List[float]:
     """Convert a covariance (3, 3) of x, y, yaw to the 36 numbers of a ROS message."""
-    full = np.zeros((6, 6))
+    matrix = np.zeros((6, 6))
     axes = np.ix_((0, 1, 5), (0, 1, 5))
-    full[axes] = covariance
-    numbers: List[float] = full.ravel().tolist()
+    matrix[axes] = covariance
+    numbers: List[float] = matrix.ravel().tolist()
     return numbers

@@ -44,8 +44,8 @@ class PhysicsServices:
         elif _supports_gravity(loop):
             response.gravity = Vector3(*loop.simulation.describe().gravity_mps2)
         response.pause = loop.paused
-        unlimited = math.isinf(self._factor)
-        response.max_update_rate = 0.0 if unlimited else self._factor / response.time_step
+        is_unlimited = math.isinf(self._factor)
+        response.max_update_rate = 0.0 if is_unlimited else self._factor / response.time_step
         response.success = True
         response.status_message = "GetPhysicsProperties: got properties"
         return response
@@ -55,18 +55,18 @@ class PhysicsServices:
     ) -> SetPhysicsPropertiesResponse:
         """Change all properties, or reject the request if one change is not supported."""
         loop = self._loop
-        changed = _changed(request, self.get_physics_properties(request))
+        changed_names = _changed(request, self.get_physics_properties(request))
         changeable: Tuple[str, ...] = () if _settings(loop) is None else ("time_step", "gravity")
         if _supports_gravity(loop):
             changeable = (*changeable, "gravity")
-        rejected = [name for name in changed if name not in changeable]
-        if rejected:
+        rejected_names = [name for name in changed_names if name not in changeable]
+        if rejected_names:
             return SetPhysicsPropertiesResponse(
                 False,
-                f"SetPhysicsProperties: {', '.join(rejected)} cannot be changed at run time; set "
-                "it in the <physics> of the world file",
+                f"SetPhysicsProperties: {', '.join(rejected_names)} cannot be changed at run time; "
+                "set it in the <physics> of the world file",
             )
-        if "time_step" in changed:
+        if "time_step" in changed_names:
             self._check_step(request.time_step)
         rate_hz = request.max_update_rate
         if not 0.0 <= rate_hz * request.time_step <= MOST_FACTOR:
@@ -75,7 +75,7 @@ class PhysicsServices:
                 f"limit, or a real-time factor of at most {MOST_FACTOR:g}"
             )
         gravity = SetGravity(mps2=(request.gravity.x, request.gravity.y, request.gravity.z))
-        if changed:
+        if changed_names:
             settings = PhysicsSettings(request.time_step, rate_hz, gravity.mps2)
             if isinstance(loop.simulation, _ChangeablePhysics):
                 loop.simulation.set_physics(settings)
@@ -111,14 +111,19 @@ def _settings(loop: SimulationLoop) -> Optional[PhysicsSettings]:
     return simulation.physics() if isinstance(simulation, _ChangeablePhysics) else None
 
 
-def _changed(request: SetPhysicsPropertiesRequest, now: GetPhysicsPropertiesResponse) -> List[str]:
+def _changed(
+    request: SetPhysicsPropertiesRequest, current_properties: GetPhysicsPropertiesResponse
+) -> List[str]:
     differing = {
-        "time_step": _differ(request.time_step, now.time_step),
+        "time_step": _differ(request.time_step, current_properties.time_step),
         "gravity": any(
-            _differ(getattr(request.gravity, axis), getattr(now.gravity, axis)) for axis in "xyz"
+            _differ(getattr(request.gravity, axis), getattr(current_properties.gravity, axis))
+            for axis in "xyz"
         ),
         "ode_config": any(
-            _differ(getattr(request.ode_config, field), getattr(now.ode_config, field))
+            _differ(
+                getattr(request.ode_config, field), getattr(current_properties.ode_config, field)
+            )
             for field in ODEPhysics.__slots__
         ),
     }

@@ -48,9 +48,9 @@ class PropertyServices:
         """Without names, return all models."""
         snapshot = self._loop.snapshot()
         names = list(request.names) or list(snapshot.models)
-        missing = [name for name in names if name not in snapshot.models]
-        if missing:
-            raise SimulatorError(f"no model has the name {missing[0]!r}")
+        missing_names = [name for name in names if name not in snapshot.models]
+        if missing_names:
+            raise SimulatorError(f"no model has the name {missing_names[0]!r}")
         return GetModelStatesResponse(
             success=True,
             message=f"{len(names)} models",
@@ -106,14 +106,16 @@ class PropertyServices:
 
     def set_link_state(self, request: srv.SetLinkStateRequest) -> srv.SetLinkStateResponse:
         """Set the state of a link without joints; the twist is in the axes of the frame."""
-        requested, snapshot = request.link_state, self._loop.snapshot()
+        requested_state, snapshot = request.link_state, self._loop.snapshot()
         frame = entities.reference(
-            snapshot, requested.reference_frame, "SetLinkState: failed, reference frame not found"
+            snapshot,
+            requested_state.reference_frame,
+            "SetLinkState: failed, reference frame not found",
         )
         state = entities.in_world(
-            ros_messages.requested_state(requested.pose, requested.twist), frame
+            ros_messages.requested_state(requested_state.pose, requested_state.twist), frame
         )
-        link = self._link(requested.link_name)
+        link = self._link(requested_state.link_name)
         self._apply(SetLink(link, state.pose, state.linear_mps, state.angular_radps))
         return srv.SetLinkStateResponse(True, "SetLinkState: success")
 

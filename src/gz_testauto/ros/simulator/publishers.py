@@ -129,10 +129,10 @@ class ScenePublisher:
 
     def _publish_motion(self, stamp: rospy.Time, odometry: Odometry) -> None:
         parameters, pose = self._parameters, odometry.pose
-        moved = [_transform(parameters.odom_frame, parameters.base_frame, pose, stamp)]
+        transforms = [_transform(parameters.odom_frame, parameters.base_frame, pose, stamp)]
         if parameters.map_to_odom and self._is_corrected:
-            moved.append(self._map_to_odom(odometry, stamp))
-        self._transforms.publish(TFMessage(moved))
+            transforms.append(self._map_to_odom(odometry, stamp))
+        self._transforms.publish(TFMessage(transforms))
         message = _odometry(parameters.odom_frame, parameters.base_frame, stamp)
         message.pose.pose = ros_messages.pose_message(pose)
         message.pose.covariance = odometry.covariance
@@ -171,19 +171,22 @@ class ScenePublisher:
         self, time_s: float, robot: RobotModel, sensors: Sequence[Sensor], odometry: Odometry
     ) -> List[TransformStamped]:
         stamp, parameters = self._time(time_s), self._parameters
-        fixed = [
+        fixed_transforms = [
             _transform(parameters.base_frame, sensor.sensor, sensor.mount, stamp)
             for sensor in (robot.lidar, robot.imu)
             if sensor is not None
         ]
-        known = {parameters.base_frame, *(transform.child_frame_id for transform in fixed)}
-        fixed += [
+        known_frames = {
+            parameters.base_frame,
+            *(transform.child_frame_id for transform in fixed_transforms),
+        }
+        fixed_transforms += [
             _transform(parameters.base_frame, frame, pose, stamp)
-            for frame, pose in sensor_frames(sensors, known)
+            for frame, pose in sensor_frames(sensors, known_frames)
         ]
         if parameters.map_to_odom and not self._is_corrected:
-            fixed.append(self._map_to_odom(odometry, stamp))
-        return fixed
+            fixed_transforms.append(self._map_to_odom(odometry, stamp))
+        return fixed_transforms
 
     def _map_to_odom(self, odometry: Odometry, stamp: rospy.Time) -> TransformStamped:
         frame = self._parameters.odom_frame
@@ -259,10 +262,11 @@ def sensor_message(reading: SensorReading, stamp: rospy.Time, period_s: float) -
     return ros_messages.contacts_message(reading.contacts, stamp, sensor.frame)
 
 
-def sensor_frames(sensors: Sequence[Sensor], known: Set[str]) -> List[Tuple[str, Pose]]:
-    """Return each frame of sensors with rays once, except ``known``, with its pose in the base."""
+def sensor_frames(sensors: Sequence[Sensor], known_frames: Set[str]) -> List[Tuple[str, Pose]]:
+    """Return each frame of sensors with rays once, except ``known_frames``, with its pose in the
+    base."""
     frames: Dict[str, Pose] = {}
     for sensor in sensors:
-        if sensor.kind != "contact" and sensor.frame not in known:
+        if sensor.kind != "contact" and sensor.frame not in known_frames:
             frames.setdefault(sensor.frame, sensor.frame_mount)
     return list(frames.items())

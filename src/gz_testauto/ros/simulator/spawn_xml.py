@@ -83,10 +83,10 @@ def _include_in_place(root: etree._Element) -> Tuple[etree._Element, etree._Elem
         raise RequestRejectedError(NOT_A_MODEL)
     try:
         path = resources.model_file(resources.resolve(include.findtext("uri", ""), Path.cwd()))
-        included = _parse(read_file(path).decode())
+        included_root = _parse(read_file(path).decode())
     except (GzTestautoError, OSError, UnicodeDecodeError) as error:
         raise RequestRejectedError(f"{NOT_A_MODEL} (<include>: {error})") from error
-    model = included.find("model")
+    model = included_root.find("model")
     if model is None:
         raise RequestRejectedError(f"{NOT_A_MODEL} ({path} has no <model>)")
     pose = include.find("pose")
@@ -94,7 +94,7 @@ def _include_in_place(root: etree._Element) -> Tuple[etree._Element, etree._Elem
         # the pose of the include replaces that of the model
         _remove_pose(model)
         model.append(pose)
-    return included, model
+    return included_root, model
 
 
 def _remove_pose(model: etree._Element) -> Pose:

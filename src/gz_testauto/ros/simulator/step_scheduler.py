@@ -43,14 +43,14 @@ class RealTimeScheduler(StepScheduler):
         self.factor = factor
         self._interval_s = period_s / factor
         self._due_s = -math.inf
-        self._has_commands = self._answered = False
+        self._has_commands = self._has_answer = False
 
     def start_scene(self, now_s: float) -> None:
         self._due_s = now_s
-        self._has_commands = self._answered = False
+        self._has_commands = self._has_answer = False
 
     def commanded(self) -> None:
-        self._has_commands = self._answered = True
+        self._has_commands = self._has_answer = True
 
     def wait_until(self) -> float:
         return self._due_s
@@ -58,8 +58,8 @@ class RealTimeScheduler(StepScheduler):
     def stepped(self, now_s: float) -> bool:
         # If the machine is too slow, the delay is not compensated by running faster later.
         self._due_s = max(self._due_s, now_s - self._interval_s) + self._interval_s
-        late, self._answered = self._has_commands and not self._answered, False
-        return late
+        is_late, self._has_answer = self._has_commands and not self._has_answer, False
+        return is_late
 
 
 class LockstepScheduler(StepScheduler):
@@ -75,32 +75,32 @@ class LockstepScheduler(StepScheduler):
         self._limits_s = (command_timeout_s, start_timeout_s)
         self._idle = RealTimeScheduler(1.0, period_s)
         self._deadline_s = -math.inf
-        self._held = False
-        self._answered = False
+        self._is_held = False
+        self._has_answer = False
 
     def start_scene(self, now_s: float) -> None:
         self._idle.start_scene(now_s)
-        self._held, self._answered = True, False
+        self._is_held, self._has_answer = True, False
         # A planner needs time to accept its goal.
         self._deadline_s = now_s + self._limits_s[1]
 
     def commanded(self) -> None:
-        self._held = self._answered = True
+        self._is_held = self._has_answer = True
 
     def wait_until(self) -> float:
         """Return a time in the past after a command, otherwise the end of the timeout or period."""
-        if self._answered:
+        if self._has_answer:
             return -math.inf
-        return self._deadline_s if self._held else self._idle.wait_until()
+        return self._deadline_s if self._is_held else self._idle.wait_until()
 
     def stepped(self, now_s: float) -> bool:
-        late = self._held and not self._answered
-        self._held = self._answered
-        self._answered = False
+        is_late = self._is_held and not self._has_answer
+        self._is_held = self._has_answer
+        self._has_answer = False
         self._idle.start_scene(now_s)
         self._idle.stepped(now_s)
         self._deadline_s = now_s + self._limits_s[0]
-        return late
+        return is_late
 
 
 def make_scheduler(parameters: RealTimeFactorParameters, period_s: float) -> StepScheduler:

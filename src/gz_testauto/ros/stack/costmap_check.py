@@ -99,8 +99,8 @@ def cast_rays(
     ``directions_rad`` has shape (n,). All inputs are in the world frame. Rays are ``reach_m`` long.
     """
     lidar = shapely.Point(origin_m)
-    towards = np.column_stack([np.cos(directions_rad), np.sin(directions_rad)])
-    ends = np.asarray(origin_m) + reach_m * towards
+    directions = np.column_stack([np.cos(directions_rad), np.sin(directions_rad)])
+    ends = np.asarray(origin_m) + reach_m * directions
     rays = shapely.linestrings(np.stack([np.broadcast_to(origin_m, ends.shape), ends], axis=1))
     nearest_m = np.full(len(directions_rad), np.inf)
     names = np.full(len(directions_rad), "", dtype=object)
@@ -115,8 +115,8 @@ def cast_rays(
         RayHit(
             str(names[ray]),
             int(ray),
-            float(origin_m[0] + nearest_m[ray] * towards[ray, 0]),
-            float(origin_m[1] + nearest_m[ray] * towards[ray, 1]),
+            float(origin_m[0] + nearest_m[ray] * directions[ray, 0]),
+            float(origin_m[1] + nearest_m[ray] * directions[ray, 1]),
             float(nearest_m[ray]),
         )
         for ray in np.flatnonzero(np.isfinite(nearest_m))
@@ -215,7 +215,7 @@ class CostmapCheck:
         trial: Trial,
         look: Look,
         latest_scan: Callable[[], Optional[LaserScan]],
-        meanwhile: Callable[[], None],
+        check_health: Callable[[], None],
         extra_models: Sequence[NamedModel] = (),
     ) -> None:
         """Wait until the costmap has marked each clearly visible obstacle.
@@ -236,7 +236,7 @@ class CostmapCheck:
         }
         scene = replace(scene, models={**scene.models, **models})
         while True:
-            meanwhile()
+            check_health()
             scan = latest_scan()
             grid = None if scan is None else receive_costmap(topic)
             view = None if scan is None or grid is None else self._view(scene, look, scan, grid)
@@ -245,11 +245,11 @@ class CostmapCheck:
             if not view.targets:
                 self._require_possible_marks(scan, view)
                 return
-            missing = [target for target in view.targets if not target.marked]
-            if not missing:
+            missing_targets = [target for target in view.targets if not target.marked]
+            if not missing_targets:
                 return
             if rospy.get_rostime().to_sec() > deadline_s or time.monotonic() > deadline_wall_s:
-                raise NavigatorError(f"{topic} {self._missing_marks(scan, view, missing)}")
+                raise NavigatorError(f"{topic} {self._missing_marks(scan, view, missing_targets)}")
             time.sleep(POLL_S)
 
     def _view(
@@ -276,16 +276,16 @@ class CostmapCheck:
         )
         places_m = _in_costmap_frame(base * robot.inverse(), hits)
         pattern = self._bed.spec.worlds.obstacle_pattern
-        usable = inside_window(grid, places_m, RIM_M)
-        usable &= _bool_array(hit.distance_m > scan.range_min for hit in hits)
-        unknown = usable & _bool_array(is_obstacle(hit.name, pattern) for hit in hits)
+        is_usable = inside_window(grid, places_m, RIM_M)
+        is_usable &= _bool_array(hit.distance_m > scan.range_min for hit in hits)
+        unknown = is_usable & _bool_array(is_obstacle(hit.name, pattern) for hit in hits)
         one_by_one = unknown.sum() >= ENOUGH_RAYS
         if one_by_one:  # other marks can be those of the static map
-            usable = unknown
+            is_usable = unknown
             one_by_one = self._marked_by(layers)
         marked = _near(places_m, marked_points(grid))
         groups: Dict[str, List[int]] = {}
-        for index in np.flatnonzero(usable):
+        for index in np.flatnonzero(is_usable):
             groups.setdefault(hits[index].name if one_by_one else "", []).append(index)
         enough = PLAIN_RAYS if one_by_one else ENOUGH_RAYS
         targets = [

@@ -23,26 +23,28 @@ def tolerances_in(parameters: Mapping[str, Any], action: str) -> Dict[str, float
         for name, group in parameters.items()
         if isinstance(group, dict) and isinstance(group.get(PARAMETER), (int, float))
     }
-    chosen = {active: tolerances[active]} if active in tolerances else tolerances
-    return {f"{action}/{name}/{PARAMETER}": value for name, value in sorted(chosen.items())}
+    active_tolerances = {active: tolerances[active]} if active in tolerances else tolerances
+    return {
+        f"{action}/{name}/{PARAMETER}": value for name, value in sorted(active_tolerances.items())
+    }
 
 
 def tolerance_warning(
     tolerances_m: Mapping[str, float], goal_tolerance_m: float, localization_error_m: float
 ) -> str:
     """Return a warning if tolerance and localization error exceed the goal tolerance, or ""."""
-    wide = {
+    wide_tolerances = {
         name: value
         for name, value in tolerances_m.items()
         if value + localization_error_m > goal_tolerance_m + ROUNDING_M
     }
-    if not wide:
+    if not wide_tolerances:
         return ""
-    listed = " and ".join(f"{name} is {value:g}" for name, value in wide.items())
-    needed_m = max(wide.values()) + localization_error_m
+    tolerance_list = " and ".join(f"{name} is {value:g}" for name, value in wide_tolerances.items())
+    needed_m = max(wide_tolerances.values()) + localization_error_m
     return (
-        f"goal.tolerance_m is {goal_tolerance_m:g}, but {listed}, and the pose in tf can differ by "
-        f"{localization_error_m:.2f} m from the true pose: move_base can report the goal reached "
-        "too early, and the trial then has the outcome false_arrival. Set goal.tolerance_m to "
-        f"{needed_m:.2f} or more, or lower {PARAMETER}"
+        f"goal.tolerance_m is {goal_tolerance_m:g}, but {tolerance_list}, and the pose in tf can "
+        f"differ by {localization_error_m:.2f} m from the true pose: move_base can report the goal "
+        "reached too early, and the trial then has the outcome false_arrival. Set goal.tolerance_m "
+        f"to {needed_m:.2f} or more, or lower {PARAMETER}"
     )

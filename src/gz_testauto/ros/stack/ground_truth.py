@@ -103,8 +103,8 @@ class GroundTruth:
 
     def _take_contacts(self) -> Tuple[Contact, ...]:
         with self._lock:
-            received, self._contacts = self._contacts, []
-        return tuple(contact for contact in received if contact.stamp_s >= self._since_s)
+            contacts, self._contacts = self._contacts, []
+        return tuple(contact for contact in contacts if contact.stamp_s >= self._since_s)
 
 
 def require_max_gap(gap_s: float, max_gap_s: float) -> None:

@@ -43,16 +43,16 @@ def launch_inputs(spec: StackCampaignSpec) -> Dict[str, Union[Path, str]]:
     Inputs whose names start with :data:`NOT_FOLLOWED` are texts.
     """
     inputs: Dict[str, Union[Path, str]] = {}
-    for where, launch, planners in launches_of(spec):
-        file = find_launch_file(launch, where)
+    for location, launch, planners in launches_of(spec):
+        file = find_launch_file(launch, location)
         if launch.package is not None:
             inputs[f"launch {launch.named}"] = file
         for planner in planners:
             contents = LaunchContents(file, arguments_of(spec, launch, planner))
             for name, path in contents.named_files().items():
-                inputs[f"{where} needs {name}"] = path
+                inputs[f"{location} needs {name}"] = path
             for name, texts in contents.not_followed.items():
-                inputs[f"{NOT_FOLLOWED}{where} {name}"] = " ".join(texts)
+                inputs[f"{NOT_FOLLOWED}{location} {name}"] = " ".join(texts)
     return inputs
 
 
@@ -68,8 +68,8 @@ def arguments_of(spec: StackCampaignSpec, launch: LaunchSpec, planner: str) -> M
     arguments = {}
     for name, value in launch.args.items():
         text = argument_text(value)
-        for word, known in constant.items():
-            text = text.replace("{" + word + "}", known)
+        for word, constant_value in constant.items():
+            text = text.replace("{" + word + "}", constant_value)
         arguments[name] = text
     return arguments
 
@@ -102,14 +102,14 @@ class LaunchContents:
 
     def named_files(self) -> Dict[str, Path]:
         """Return the files by a name that does not depend on the location of a package."""
-        named: Dict[str, Path] = {}
+        files_by_name: Dict[str, Path] = {}
         for path in self.files:
             name, number = name_of(path), 1
-            while named.get(name, path) != path:
+            while files_by_name.get(name, path) != path:
                 number += 1
                 name = f"{name_of(path)} ({number})"
-            named[name] = path
-        return named
+            files_by_name[name] = path
+        return files_by_name
 
     def note(self, file: Path, text: str) -> None:
         texts = self.not_followed.setdefault(name_of(file), [])
@@ -136,8 +136,8 @@ class LaunchContents:
         for value in _environment_in(path).values():
             self.add_words(value, path)
         if path.suffix in _PARAMETER_SUFFIXES:
-            for named in _named_in_yaml(path):
-                self._add(named.resolve(), ())
+            for file_name in _named_in_yaml(path):
+                self._add(file_name.resolve(), ())
         elif path.suffix in SUFFIXES and not _is_launch_file(path):
             xacro_arguments = dict(word.split(":=", 1) for word in words if ":=" in word)
             inner = description_files(path, xacro_arguments, _environment_of(words))
@@ -171,19 +171,23 @@ class _InputFileLoader(XmlLoader):  # type: ignore[misc]
         if not args:
             return args
         file = Path(context.filename)
-        resolved = self._resolved(args, context)
+        resolved_text = self._resolved(args, context)
         if self._adds:
-            if _UNRESOLVED in resolved:
+            if _UNRESOLVED in resolved_text:
                 self._contents.note(file, args)
-            self._contents.add_words(resolved, file, args)
-        return resolved
+            self._contents.add_words(resolved_text, file, args)
+        return resolved_text
 
     def _resolved(self, text: str, context: Any) -> str:
         """Replace words that cannot be resolved by :data:`_UNRESOLVED`."""
-        known = context.resolve_dict.get("arg") or {}
-        unknown = [name for name, value in known.items() if _TRIAL_VALUE.search(str(value))]
-        if "$(eval" in text and any(re.search(rf"\b{re.escape(name)}\b", text) for name in unknown):
-            return _NUMBER if self._is_number(text, known) else _UNRESOLVED
+        known_arguments = context.resolve_dict.get("arg") or {}
+        unknown_names = [
+            name for name, value in known_arguments.items() if _TRIAL_VALUE.search(str(value))
+        ]
+        if "$(eval" in text and any(
+            re.search(rf"\b{re.escape(name)}\b", text) for name in unknown_names
+        ):
+            return _NUMBER if self._is_number(text, known_arguments) else _UNRESOLVED
         try:
             return str(super().resolve_args(text, context))
         except Exception:  # an expression of the user can raise any error
@@ -241,11 +245,11 @@ class _InputFileLoader(XmlLoader):  # type: ignore[misc]
 
     @contextlib.contextmanager
     def _adding_nothing(self) -> Iterator[None]:
-        before, self._adds = self._adds, False
+        previous_state, self._adds = self._adds, False
         try:
             yield
         finally:
-            self._adds = before
+            self._adds = previous_state
 
 
 def _words(text: str) -> Iterator[str]:
@@ -310,12 +314,12 @@ def _named_in_yaml(path: Path) -> Iterator[Path]:
 
 def _texts(root: Optional[yaml.Node]) -> Iterator[str]:
     """Yield the texts below a node once, without the keys of mappings."""
-    open_nodes, visited = [root], set()
+    open_nodes, visited_nodes = [root], set()
     while open_nodes:
         node = open_nodes.pop()
-        if id(node) in visited:
+        if id(node) in visited_nodes:
             continue
-        visited.add(id(node))
+        visited_nodes.add(id(node))
         if isinstance(node, yaml.MappingNode):
             open_nodes += [value for _, value in reversed(node.value)]
         elif isinstance(node, yaml.SequenceNode):

@@ -105,15 +105,15 @@ class LaunchedStack:
 
     def _limit_real_time_factor(self, factor: float) -> None:
         """Limit the update rate of the physics engine. Raise ``SimulatorError`` if this fails."""
-        now = self._gazebo.physics()
-        if now.step_size_s <= 0.0:
+        physics = self._gazebo.physics()
+        if physics.step_size_s <= 0.0:
             raise SimulatorError(
-                f"the simulator reports a physics step of {now.step_size_s:g} s, so its real-time "
-                "factor cannot be limited; remove stack.max_real_time_factor"
+                f"the simulator reports a physics step of {physics.step_size_s:g} s, so its "
+                "real-time factor cannot be limited; remove stack.max_real_time_factor"
             )
-        rate_hz = factor / now.step_size_s
-        if abs(now.max_update_rate_hz - rate_hz) > SAME_SHARE * rate_hz:
-            self._gazebo.set_physics(dataclasses.replace(now, max_update_rate_hz=rate_hz))
+        rate_hz = factor / physics.step_size_s
+        if abs(physics.max_update_rate_hz - rate_hz) > SAME_SHARE * rate_hz:
+            self._gazebo.set_physics(dataclasses.replace(physics, max_update_rate_hz=rate_hz))
 
     def _await_robot(self, of_world: AbstractSet[str]) -> None:
         name = self._bed.robot.name
@@ -152,9 +152,11 @@ class LaunchedStack:
             return
         self._has_stored_usual = True
         signatures = set().union(*(part.error_signatures() for part in self._parts.values()))
-        new = sorted(signatures - self._usual)
-        if new:
-            (self._logs / USUAL_MESSAGES).write_text("\n".join(new) + "\n", encoding="utf-8")
+        new_signatures = sorted(signatures - self._usual)
+        if new_signatures:
+            (self._logs / USUAL_MESSAGES).write_text(
+                "\n".join(new_signatures) + "\n", encoding="utf-8"
+            )
 
     def end_navigation(self) -> None:
         """Stop the navigation with SIGINT, and delete the parameters that it has set."""
@@ -194,8 +196,8 @@ class LaunchedStack:
     def require_start(self, trial: Trial, pose: Pose2D) -> None:
         start = trial.mission.start
         away_m = start.distance_to(pose.x_m, pose.y_m)
-        turned = abs(math.remainder(start.yaw_rad - pose.yaw_rad, 2 * math.pi))
-        if away_m > START_WITHIN_M or turned > START_WITHIN_RAD:
+        turn_rad = abs(math.remainder(start.yaw_rad - pose.yaw_rad, 2 * math.pi))
+        if away_m > START_WITHIN_M or turn_rad > START_WITHIN_RAD:
             raise SimulatorError(
                 f"the robot is at ({pose.x_m:.2f}, {pose.y_m:.2f}, {pose.yaw_rad:.2f} rad) "
                 f"but robot.start is ({start.x_m:.2f}, {start.y_m:.2f}, {start.yaw_rad:.2f} rad); "
@@ -236,23 +238,25 @@ class LaunchedStack:
             if not limits:
                 return
             not_found = list(self._parts.values())[-1].node_not_found()
-            expired = [limit for limit in limits if limit.has_expired(bool(not_found))]
-            if expired:
+            expired_limits = [limit for limit in limits if limit.has_expired(bool(not_found))]
+            if expired_limits:
                 missing = [
-                    limit for limit in limits if limit in expired or limit.is_under_another_name
+                    limit
+                    for limit in limits
+                    if limit in expired_limits or limit.is_under_another_name
                 ]
                 # Without a node, further names can be missing because of it.
-                further = "" if not_found else further_fault()
-                raise self._missing(missing, not_found, further, error)
+                further_text = "" if not_found else further_fault()
+                raise self._missing(missing, not_found, further_text, error)
             time.sleep(POLL_S)
 
     def _missing(
-        self, limits: Sequence[RequirementTimeout], not_found: str, further: str, error: type
+        self, limits: Sequence[RequirementTimeout], not_found: str, further_text: str, error: type
     ) -> GzTestautoError:
         youngest = list(self._parts.values())[-1]
         cause = f"{youngest.name}: {not_found}; " if not_found else ""
         messages = [limit.requirement.message() for limit in limits]
-        text = "; and ".join([*messages, *([further] if further else [])])
+        text = "; and ".join([*messages, *([further_text] if further_text else [])])
         is_wrong = not_found or any(limit.is_under_another_name for limit in limits)
         kind = ConfigurationError if is_wrong else error
         excerpt = youngest.log_excerpt(excluding=not_found, only_errors=bool(is_wrong))

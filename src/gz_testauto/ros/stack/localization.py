@@ -63,16 +63,18 @@ class Localization:
                 published_s = time.monotonic()
             if within_m is None:
                 return
-            estimated = self.estimated_pose()
+            estimated_pose = self.estimated_pose()
             true_pose = truth()
-            if estimated is not None:
-                away_m = estimated.distance_to(true_pose.x_m, true_pose.y_m)
-                turned = abs(math.remainder(estimated.yaw_rad - true_pose.yaw_rad, 2 * math.pi))
-                if away_m <= within_m and turned <= YAW_WITHIN_RAD:
+            if estimated_pose is not None:
+                away_m = estimated_pose.distance_to(true_pose.x_m, true_pose.y_m)
+                turn_rad = abs(
+                    math.remainder(estimated_pose.yaw_rad - true_pose.yaw_rad, 2 * math.pi)
+                )
+                if away_m <= within_m and turn_rad <= YAW_WITHIN_RAD:
                     return
             if limit.has_expired(cannot_start=False):
                 kind = ConfigurationError if self.wrong_frames() else NavigatorError
-                raise kind(self._localization_error(estimated, true_pose, limit.waited_s))
+                raise kind(self._localization_error(estimated_pose, true_pose, limit.waited_s))
             meanwhile()
             time.sleep(POLL_S)
 
@@ -112,25 +114,25 @@ class Localization:
     def wrong_frames(self) -> str:
         """Return a message about frames of the campaign that are not among those in tf."""
         existing, frames = self._frames(), self._stack.frames
-        wrong = [
+        wrong_names = [
             f"stack.frames.{key} is {name!r}"
             for key, name in (("base", frames.base), ("map", frames.map))
             if name.lstrip("/") not in existing
         ]
-        if not wrong or not existing:
+        if not wrong_names or not existing:
             return ""
-        listed = join_truncated(existing)
-        return f"{' and '.join(wrong)}, but the frames in tf are: {listed}"
+        frame_list = join_truncated(existing)
+        return f"{' and '.join(wrong_names)}, but the frames in tf are: {frame_list}"
 
     def _frames(self) -> List[str]:
         frames = yaml.safe_load(self._buffer.all_frames_as_yaml()) or {}
         return sorted({*frames, *(str(frame["parent"]) for frame in frames.values())})
 
     def _localization_error(
-        self, estimated: Optional[Pose2D], true_pose: Pose2D, waited_s: float
+        self, estimated_pose: Optional[Pose2D], true_pose: Pose2D, waited_s: float
     ) -> str:
         frames = self._stack.frames
-        if estimated is None:
+        if estimated_pose is None:
             return (
                 f"tf has no transform from {frames.base!r} to {frames.map!r} after "
                 f"{waited_s:.0f} s; frames in tf: "
@@ -138,8 +140,8 @@ class Localization:
                 "localizer running, and are stack.frames.map and stack.frames.base its frames?"
             )
         return (
-            f"tf has the robot at ({estimated.x_m:.2f}, {estimated.y_m:.2f}, "
-            f"{estimated.yaw_rad:.2f} rad) after {waited_s:.0f} s; its true pose is "
+            f"tf has the robot at ({estimated_pose.x_m:.2f}, {estimated_pose.y_m:.2f}, "
+            f"{estimated_pose.yaw_rad:.2f} rad) after {waited_s:.0f} s; its true pose is "
             f"({true_pose.x_m:.2f}, {true_pose.y_m:.2f}, {true_pose.yaw_rad:.2f} rad), more than "
             f"stack.max_localization_error_m = {self._stack.max_localization_error_m:g} m or "
             f"{YAW_WITHIN_RAD:g} rad away"

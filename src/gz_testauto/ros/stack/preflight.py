@@ -41,50 +41,52 @@ def stack_needs(spec: StackCampaignSpec) -> Iterator[Need]:
     yield _modules()
     nodes: Dict[str, List[Tuple[str, str]]] = {}
     packages: Dict[str, str] = {}
-    described: Set[str] = set()
+    package_names: Set[str] = set()
     files = set()
-    for where, launch, planners in launches_of(spec):
+    for location, launch, planners in launches_of(spec):
         try:
-            check_launch(launch, where)
+            check_launch(launch, location)
         except GzTestautoError as error:
             yield Need("launch files", False, error.full)
             continue
         for planner in planners:
             contents = LaunchContents(
-                find_launch_file(launch, where), arguments_of(spec, launch, planner)
+                find_launch_file(launch, location), arguments_of(spec, launch, planner)
             )
             files.update(contents.files)
             for package in contents.missing_packages:
-                packages.setdefault(package, where)
-            described |= contents.missing_description_packages
-            nodes.setdefault(where, []).extend(contents.nodes)
+                packages.setdefault(package, location)
+            package_names |= contents.missing_description_packages
+            nodes.setdefault(location, []).extend(contents.nodes)
     if nodes:
         yield Need("launch files", True, f"{len(files)} input files")
     yield from _nodes(nodes, packages)
-    if described:
-        listed = join_truncated(sorted(described))
-        detail = f"missing in conditions or macros of the robot description: {listed}"
+    if package_names:
+        package_list = join_truncated(sorted(package_names))
+        detail = f"missing in conditions or macros of the robot description: {package_list}"
         yield Need("xacro", False, detail, is_required=False)
 
 
 def _commands(spec: StackCampaignSpec) -> Need:
-    missing = [name for name in commands_of(spec) if shutil.which(name) is None]
-    if missing:
-        remedy = "; ".join(dict.fromkeys(map(remedy_for, missing)))
-        return Need("ROS commands", False, f"not on PATH: {', '.join(missing)}", remedy)
+    missing_commands = [name for name in commands_of(spec) if shutil.which(name) is None]
+    if missing_commands:
+        remedy = "; ".join(dict.fromkeys(map(remedy_for, missing_commands)))
+        return Need("ROS commands", False, f"not on PATH: {', '.join(missing_commands)}", remedy)
     return Need("ROS commands", True, ", ".join(commands_of(spec)))
 
 
 def _modules() -> Need:
-    missing = []
+    missing_modules = []
     for name in MODULES:
         try:
             importlib.import_module(name)
         except ImportError:
-            missing.append(name)
-    if missing:
+            missing_modules.append(name)
+    if missing_modules:
         remedy = "install or build these ROS packages, and source setup.bash of their workspace"
-        return Need("ROS modules", False, f"missing in Python: {', '.join(missing)}", remedy)
+        return Need(
+            "ROS modules", False, f"missing in Python: {', '.join(missing_modules)}", remedy
+        )
     return Need("ROS modules", True, f"all {len(MODULES)}")
 
 
@@ -97,20 +99,22 @@ def _nodes(
     """
     from roslib.packages import find_node
 
-    known, missing_packages = ros_packages(), dict(packages)
+    known_packages, missing_packages = ros_packages(), dict(packages)
     missing_nodes: List[str] = []
-    count = 0
-    for where, nodes in nodes_of.items():
+    node_count = 0
+    for location, nodes in nodes_of.items():
         for package, kind in dict.fromkeys(nodes):
-            count += 1
-            if package not in known:
-                missing_packages.setdefault(package, where)
+            node_count += 1
+            if package not in known_packages:
+                missing_packages.setdefault(package, location)
             elif not find_node(package, kind):
-                missing_nodes.append(f"{package}/{kind} ({where})")
+                missing_nodes.append(f"{package}/{kind} ({location})")
     remedy = "install or build the packages, and source setup.bash of their workspace"
     if missing_packages:
-        listed = [f"{package} ({where})" for package, where in sorted(missing_packages.items())]
-        yield Need("ROS packages", False, f"missing: {join_truncated(listed)}", remedy)
+        package_list = [
+            f"{package} ({location})" for package, location in sorted(missing_packages.items())
+        ]
+        yield Need("ROS packages", False, f"missing: {join_truncated(package_list)}", remedy)
     else:
         yield Need("ROS packages", True, "all packages that the launch files name")
     if missing_nodes:
@@ -119,4 +123,4 @@ def _nodes(
             "nodes", False, text, "correct the type in the launch file, or build its package"
         )
     else:
-        yield Need("nodes", True, f"{count} nodes of the launch files")
+        yield Need("nodes", True, f"{node_count} nodes of the launch files")

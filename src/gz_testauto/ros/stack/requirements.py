@@ -43,8 +43,8 @@ class Requirement:
 
     def message(self) -> str:
         names = [name for name in self.existing() if name != self.name]
-        listed = f"; {self.kind}: {join_truncated(names) or 'none'}" if self.kind else ""
-        return f"{self.missing}{listed}; {self.remedy}"
+        name_list = f"; {self.kind}: {join_truncated(names) or 'none'}" if self.kind else ""
+        return f"{self.missing}{name_list}; {self.remedy}"
 
 
 def required_topic(

@@ -43,35 +43,35 @@ class RunningWorld(Simulation):
         super().__init__(period_s, scene.robot, scene)
         self._robot_links = tuple(robot_links)
         self._gazebo, self._truth = gazebo, truth
-        self._shown = (robot, tuple(observed_models))
+        self._observed_names = (robot, tuple(observed_models))
         self._stall_timeout_s, self._meanwhile = stall_timeout_s, meanwhile
-        self._latest: Optional[Snapshot] = None
+        self._latest_snapshot: Optional[Snapshot] = None
         self._calls: Optional[ChangeCalls] = None
 
     def rest(self, names: Sequence[str]) -> None:
         """Stop the named models, if they exist, and undo all property changes."""
-        present = self._gazebo.poses(names)
-        self._gazebo.send_states({name: ModelState(pose) for name, pose in present.items()})
+        present_poses = self._gazebo.poses(names)
+        self._gazebo.send_states({name: ModelState(pose) for name, pose in present_poses.items()})
         if self._calls is not None:
             self._calls.restore()
 
     @property
     def _described_world(self) -> DescribedWorld:
         if self._described is None and self._robot_links:
-            robot = self._shown[0]
+            robot = self._observed_names[0]
             super()._described_world.add(robot, links_sdf(robot, self._robot_links))
         return super()._described_world
 
     def _snapshot(self) -> Snapshot:
-        if self._latest is None:
-            self._latest = self._truth.request_snapshot(*self._shown)
-        return self._latest
+        if self._latest_snapshot is None:
+            self._latest_snapshot = self._truth.request_snapshot(*self._observed_names)
+        return self._latest_snapshot
 
-    def _step(self, count: int) -> None:
-        self._latest = self._truth.next(
-            *self._shown,
+    def _step(self, step_count: int) -> None:
+        self._latest_snapshot = self._truth.next(
+            *self._observed_names,
             self._snapshot().time_s,
-            count * self.step_size_s,
+            step_count * self.step_size_s,
             self._stall_timeout_s,
             self._meanwhile,
         )

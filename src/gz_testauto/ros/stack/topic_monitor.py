@@ -125,9 +125,9 @@ class PublishedPlans:
 
     def __init__(self, stored_after_s: float) -> None:
         self._stored_after_s = stored_after_s
-        self._received: List[Tuple[float, float]] = []
+        self._receptions: List[Tuple[float, float]] = []
         self._newest: Tuple[str, float] = ("", 0.0)
-        self._stored: List[np.ndarray] = []
+        self._stored_plans: List[np.ndarray] = []
         self._stored_s = -math.inf
 
     def add(
@@ -147,34 +147,34 @@ class PublishedPlans:
         points_m = np.reshape(points_m, (-1, 2))
         length_m = float(np.hypot(*np.diff(points_m, axis=0).T).sum())
         # navfn publishes each plan twice, first without its last point.
-        is_repeated = bool(self._received) and stamp_s > 0.0 and self._newest == (topic, stamp_s)
+        is_repeated = bool(self._receptions) and stamp_s > 0.0 and self._newest == (topic, stamp_s)
         if is_repeated:
-            after_s = self._received.pop()[0]
-        self._received.append((after_s, length_m))
+            after_s = self._receptions.pop()[0]
+        self._receptions.append((after_s, length_m))
         self._newest = (topic, stamp_s)
         is_stored = is_repeated and self._stored_s == after_s
         if pose is None or not (is_stored or after_s >= self._stored_s + self._stored_after_s):
             return
         if is_stored:
-            self._stored.pop()
-        self._stored.append(_stored_points(after_s, points_m, pose))
+            self._stored_plans.pop()
+        self._stored_plans.append(_stored_points(after_s, points_m, pose))
         self._stored_s = after_s
 
     @property
     def lengths_m(self) -> List[float]:
         """The length (m) of each plan, in order of reception."""
-        return [length_m for _, length_m in self._received]
+        return [length_m for _, length_m in self._receptions]
 
     def array(self) -> np.ndarray:
         """Return the time since the goal (s) and the length (m) of each plan, shape (n, 2)."""
-        return np.array(self._received, dtype=float).reshape(-1, 2)
+        return np.array(self._receptions, dtype=float).reshape(-1, 2)
 
     def points(self) -> np.ndarray:
         """Return time (s), x and y (m) of the stored plans' points in the world frame, (k, 3).
 
         Points with the same time are one plan. The precision is single.
         """
-        return np.concatenate([np.zeros((0, 3), np.float32), *self._stored])
+        return np.concatenate([np.zeros((0, 3), np.float32), *self._stored_plans])
 
 
 def _stored_points(time_s: float, points_m: np.ndarray, pose: Pose2D) -> np.ndarray:
@@ -257,41 +257,41 @@ class StackMonitor:
         """
         with self._lock:
             return {
-                **{PLAN_SERIES[which]: plans.points() for which, plans in self._plans.items()},
+                **{PLAN_SERIES[kind]: plans.points() for kind, plans in self._plans.items()},
                 "odom": np.array(self._odometry, dtype=float).reshape(-1, len(NOTHING)),
-                **{f"{which}_plan_m": plans.array() for which, plans in self._plans.items()},
+                **{f"{kind}_plan_m": plans.array() for kind, plans in self._plans.items()},
             }
 
     def numbers(self) -> Dict[str, float]:
         """Return the recorded numbers; the metrics that the campaign defines are last."""
         with self._lock:
-            plans = {which: published.lengths_m for which, published in self._plans.items()}
-            counted: Dict[str, float] = {
-                "missed_control_cycles": float(self._missed),
+            plans = {kind: published.lengths_m for kind, published in self._plans.items()}
+            counts: Dict[str, float] = {
+                "missed_control_cycles": float(self._missed_count),
                 "tf_extrapolations": float(self._extrapolations),
             }
-        counted["global_plan_m"] = plans["global"][0] if plans["global"] else math.nan
-        counted["global_plans"] = float(len(plans["global"]))
-        counted["local_plan_m"] = float(np.mean(plans["local"])) if plans["local"] else math.nan
+        counts["global_plan_m"] = plans["global"][0] if plans["global"] else math.nan
+        counts["global_plans"] = float(len(plans["global"]))
+        counts["local_plan_m"] = float(np.mean(plans["local"])) if plans["local"] else math.nan
         for metric, topic in self._metrics:
-            counted[metric.name] = topic.reduced(metric.reduce)
-        return counted
+            counts[metric.name] = topic.reduced(metric.reduce)
+        return counts
 
     def _forget(self) -> None:
         with self._lock:
             self._command: Optional[Twist2D] = None
             self._odometry: List[Tuple[float, ...]] = []
             self._plans = {kind: PublishedPlans(STORED_AFTER_S[kind]) for kind in PLAN_SERIES}
-            self._missed = self._extrapolations = 0
+            self._missed_count = self._extrapolations = 0
 
-    def _plan_subscribers(self, topics: List[str], which: str) -> List[rospy.Subscriber]:
+    def _plan_subscribers(self, topics: List[str], kind: str) -> List[rospy.Subscriber]:
         def on_plan(message: Path, topic: str) -> None:
             points_m = np.array([(p.pose.position.x, p.pose.position.y) for p in message.poses])
             elapsed_s = rospy.get_rostime().to_sec() - self._begin_s
             pose = self._pose_of(message.header.frame_id)
             stamp_s = message.header.stamp.to_sec()
             with self._lock:
-                self._plans[which].add(topic, stamp_s, elapsed_s, points_m, pose)
+                self._plans[kind].add(topic, stamp_s, elapsed_s, points_m, pose)
 
         return [rospy.Subscriber(topic, Path, on_plan, topic, queue_size=10) for topic in topics]
 
@@ -319,5 +319,5 @@ class StackMonitor:
 
     def _on_log(self, message: Log) -> None:
         with self._lock:
-            self._missed += MISSED in message.msg
+            self._missed_count += MISSED in message.msg
             self._extrapolations += EXTRAPOLATION in message.msg.lower()

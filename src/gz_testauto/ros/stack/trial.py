@@ -84,7 +84,7 @@ class StackTrialRunner:
         self._running = LaunchedStack(bed, logs, core, gazebo)
         self._truth = GroundTruth(gazebo, names.contacts)
         self._localization = Localization(self._stack)
-        self._estimated = EstimatedPoses(self._localization)
+        self._estimated_poses = EstimatedPoses(self._localization)
         self._move_base = MoveBaseClient(
             names.action, self._stack.start_timeout_s / 4, self._stack.frames.map, names.recovery
         )
@@ -131,8 +131,8 @@ class StackTrialRunner:
         first = simulation.snapshot()
         self._traffic.publish(first)
         self._stack_monitor.begin(first.time_s)
-        self._estimated.begin()
-        self._estimated.add(first.time_s)
+        self._estimated_poses.begin()
+        self._estimated_poses.add(first.time_s)
         self._seen_s = began_s = time.monotonic()
         self._move_base.begin(monitor.goal)
         verdict = self._follow(monitor, first, simulation)
@@ -198,19 +198,19 @@ class StackTrialRunner:
         self._report("starting rosbag")
         log_file = self._logs / f"rosbag_{trial.label}.log"
         bag = TrialBag(spec, self._bags, trial.label, log_file, self._stack.start_timeout_s)
-        reached = False
+        has_reached = False
         try:
             result = self._drive(trial, monitor, actors)
-            reached = result.outcome.success
+            has_reached = result.outcome.success
             return result
         finally:
             self._report("stopping rosbag")
-            bag.end(reached)
+            bag.end(has_reached)
 
     def _prepare(self, trial: Trial, monitor: TrialMonitor, actors: TrialActors) -> None:
-        running, stack = self._running, self._stack
+        running_stack, stack = self._running, self._stack
         values = placeholder_values(self._bed.spec, trial, self._map(trial), self._logs)
-        warm = running.simulating
+        warm = running_stack.simulating
         if warm:
             try:
                 self._reset(trial, values)
@@ -221,16 +221,16 @@ class StackTrialRunner:
             self._start_simulator(trial, values)
             self._updater.replace_actors(actors.models, actors.spare_models)
         self._report("starting the navigation")
-        running.start_navigation(trial, values)
+        running_stack.start_navigation(trial, values)
         self._await_interface()
         self._pushed_links()
         self._report("localizing the robot")
         monitor.require_upright(self._true_pose())
-        running.require_start(trial, self._true_place())
+        running_stack.require_start(trial, self._true_place())
         self._traffic.begin(trial, actors)
         try:
             self._localization.establish(
-                self._true_place, stack.start_timeout_s, running.require_alive
+                self._true_place, stack.start_timeout_s, running_stack.require_alive
             )
         except NavigatorError as error:
             if warm:  # for example, odometry that does not follow a moved robot
@@ -246,7 +246,7 @@ class StackTrialRunner:
                 trial,
                 self._true_states,
                 lambda: self._stack_monitor.scan,
-                running.require_alive,
+                running_stack.require_alive,
                 actors.models,
             )
         except NavigatorError as error:
@@ -265,11 +265,11 @@ class StackTrialRunner:
 
     def _reset(self, trial: Trial, values: Mapping[str, object]) -> None:
         """Reset the robot, whose start is free in every world, and then change the world."""
-        running = self._running
-        running.require_alive()
+        running_stack = self._running
+        running_stack.require_alive()
         self._report("resetting the robot")
-        if not running.runs_navigation_of(trial, values):
-            running.end_navigation()
+        if not running_stack.runs_navigation_of(trial, values):
+            running_stack.end_navigation()
         self._halt.publish(Twist())  # turning wheels would move the robot from its start
         self._wait_simulated(SETTLE_S)
         start = trial.mission.start.to_pose()
@@ -327,7 +327,7 @@ class StackTrialRunner:
             except PlannerAborted as aborted:
                 return monitor.planner_aborted(str(aborted))
             self._seen_s = time.monotonic()
-            self._estimated.add(snapshot.time_s)
+            self._estimated_poses.add(snapshot.time_s)
             self._traffic.publish(snapshot)
             verdict = monitor.observe(snapshot)
             if monitor.goal_is_new:
@@ -345,22 +345,23 @@ class StackTrialRunner:
             f"reported the goal reached, {distance_m:.2f} m from it (goal.tolerance_m is "
             f"{self._bed.spec.goal.tolerance_m:g})"
         )
-        estimated = self._localization.estimated_pose()
-        if estimated is None:
+        estimated_pose = self._localization.estimated_pose()
+        if estimated_pose is None:
             return report
         goal, true_pose = monitor.goal, monitor.pose
         return (
-            f"{report}; tf has the robot at ({estimated.x_m:.2f}, {estimated.y_m:.2f}), "
-            f"{goal.distance_to(estimated.x_m, estimated.y_m):.2f} m from the goal and "
-            f"{true_pose.distance_to(estimated.x_m, estimated.y_m):.2f} m from its true position"
+            f"{report}; tf has the robot at ({estimated_pose.x_m:.2f}, {estimated_pose.y_m:.2f}), "
+            f"{goal.distance_to(estimated_pose.x_m, estimated_pose.y_m):.2f} m from the goal and "
+            f"{true_pose.distance_to(estimated_pose.x_m, estimated_pose.y_m):.2f} m from its "
+            "true position"
         )
 
     def _tolerance_warning(self) -> str:
         spec, localization = self._bed.spec, self._localization
-        estimated, true_pose = localization.estimated_pose(), self._true_place()
+        estimated_pose, true_pose = localization.estimated_pose(), self._true_place()
         error_m = LOCALIZER_ERROR_M if localization.has_localizer else 0.0
-        if estimated is not None:
-            error_m = max(error_m, true_pose.distance_to(estimated.x_m, estimated.y_m))
+        if estimated_pose is not None:
+            error_m = max(error_m, true_pose.distance_to(estimated_pose.x_m, estimated_pose.y_m))
         tolerances_m = move_base_tolerances(self._stack.names.action)
         return tolerance_warning(tolerances_m, spec.goal.tolerance_m, error_m)
 
@@ -377,7 +378,7 @@ class StackTrialRunner:
         result = monitor.result(verdict, CycleTimes(cycles_s, np.empty(0)), wall_s)
         gap_s = float(np.diff(result.recording.time_s).max(initial=0.0))
         require_max_gap(gap_s, self._stack.max_truth_gap_s)
-        poses = self._estimated.array()
+        poses = self._estimated_poses.array()
         numbers = {
             "truth_gap_s": gap_s,
             "recoveries": float(len(self._move_base.recoveries)),

@@ -20,11 +20,11 @@ class TrialBag:
         """Raise ``SimulatorError`` if rosbag does not start in ``start_timeout_s`` of wall time."""
         directory.mkdir(parents=True, exist_ok=True)
         self.file = directory / f"{name}.bag"
-        self._when = spec.when
+        self._condition = spec.when
         active = self.file.with_suffix(".bag.active")
-        for old in (self.file, active):
-            if old.exists():
-                old.unlink()
+        for old_file in (self.file, active):
+            if old_file.exists():
+                old_file.unlink()
         topics = spec.topics or ["--all"]
         # The command rosbag would exit, and stop the recorder, before the bag is closed.
         self._part = LaunchedProcess(
@@ -41,8 +41,8 @@ class TrialBag:
                 raise SimulatorError(f"rosbag did not start to record: {cause}")
             time.sleep(BAG_POLL_S)
 
-    def end(self, reached: bool) -> None:
+    def end(self, has_reached: bool) -> None:
         """Stop the recording; delete the bag of a reached goal if only failed trials keep bags."""
         self._part.interrupt(BAG_EXIT_TIMEOUT_S)
-        if reached and self._when == "failed" and self.file.exists():
+        if has_reached and self._condition == "failed" and self.file.exists():
             self.file.unlink()

@@ -37,9 +37,9 @@ class WorldUpdater:
         Raises ``SessionRestartError`` if the files differ in more than models, and
         ``SimulatorError`` if a change fails.
         """
-        ((before_path, before),) = self._models.items()
-        after = before if world == before_path else WorldModels(scene)
-        changes = before.changes_to(after)
+        ((before_path, old_models),) = self._models.items()
+        new_models = old_models if world == before_path else WorldModels(scene)
+        changes = old_models.changes_to(new_models)
         if changes.other:
             raise SessionRestartError(
                 f"{before_path.name} and {world.name} differ in {changes.other}"
@@ -51,18 +51,21 @@ class WorldUpdater:
         if changes.to_spawn:
             self._report(f"spawning {len(changes.to_spawn)} models")
             self._gazebo.spawn_models(
-                [NamedModel(name, sdf, after.poses[name]) for name, sdf in changes.to_spawn.items()]
+                [
+                    NamedModel(name, sdf, new_models.poses[name])
+                    for name, sdf in changes.to_spawn.items()
+                ]
             )
         # A movable model may have been pushed since it was placed.
-        placed = {
+        placed_poses = {
             name: pose
-            for name, pose in after.poses.items()
+            for name, pose in new_models.poses.items()
             if name in changes.moved or not (name in changes.to_spawn or scene.models[name].static)
         }
-        if placed:
-            self._report(f"placing {len(placed)} models")
-        self.place(placed)
-        self._models = {world: after}
+        if placed_poses:
+            self._report(f"placing {len(placed_poses)} models")
+        self.place(placed_poses)
+        self._models = {world: new_models}
 
     def replace_actors(
         self, actors: Sequence[NamedModel], spare_models: Sequence[NamedModel]
@@ -75,18 +78,21 @@ class WorldUpdater:
         if not actors and not spare_models and not self._actors:
             return
         new_models = {model.name: model for model in actors}
-        present = self._gazebo.model_names() & self._actors.keys()
-        kept = [
+        present_names = self._gazebo.model_names() & self._actors.keys()
+        kept_names = [
             name
-            for name in present & new_models.keys()
+            for name in present_names & new_models.keys()
             if self._actors[name] == new_models[name].sdf
         ]
-        deleted, spawned = sorted(present.difference(kept)), sorted(new_models.keys() - set(kept))
-        if deleted or spawned:
-            self._report(f"deleting {len(deleted)} actors and spawning {len(spawned)}")
-            self._gazebo.delete(deleted)
-            self._gazebo.spawn_models([new_models[name] for name in spawned])
-        self.place({name: new_models[name].pose for name in sorted(kept)})
+        deleted_names, spawned_names = (
+            sorted(present_names.difference(kept_names)),
+            sorted(new_models.keys() - set(kept_names)),
+        )
+        if deleted_names or spawned_names:
+            self._report(f"deleting {len(deleted_names)} actors and spawning {len(spawned_names)}")
+            self._gazebo.delete(deleted_names)
+            self._gazebo.spawn_models([new_models[name] for name in spawned_names])
+        self.place({name: new_models[name].pose for name in sorted(kept_names)})
         self._actors = {model.name: model.sdf for model in (*actors, *spare_models)}
 
     def place(self, poses: Dict[str, Pose]) -> None:

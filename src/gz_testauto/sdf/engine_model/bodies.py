@@ -71,16 +71,16 @@ class EngineModel:
 
 
 def read_engine_model(
-    scene: SceneModel, coverage: SdfCoverage, understood: FrozenSet[Element] = frozenset()
+    scene: SceneModel, coverage: SdfCoverage, known_elements: FrozenSet[Element] = frozenset()
 ) -> EngineModel:
-    """Convert a model for a physics engine. ``understood`` contains elements that the simulator
+    """Convert a model for a physics engine. ``known_elements`` contains elements that the simulator
     implements itself.
 
     Logs a warning for each ignored element. Raises ``SdfError`` for an element that must not be
     ignored, or if the joints do not form a tree.
     """
     node = scene.node
-    coverage.check_model(node, understood)
+    coverage.check_model(node, known_elements)
     return EngineModel(
         name=scene.name,
         static=scene.static,
@@ -93,20 +93,22 @@ def read_engine_model(
 
 def _joints(scene: SceneModel) -> List[Joint]:
     """Return the movable joints of a model, and a fixed joint to the world for each static link."""
-    moving = [joint for joint in read_joints(scene.node) if joint.child not in scene.static_links]
-    fixed = [
+    movable_joints = [
+        joint for joint in read_joints(scene.node) if joint.child not in scene.static_links
+    ]
+    fixed_joints = [
         Joint(f"{link} stays", "fixed", None, link, (0.0, 0.0, 0.0), ())
         for link in scene.links
         if link in scene.static_links
     ]
-    return [*moving, *fixed]
+    return [*movable_joints, *fixed_joints]
 
 
 def _shapes(scene: SceneModel, coverage: SdfCoverage) -> Dict[str, List[BodyShape]]:
     elements: Dict[str, Tuple[SdfDocument, Element]] = {}
-    for scoped, model, link, _ in scene.node.walk_links():
+    for scoped_name, model, link, _ in scene.node.walk_links():
         for collision in link.element.findall("collision"):
-            name = f"{scene.name}::{scoped}::{(collision.get('name') or '').strip()}"
+            name = f"{scene.name}::{scoped_name}::{(collision.get('name') or '').strip()}"
             elements.setdefault(name, (model.document, collision))
     shapes: Dict[str, List[BodyShape]] = {}
     for shape in scene.collisions:
@@ -160,9 +162,9 @@ class _BodyTree:
             if name not in self._joints or self._joints[name].parent is None
         ]
         roots = tuple(self._body(name) for name in names)
-        reached = {body.name for root in roots for body in walk(root)}
+        reached_names = {body.name for root in roots for body in walk(root)}
         model = f"{self._scene.name}::"  # the name of a model can contain "::", too
-        cyclic = sorted(set(self._scene.links) - {name[len(model) :] for name in reached})
+        cyclic = sorted(set(self._scene.links) - {name[len(model) :] for name in reached_names})
         if cyclic:
             raise SdfError(
                 f"model {self._scene.name!r}: the joints of {', '.join(map(repr, cyclic))} form a "
@@ -171,33 +173,35 @@ class _BodyTree:
             )
         return roots
 
-    def _inertial(self, scoped: str, document: SdfDocument, element: Element) -> Inertial:
+    def _inertial(self, scoped_name: str, document: SdfDocument, element: Element) -> Inertial:
         inertial = read_inertial(document, element)
         if inertial.is_possible:
             return inertial
         mean = sum(inertial.tensor_kgm2[:3]) / 3
-        where = f"{document.where(element)}: the moments of inertia of {scoped} are impossible"
+        problem = (
+            f"{document.where(element)}: the moments of inertia of {scoped_name} are impossible"
+        )
         if not mean > MIN_INERTIA_KGM2:
             raise SdfError(
-                f"{where}: their mean is {mean:.3g} kg m²; it must be > 0 for "
+                f"{problem}: their mean is {mean:.3g} kg m²; it must be > 0 for "
                 f"{self._coverage.simulator!r}. "
                 "Correct ixx, iyy and izz, or remove <inertia>, so that each is 1"
             )
         self._coverage.warn_once(
-            f"inertia {scoped}",
-            f"{where}; {self._coverage.simulator!r} uses their mean ({mean:.3g} kg m²) for each "
+            f"inertia {scoped_name}",
+            f"{problem}; {self._coverage.simulator!r} uses their mean ({mean:.3g} kg m²) for each "
             "axis; correct <inertia>",
         )
         return replace(inertial, tensor_kgm2=(mean, mean, mean, 0.0, 0.0, 0.0))
 
     def _body(self, name: str) -> Body:
         document, element = self._elements[name]
-        scoped = f"{self._scene.name}::{name}"
+        scoped_name = f"{self._scene.name}::{name}"
         inertial = None
         if name not in self._scene.static_links:
-            inertial = self._inertial(scoped, document, element)
+            inertial = self._inertial(scoped_name, document, element)
         return Body(
-            name=scoped,
+            name=scoped_name,
             pose=self._scene.links[name],
             shapes=tuple(self._shapes.get(name, ())),
             inertial=inertial,
@@ -211,11 +215,11 @@ def walk(body: Body) -> "List[Body]":
     return [body, *(descendant for child in body.children for descendant in walk(child))]
 
 
-def ground_pose(ground: Union[Heightmap, Plane], pose: Pose) -> Pose:
+def ground_pose(geometry: Union[Heightmap, Plane], pose: Pose) -> Pose:
     """Return the pose at which Gazebo computes collisions with the ground, for a ``pose`` in the
     SDF (world frame)."""
     # Gazebo centers a height map at the origin of the world and rotates it by the yaw only. It does
     # not rotate a plane, and moves it along its normal only.
-    if isinstance(ground, Plane):
-        return Pose(tuple(ground.surface_point(pose).tolist()))
-    return Pose.from_rpy(0.0, 0.0, ground.position[2], 0.0, 0.0, pose.yaw_rad)
+    if isinstance(geometry, Plane):
+        return Pose(tuple(geometry.surface_point(pose).tolist()))
+    return Pose.from_rpy(0.0, 0.0, geometry.position[2], 0.0, 0.0, pose.yaw_rad)

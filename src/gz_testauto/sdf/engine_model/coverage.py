@@ -78,7 +78,7 @@ class SdfCoverage:
 
     def __init__(self, simulator: str) -> None:
         self.simulator = simulator
-        self._warned: Set[str] = set()
+        self._logged_kinds: Set[str] = set()
 
     def check_world(self, document: SdfDocument) -> None:
         """Check the elements of a world, except its models. Raises ``SdfError`` for an element that
@@ -86,51 +86,56 @@ class SdfCoverage:
         if document.world is not None:
             self._check_children(document, document.world)
 
-    def check_model(self, model: ModelNode, understood: FrozenSet[Element] = frozenset()) -> None:
-        """Check a model and its nested models. ``understood`` contains the elements that the
+    def check_model(
+        self, model: ModelNode, known_elements: FrozenSet[Element] = frozenset()
+    ) -> None:
+        """Check a model and its nested models. ``known_elements`` contains the elements that the
         simulator implements itself, such as the sensors of the robot."""
-        for _, nested, _ in model.walk():
-            self._check(nested.document, nested.element, understood)
+        for _, nested_model, _ in model.walk():
+            self._check(nested_model.document, nested_model.element, known_elements)
 
     def warn_once(self, kind: str, message: str) -> None:
-        if kind not in self._warned:
-            self._warned.add(kind)
+        if kind not in self._logged_kinds:
+            self._logged_kinds.add(kind)
             LOGGER.warning("%s", message)
 
     def _check(
-        self, document: SdfDocument, element: Element, understood: FrozenSet[Element]
+        self, document: SdfDocument, element: Element, known_elements: FrozenSet[Element]
     ) -> None:
-        self._check_children(document, element, understood)
+        self._check_children(document, element, known_elements)
         for tag in _CHECKED.get(element.tag, ()):
             for child in element.findall(tag):
-                self._check(document, child, understood)
+                self._check(document, child, known_elements)
 
     def _check_children(
-        self, document: SdfDocument, parent: Element, understood: FrozenSet[Element] = frozenset()
+        self,
+        document: SdfDocument,
+        parent: Element,
+        known_elements: FrozenSet[Element] = frozenset(),
     ) -> None:
         kind = parent.tag
         for child in parent:
             if not isinstance(child.tag, str) or child.tag in _UNDERSTOOD[kind]:
                 continue
-            if child in understood:
+            if child in known_elements:
                 continue
             has_no_effect = _WITHOUT_EFFECT.get(
                 f"{kind}/{child.tag}", _WITHOUT_EFFECT.get(child.tag)
             )
             if has_no_effect is not None and has_no_effect(child):
                 continue
-            where = f"{document.where(child)}: <{child.tag}> of {_description(parent)}"
+            problem = f"{document.where(child)}: <{child.tag}> of {_description(parent)}"
             if child.get("name"):
-                where = f"{document.where(child)}: {child.tag} {child.get('name')!r}"
+                problem = f"{document.where(child)}: {child.tag} {child.get('name')!r}"
             if child.tag in _REFUSED:
                 raise SdfError(
-                    f"{where} is not simulated: {_REFUSED[child.tag]}. The simulator gazebo "
+                    f"{problem} is not simulated: {_REFUSED[child.tag]}. The simulator gazebo "
                     "supports it"
                 )
             detail = child.get("filename") or child.get("type") or ""
             self.warn_once(
                 f"{kind}/{child.tag}/{detail}",
-                f"{where}{f' ({detail})' if detail else ''} is ignored: "
+                f"{problem}{f' ({detail})' if detail else ''} is ignored: "
                 f"{self.simulator!r} does not support it. Further cases are not reported",
             )
 

@@ -61,8 +61,8 @@ class EngineRobot:
 
     def mount_of(self, link: str, pose: Pose) -> Mount:
         """Return the mount of a sensor. ``pose`` is in the model frame."""
-        scoped = f"{self.model.name}::{link}"
-        return Mount(scoped, self.model.links[scoped].inverse() * pose)
+        scoped_name = f"{self.model.name}::{link}"
+        return Mount(scoped_name, self.model.links[scoped_name].inverse() * pose)
 
 
 def read_engine_robot(robot: RobotModel, coverage: SdfCoverage) -> EngineRobot:
@@ -75,14 +75,14 @@ def read_engine_robot(robot: RobotModel, coverage: SdfCoverage) -> EngineRobot:
     if scene.static or not scene.links:
         raise SdfError(f"{robot.path}: a robot needs a link and must not be static")
     plugins = [] if robot.drive is None else robot.drive.plugins_in(element)
-    single = robot.single_lidar
-    lidar = _sensor(scene, single.link, single.sensor) if single else None
+    single_lidar = robot.single_lidar
+    lidar = _sensor(scene, single_lidar.link, single_lidar.sensor) if single_lidar else None
     imu = _sensor(scene, robot.imu.link, robot.imu.sensor) if robot.imu else None
     other_sensors = [_sensor(scene, sensor.link, sensor.sensor) for sensor in robot.sensors]
-    understood = frozenset(
+    known_elements = frozenset(
         element for element in (*plugins, lidar, imu, *other_sensors) if element is not None
     )
-    engine_model = read_engine_model(scene, coverage, understood)
+    engine_model = read_engine_model(scene, coverage, known_elements)
     if imu is not None and next(imu.iter("noise"), None) is not None:
         coverage.warn_once("imu noise", f"{robot.path}: the noise of the IMU is not simulated")
     return EngineRobot(
@@ -90,7 +90,7 @@ def read_engine_robot(robot: RobotModel, coverage: SdfCoverage) -> EngineRobot:
         model=engine_model,
         wheels=_driven_wheels(robot, engine_model),
         body_shapes=frozenset(shape.scoped_name for shape in scene.body_shapes),
-        lidar=_mount(scene, single.link, single.mount) if single else None,
+        lidar=_mount(scene, single_lidar.link, single_lidar.mount) if single_lidar else None,
         imu=_mount(scene, robot.imu.link, robot.imu.mount) if robot.imu else None,
         lidar_noise_m=_noise(document, lidar, coverage),
     )
@@ -117,8 +117,8 @@ def _noise(
         return (0.0, 0.0)
     kind, parameters = gaussian_noise(document, noise)
     if kind != "none" and not kind.startswith("gaussian"):
-        where = document.where(noise)
-        coverage.warn_once("lidar noise", f"{where}: noise {kind!r} is not simulated")
+        location = document.where(noise)
+        coverage.warn_once("lidar noise", f"{location}: noise {kind!r} is not simulated")
     return parameters
 
 

@@ -76,19 +76,19 @@ def is_lfs_pointer(path: Path) -> bool:
 
 
 def _stl_parts(path: Path, content: bytes) -> Iterator[Tuple[str, np.ndarray]]:
-    stated = int.from_bytes(content[_STL_HEADER - 4 : _STL_HEADER], "little")
-    present = (len(content) - _STL_HEADER) // _STL_TRIANGLE
-    binary = b"\0" in content[:_STL_HEADER] or not content.lstrip().startswith(b"solid")
-    if len(content) == _STL_HEADER + _STL_TRIANGLE * stated:
-        binary = True
-    if not binary:
+    stated_count = int.from_bytes(content[_STL_HEADER - 4 : _STL_HEADER], "little")
+    triangle_count = (len(content) - _STL_HEADER) // _STL_TRIANGLE
+    is_binary = b"\0" in content[:_STL_HEADER] or not content.lstrip().startswith(b"solid")
+    if len(content) == _STL_HEADER + _STL_TRIANGLE * stated_count:
+        is_binary = True
+    if not is_binary:
         return _trimesh_parts(_utf8(content), "stl_ascii")
-    if stated > present:
+    if stated_count > triangle_count:
         raise SdfError(
-            f"mesh {path} cannot be read: its binary STL header states {stated} triangles, but it "
-            f"contains {max(present, 0)}; export it again"
+            f"mesh {path} cannot be read: its binary STL header states {stated_count} triangles, "
+            f"but it contains {max(triangle_count, 0)}; export it again"
         )
-    return _trimesh_parts(content[: _STL_HEADER + _STL_TRIANGLE * stated], "stl")
+    return _trimesh_parts(content[: _STL_HEADER + _STL_TRIANGLE * stated_count], "stl")
 
 
 def _obj_parts(path: Path, content: bytes) -> Iterator[Tuple[str, np.ndarray]]:
@@ -109,10 +109,10 @@ def _trimesh_parts(content: bytes, kind: str) -> Iterator[Tuple[str, np.ndarray]
 
     # Errors are visible in the result; trimesh would also log tracebacks.
     logging.getLogger("trimesh").addHandler(logging.NullHandler())
-    loaded: Any = trimesh.load(
+    scene: Any = trimesh.load(
         io.BytesIO(content), file_type=kind, process=False, skip_materials=True
     )
-    parts = loaded.geometry if isinstance(loaded, trimesh.Scene) else {"": loaded}
+    parts = scene.geometry if isinstance(scene, trimesh.Scene) else {"": scene}
     for name, part in parts.items():
         yield name, np.asarray(part.triangles, dtype=float)
 
@@ -124,13 +124,13 @@ def _collada_parts(path: Path, content: bytes) -> Iterator[Tuple[str, np.ndarray
         raise MissingDependencyError(
             f"reading {path} needs pycollada: python3 -m pip install pycollada"
         ) from error
-    ignored = [collada.common.DaeUnsupportedError, collada.common.DaeBrokenRefError]
+    ignored_errors = [collada.common.DaeUnsupportedError, collada.common.DaeBrokenRefError]
     root = parse_xml(content, recover=True)
     if root is None:
         raise SdfError(f"mesh {path} cannot be read: it is not XML; export it again")
     if root.getroottree().docinfo.internalDTD is not None:
         raise SdfError(f"mesh {path} cannot be read: it declares entities; remove its DOCTYPE")
-    document = collada.Collada(io.BytesIO(_without_appearance(content)), ignore=ignored)
+    document = collada.Collada(io.BytesIO(_without_appearance(content)), ignore=ignored_errors)
     if document.scene is None:
         return
     unit = document.assetInfo.unitmeter or 1.0

@@ -83,10 +83,10 @@ def _cached_parts(mesh: Mesh, limit: int, modified_ns: int) -> ConvexParts:
     return convex_parts(mesh.surface, limit)
 
 
-def _solid(triangles: np.ndarray, closed: np.ndarray) -> Optional["ConvexHull"]:
+def _solid(triangles: np.ndarray, is_closed: np.ndarray) -> Optional["ConvexHull"]:
     """Return the convex hull of a part of a mesh, or None unless the part is solid, convex and
     oriented outward."""
-    if not closed.all() or _volume(triangles) <= 0:
+    if not is_closed.all() or _volume(triangles) <= 0:
         return None
     hull = _hull(triangles.reshape(-1, 3))
     if hull is None:
@@ -104,17 +104,17 @@ def _hollow(
     """Return for each solid whether it encloses another part, such as a room with furniture."""
     lows = np.array([triangles[part].min(axis=(0, 1)) for part in parts])
     highs = np.array([triangles[part].max(axis=(0, 1)) for part in parts])
-    hollow = []
+    is_hollow = []
     for number, solid in enumerate(solids):
-        within = (lows > lows[number]).all(axis=1) & (highs < highs[number]).all(axis=1)
-        hollow.append(
+        is_enclosed = (lows > lows[number]).all(axis=1) & (highs < highs[number]).all(axis=1)
+        is_hollow.append(
             solid is not None
             and any(
-                _depths(solid, triangles[parts[other]].reshape(-1, 3)).min() > THICKNESS_M
-                for other in np.flatnonzero(within)
+                _depths(solid, triangles[parts[enclosed_number]].reshape(-1, 3)).min() > THICKNESS_M
+                for enclosed_number in np.flatnonzero(is_enclosed)
             )
         )
-    return hollow
+    return is_hollow
 
 
 def _depths(hull: "ConvexHull", points: np.ndarray) -> np.ndarray:
@@ -151,9 +151,9 @@ def _plate(triangles: np.ndarray) -> Optional["ConvexHull"]:
     if length < 1e-12:
         return None
     points = np.unique(triangles.reshape(-1, 3), axis=0)
-    missing = THICKNESS_M - float(np.ptp(points @ turn / length))
-    if missing > 0:
-        points = np.concatenate([points, points - missing * turn / length])
+    missing_m = THICKNESS_M - float(np.ptp(points @ turn / length))
+    if missing_m > 0:
+        points = np.concatenate([points, points - missing_m * turn / length])
     return _hull(points)
 
 
@@ -169,15 +169,15 @@ def _coarser(triangles: np.ndarray) -> Tuple[np.ndarray, float]:
         _, index, uses = np.unique(cells, axis=0, return_inverse=True, return_counts=True)
         index = index.ravel()
         sums = np.stack([np.bincount(index, values) for values in corners.T], axis=1)
-        merged = (sums / uses[:, None])[index].reshape(-1, 3, 3)
+        merged_triangles = (sums / uses[:, None])[index].reshape(-1, 3, 3)
         faces = index.reshape(-1, 3)
         complete = np.flatnonzero((faces != np.roll(faces, 1, axis=1)).all(axis=1))
         _, first = np.unique(np.sort(faces[complete], axis=1), axis=0, return_index=True)
         if len(first) <= MAX_TRIANGLES:
             break
         cell_m *= 1.5
-    shifts = np.linalg.norm(merged - triangles, axis=2)
-    return merged[complete[np.sort(first)]], float(shifts.max())
+    shifts = np.linalg.norm(merged_triangles - triangles, axis=2)
+    return merged_triangles[complete[np.sort(first)]], float(shifts.max())
 
 
 def extruded_prisms(outline: BaseGeometry, height: float) -> List[np.ndarray]:
@@ -264,8 +264,8 @@ def _facets(hull: "ConvexHull") -> np.ndarray:
     """Return a convex hull as triangles (n, 3, 3) that are oriented outward."""
     corners = hull.points[hull.simplices]
     normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
-    inward = np.einsum("ij,ij->i", normals, hull.equations[:, :3]) < 0
-    corners[inward] = corners[inward][:, ::-1]
+    is_inward = np.einsum("ij,ij->i", normals, hull.equations[:, :3]) < 0
+    corners[is_inward] = corners[is_inward][:, ::-1]
     return np.asarray(corners)
 
 

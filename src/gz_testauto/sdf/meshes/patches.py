@@ -45,8 +45,8 @@ def convex_patches(
     count = np.bincount(pairs.ravel(), minlength=len(edges))
     starts = np.concatenate([[0], np.cumsum(count)])
     neighbors = _neighbors(order // 3, starts)
-    free = sum(level <= tolerance_m for level in LEVELS_M)
-    owner, error = _merge(corners, faces, neighbors, np.array(LEVELS_M), free, limit)
+    free_levels = sum(level <= tolerance_m for level in LEVELS_M)
+    owner, error = _merge(corners, faces, neighbors, np.array(LEVELS_M), free_levels, limit)
     _, label = np.unique(owner, return_inverse=True)
     first = np.zeros(label.max() + 1, dtype=np.int64)
     first[label] = owner
@@ -117,9 +117,9 @@ def _fit(points, normal, areas):  # type: ignore[no-untyped-def]
     # u and v are perpendicular to the normal. u is the projection of the axis that is farthest from
     # the normal, so that its length is not near zero.
     n = len(points)
-    least = np.argmin(np.abs(normal))
-    u = -normal[least] * normal
-    u[least] = 1.0 - normal[least] * normal[least]
+    farthest_axis = np.argmin(np.abs(normal))
+    u = -normal[farthest_axis] * normal
+    u[farthest_axis] = 1.0 - normal[farthest_axis] * normal[farthest_axis]
     u /= math.sqrt(_dot(u, u))
     v = _cross(normal, u)
     flat = np.empty((n, 2))
@@ -154,8 +154,8 @@ def _fit(points, normal, areas):  # type: ignore[no-untyped-def]
     gap = area - areas
     if gap < -1e-3 * areas - 1e-9:
         return np.inf, 0.0, keep, area
-    filled = min(math.sqrt(max(gap, 0.0)), _pocket(flat, ring))
-    return height[high] - height[low], filled, keep, area
+    filled_width = min(math.sqrt(max(gap, 0.0)), _pocket(flat, ring))
+    return height[high] - height[low], filled_width, keep, area
 
 
 @compiled
@@ -181,28 +181,28 @@ def _merged(a, b, corners, pool, start, size, turn, area, slack):  # type: ignor
     """Return the error, the filled width, the kept corners, the area and the area vector of the
     patch that results from merging two patches."""
     sign = 1.0 if _dot(turn[a], turn[b]) >= 0 else -1.0
-    both = turn[a] + sign * turn[b]
-    length = math.sqrt(_dot(both, both))
+    area_vector = turn[a] + sign * turn[b]
+    length = math.sqrt(_dot(area_vector, area_vector))
     if length < 1e-12:
-        return np.inf, 0.0, np.empty(0, np.int64), 0.0, both
-    normal = both / length
+        return np.inf, 0.0, np.empty(0, np.int64), 0.0, area_vector
+    normal = area_vector / length
     cos_a = abs(_dot(turn[a], normal)) / max(math.sqrt(_dot(turn[a], turn[a])), 1e-300)
     cos_b = abs(_dot(turn[b], normal)) / max(math.sqrt(_dot(turn[b], turn[b])), 1e-300)
     if min(cos_a, cos_b) < MIN_COSINE:
-        return np.inf, 0.0, np.empty(0, np.int64), 0.0, both
+        return np.inf, 0.0, np.empty(0, np.int64), 0.0, area_vector
     rows = np.append(pool[start[a] : start[a] + size[a]], pool[start[b] : start[b] + size[b]])
     areas = area[a] * cos_a + area[b] * cos_b
-    thick, filled, keep, whole = _fit(corners[rows], normal, areas)
-    filled += max(slack[a], slack[b])
-    return max(thick, filled), filled, rows[keep], whole, both
+    thick, filled_width, keep, merged_area = _fit(corners[rows], normal, areas)
+    filled_width += max(slack[a], slack[b])
+    return max(thick, filled_width), filled_width, rows[keep], merged_area, area_vector
 
 
 @compiled
-def _merge(corners, faces, neighbors, levels, free, limit):  # type: ignore[no-untyped-def]
+def _merge(corners, faces, neighbors, levels, free_levels, limit):  # type: ignore[no-untyped-def]
     n = len(faces)
     pool = np.empty(max(16 * n, 1024), np.int64)
     pool[: 3 * n] = faces.ravel()
-    used = 3 * n
+    pool_size = 3 * n
     start, size = 3 * np.arange(n), np.full(n, 3, np.int64)
     weight = np.ones(n, np.int64)
     turn, area = np.empty((n, 3)), np.empty(n)
@@ -216,12 +216,12 @@ def _merge(corners, faces, neighbors, levels, free, limit):  # type: ignore[no-u
     # the neighbors of each patch, as a chain
     k = len(neighbors)
     head, tail = np.full(n, _NONE), np.full(n, _NONE)
-    after = np.full(2 * k, _NONE)
+    next_links = np.full(2 * k, _NONE)
     heap = [(0, 0, 0, 0, 0, 0) for _ in range(0)]
     for pair in range(k):
         for side in range(2):
             face = neighbors[pair, side]
-            after[2 * pair + side] = head[face]
+            next_links[2 * pair + side] = head[face]
             if head[face] == _NONE:
                 tail[face] = 2 * pair + side
             head[face] = 2 * pair + side
@@ -230,25 +230,25 @@ def _merge(corners, faces, neighbors, levels, free, limit):  # type: ignore[no-u
         level = np.searchsorted(levels, worst)
         if level < len(levels):
             heapq.heappush(heap, (level, 2, a, b, 0, 0))
-    seen = np.full(n, _NONE)
+    last_merges = np.full(n, _NONE)
     count, merges = n, 0
     while len(heap) > 0:
         level, _, a, b, stamp_a, stamp_b = heapq.heappop(heap)
         # An entry is outdated if one of its patches was merged later.
         if stamp[a] != stamp_a or stamp[b] != stamp_b:
             continue
-        if level >= free and count <= limit:
+        if level >= free_levels and count <= limit:
             break
-        worst, filled, keep, whole, both = _merged(
+        worst, filled_width, keep, merged_area, area_vector = _merged(
             a, b, corners, pool, start, size, turn, area, slack
         )
-        if used + len(keep) > len(pool):
-            pool = np.append(pool[:used], np.empty(len(pool) + len(keep), np.int64))
-        start[a], size[a] = used, len(keep)
-        pool[used : used + len(keep)] = keep
-        used += len(keep)
-        area[a], slack[a] = whole, filled
-        turn[a] = both
+        if pool_size + len(keep) > len(pool):
+            pool = np.append(pool[:pool_size], np.empty(len(pool) + len(keep), np.int64))
+        start[a], size[a] = pool_size, len(keep)
+        pool[pool_size : pool_size + len(keep)] = keep
+        pool_size += len(keep)
+        area[a], slack[a] = merged_area, filled_width
+        turn[a] = area_vector
         error[a] = max(worst, error[a], error[b])
         weight[a] += weight[b]
         owner[b] = a
@@ -259,36 +259,38 @@ def _merge(corners, faces, neighbors, levels, free, limit):  # type: ignore[no-u
         if head[a] == _NONE:
             head[a], tail[a] = head[b], tail[b]
         elif head[b] != _NONE:
-            after[tail[a]] = head[b]
+            next_links[tail[a]] = head[b]
             tail[a] = tail[b]
         last, link = _NONE, head[a]
         while link != _NONE:
-            other = neighbors[link // 2, 1 - link % 2]
-            while owner[other] != other:
-                owner[other] = owner[owner[other]]
-                other = owner[other]
-            if other == a or seen[other] == merges:  # merged or already visited: unlink it
+            neighbor = neighbors[link // 2, 1 - link % 2]
+            while owner[neighbor] != neighbor:
+                owner[neighbor] = owner[owner[neighbor]]
+                neighbor = owner[neighbor]
+            if (
+                neighbor == a or last_merges[neighbor] == merges
+            ):  # merged or already visited: unlink it
                 if last == _NONE:
-                    head[a] = after[link]
+                    head[a] = next_links[link]
                 else:
-                    after[last] = after[link]
+                    next_links[last] = next_links[link]
             else:
                 last = link
-                seen[other] = merges
-                lower, upper = min(a, other), max(a, other)
+                last_merges[neighbor] = merges
+                lower, upper = min(a, neighbor), max(a, neighbor)
                 worst = _merged(lower, upper, corners, pool, start, size, turn, area, slack)[0]
                 level = np.searchsorted(levels, worst)
                 if level < len(levels):
                     entry = (
                         level,
-                        weight[a] + weight[other],
+                        weight[a] + weight[neighbor],
                         lower,
                         upper,
                         stamp[lower],
                         stamp[upper],
                     )
                     heapq.heappush(heap, entry)
-            link = after[link]
+            link = next_links[link]
         tail[a] = last
     for face in range(n):
         root = face

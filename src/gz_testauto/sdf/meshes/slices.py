@@ -31,8 +31,8 @@ def circle_segments(radius_m: float) -> int:
     """Return the number of segments of the polygon that represents a circle, a multiple of 4 and at
     most 4096. Up to this limit, the polygon is within ``TOLERANCE_M`` of the circle."""
     # vertices outside and edge middles inside by the same distance radius · tan²(π / 2n)
-    needed = math.pi / 2 / math.atan(math.sqrt(TOLERANCE_M / max(radius_m, TOLERANCE_M)))
-    return int(min(4096, max(16, 4 * math.ceil(needed / 4))))
+    quarter_segments = math.pi / 2 / math.atan(math.sqrt(TOLERANCE_M / max(radius_m, TOLERANCE_M)))
+    return int(min(4096, max(16, 4 * math.ceil(quarter_segments / 4))))
 
 
 def unit_circle(segments: int) -> np.ndarray:
@@ -73,23 +73,29 @@ def convex_slab(
     return convex_outline(np.vstack(points))
 
 
-def surface_slab(triangles: np.ndarray, closed: bool, z_min: float, z_max: float) -> BaseGeometry:
-    """Return the outline of a triangulated surface (n, 3, 3) between two heights, with ``closed``
-    including its interior. In an open surface, vertical parts such as a wall of zero thickness are
-    widened to ``TOLERANCE_M``."""
+def surface_slab(
+    triangles: np.ndarray, is_closed: bool, z_min: float, z_max: float
+) -> BaseGeometry:
+    """Return the outline of a triangulated surface (n, 3, 3) between two heights, including its
+    interior if ``is_closed``. In an open surface, vertical parts such as a wall of zero thickness
+    are widened to ``TOLERANCE_M``."""
     low, high = triangles[:, :, 2].min(axis=1), triangles[:, :, 2].max(axis=1)
-    touched = triangles[(high >= z_min) & (low <= z_max)]
-    inside = (touched[:, :, 2].min(axis=1) >= z_min) & (touched[:, :, 2].max(axis=1) <= z_max)
-    cut = [_cut_to_slab(triangle, z_min, z_max) for triangle in touched[~inside]]
-    flat = np.concatenate([touched[inside], *cut])[:, :, :2]
+    slab_triangles = triangles[(high >= z_min) & (low <= z_max)]
+    is_inside = (slab_triangles[:, :, 2].min(axis=1) >= z_min) & (
+        slab_triangles[:, :, 2].max(axis=1) <= z_max
+    )
+    cut_triangles = [
+        _cut_to_slab(triangle, z_min, z_max) for triangle in slab_triangles[~is_inside]
+    ]
+    flat = np.concatenate([slab_triangles[is_inside], *cut_triangles])[:, :, :2]
     sides = flat[:, 1:] - flat[:, :1]
     areas = (sides[:, 0, 0] * sides[:, 1, 1] - sides[:, 0, 1] * sides[:, 1, 0]) / 2
     parts = [_covered(flat[areas > 0]), _covered(flat[areas < 0])]  # facing up, facing down
-    if not closed:
+    if not is_closed:
         thin = np.abs(areas) <= TOLERANCE_M / 2 * np.ptp(flat, axis=1).max(axis=1)
         if thin.any():
             parts.append(_buffered(flat[thin], shapely.buffer(union(parts), TOLERANCE_M)))
-    if closed and len(triangles):
+    if is_closed and len(triangles):
         parts.append(_enclosed(_oriented_section(triangles, z_min)))
     return union(parts)
 
@@ -105,14 +111,18 @@ def _covered(triangles: np.ndarray) -> BaseGeometry:
     ends = np.round(np.concatenate([start, end]) / GRID_M).astype(np.int64)
     points, index = np.unique(ends, axis=0, return_inverse=True)
     first, second = index.reshape(2, -1)
-    forward = first < second
-    key = np.where(forward, first * len(points) + second, second * len(points) + first)
+    is_forward = first < second
+    key = np.where(is_forward, first * len(points) + second, second * len(points) + first)
     keys, edge_index = np.unique(key, return_inverse=True)
-    surplus = np.zeros(len(keys), dtype=np.int64)
-    np.add.at(surplus, edge_index.ravel(), np.where(first == second, 0, np.where(forward, 1, -1)))
+    balance = np.zeros(len(keys), dtype=np.int64)
+    np.add.at(
+        balance, edge_index.ravel(), np.where(first == second, 0, np.where(is_forward, 1, -1))
+    )
     low, high = np.divmod(keys, len(points))
-    ordered = np.where((surplus > 0)[:, None], np.stack([low, high], 1), np.stack([high, low], 1))
-    boundary = np.repeat(ordered, np.abs(surplus), axis=0)
+    directed_edges = np.where(
+        (balance > 0)[:, None], np.stack([low, high], 1), np.stack([high, low], 1)
+    )
+    boundary = np.repeat(directed_edges, np.abs(balance), axis=0)
     return _enclosed(points[boundary] * GRID_M)
 
 
@@ -122,29 +132,31 @@ def _enclosed(segments: np.ndarray) -> BaseGeometry:
         return EMPTY
     network = shapely.union_all(shapely.linestrings(segments), grid_size=GRID_M)
     faces = shapely.get_parts(shapely.polygonize([network]))
-    enclosing = [face for face in faces if _winding(face.representative_point(), segments) != 0]
+    enclosed_faces = [
+        face for face in faces if _winding(face.representative_point(), segments) != 0
+    ]
     try:
-        return shapely.coverage_union_all(enclosing) if enclosing else EMPTY
+        return shapely.coverage_union_all(enclosed_faces) if enclosed_faces else EMPTY
     except shapely.errors.GEOSException:  # narrow faces can overlap by less than the grid size
-        return union(enclosing)
+        return union(enclosed_faces)
 
 
 def _oriented_section(triangles: np.ndarray, z: float) -> np.ndarray:
     """Return the segments (m, 2, 2) in which triangles intersect the plane at height ``z``. All
     segments have the solid on the same side."""
-    above = triangles[:, :, 2] >= z  # a vertex at ``z`` counts as above: no segment occurs twice
-    count = above.sum(axis=1)
+    is_above = triangles[:, :, 2] >= z  # a vertex at ``z`` counts as above: no segment occurs twice
+    count = is_above.sum(axis=1)
     segments = []
     for lone_is_above in (True, False):
-        chosen = count == (1 if lone_is_above else 2)
-        cut, side = triangles[chosen], above[chosen]
-        lone = np.argmax(side if lone_is_above else ~side, axis=1)
-        rows = np.arange(len(cut))
-        tip, left, right = (cut[rows, (lone + turn) % 3] for turn in range(3))
+        is_selected = count == (1 if lone_is_above else 2)
+        cut_triangles, side = triangles[is_selected], is_above[is_selected]
+        lone_corners = np.argmax(side if lone_is_above else ~side, axis=1)
+        rows = np.arange(len(cut_triangles))
+        tip, left, right = (cut_triangles[rows, (lone_corners + turn) % 3] for turn in range(3))
         ends = [_cut_point(tip, left, z), _cut_point(tip, right, z)]
         segments.append(np.stack(ends if lone_is_above else ends[::-1], axis=1))
-    joined = np.concatenate(segments)
-    return joined[np.any(joined[:, 0] != joined[:, 1], axis=1)]
+    all_segments = np.concatenate(segments)
+    return all_segments[np.any(all_segments[:, 0] != all_segments[:, 1], axis=1)]
 
 
 def _cut_point(first: np.ndarray, second: np.ndarray, z: float) -> np.ndarray:
@@ -157,12 +169,12 @@ def _cut_point(first: np.ndarray, second: np.ndarray, z: float) -> np.ndarray:
 def _winding(point: shapely.Point, segments: np.ndarray) -> int:
     start, end = segments[:, 0], segments[:, 1]
     # Count the directed segments that cross the ray from the point along +x.
-    upward = (start[:, 1] <= point.y) & (end[:, 1] > point.y)
-    downward = (start[:, 1] > point.y) & (end[:, 1] <= point.y)
+    is_upward = (start[:, 1] <= point.y) & (end[:, 1] > point.y)
+    is_downward = (start[:, 1] > point.y) & (end[:, 1] <= point.y)
     with np.errstate(divide="ignore", invalid="ignore"):
         share = (point.y - start[:, 1]) / (end[:, 1] - start[:, 1])
-        beyond = start[:, 0] + share * (end[:, 0] - start[:, 0]) > point.x
-    return int(np.sum(upward & beyond)) - int(np.sum(downward & beyond))
+        is_right = start[:, 0] + share * (end[:, 0] - start[:, 0]) > point.x
+    return int(np.sum(is_upward & is_right)) - int(np.sum(is_downward & is_right))
 
 
 def _cut_to_slab(triangle: np.ndarray, z_min: float, z_max: float) -> np.ndarray:
@@ -177,32 +189,34 @@ def _cut_to_slab(triangle: np.ndarray, z_min: float, z_max: float) -> np.ndarray
 def _clip_to_level(polygon: np.ndarray, z: float, sign: float) -> np.ndarray:
     """Return the part of a convex polygon (n, 3) above or below the height ``z``, by Sutherland and
     Hodgman, "Reentrant polygon clipping" (1974)."""
-    clipped = []
-    for index, current in enumerate(polygon):
-        following = polygon[(index + 1) % len(polygon)]
-        height, next_height = sign * (current[2] - z), sign * (following[2] - z)
+    points = []
+    for index, point in enumerate(polygon):
+        next_point = polygon[(index + 1) % len(polygon)]
+        height, next_height = sign * (point[2] - z), sign * (next_point[2] - z)
         if height >= 0:
-            clipped.append(current)
+            points.append(point)
         if height * next_height < 0:
-            clipped.append(current + height / (height - next_height) * (following - current))
-    return np.array(clipped).reshape(-1, 3)
+            points.append(point + height / (height - next_height) * (next_point - point))
+    return np.array(points).reshape(-1, 3)
 
 
-def _buffered(triangles: np.ndarray, covered: BaseGeometry) -> BaseGeometry:
+def _buffered(triangles: np.ndarray, covered_region: BaseGeometry) -> BaseGeometry:
     """Return the region of triangles (n, 3, 2) that have no area, widened to ``TOLERANCE_M``.
-    Triangles within the region ``covered`` are ignored."""
+    Triangles within the region ``covered_region`` are ignored."""
     ends = np.stack([triangles, np.roll(triangles, -1, axis=1)], axis=2)  # of sides (n, 3, 2, 2)
     longest = np.linalg.norm(ends[:, :, 1] - ends[:, :, 0], axis=2).argmax(axis=1)
     sides = np.round(ends[np.arange(len(ends)), longest] / GRID_M).astype(np.int64)
-    backward = (sides[:, 0, 0] > sides[:, 1, 0]) | (
+    is_backward = (sides[:, 0, 0] > sides[:, 1, 0]) | (
         (sides[:, 0, 0] == sides[:, 1, 0]) & (sides[:, 0, 1] > sides[:, 1, 1])
     )
-    sides[backward] = sides[backward][:, ::-1]
+    sides[is_backward] = sides[is_backward][:, ::-1]
     sides = np.unique(sides, axis=0) * GRID_M  # many triangles of a wall have the same side
     points = (sides[:, 0] == sides[:, 1]).all(axis=1)
-    shapely.prepare(covered)
-    wide = []
-    for thin in (shapely.linestrings(sides[~points]), shapely.points(sides[points][:, 0])):
-        exposed = thin[~shapely.covers(covered, thin)]
-        wide.append(shapely.buffer(shapely.union_all(exposed), TOLERANCE_M / 2, cap_style="square"))
-    return union(wide)
+    shapely.prepare(covered_region)
+    wide_regions = []
+    for thin_parts in (shapely.linestrings(sides[~points]), shapely.points(sides[points][:, 0])):
+        exposed_parts = thin_parts[~shapely.covers(covered_region, thin_parts)]
+        wide_regions.append(
+            shapely.buffer(shapely.union_all(exposed_parts), TOLERANCE_M / 2, cap_style="square")
+        )
+    return union(wide_regions)

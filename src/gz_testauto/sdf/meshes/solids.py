@@ -21,34 +21,36 @@ def find_solids(triangles: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:
     all its faces do when each face is used once.
     """
     corners = numbered_corners(triangles)
-    proper = (corners != np.roll(corners, 1, axis=1)).all(axis=1)
-    _, first, twin = np.unique(
+    has_area = (corners != np.roll(corners, 1, axis=1)).all(axis=1)
+    _, first, twins = np.unique(
         np.sort(corners, axis=1), axis=0, return_index=True, return_inverse=True
     )
-    twin = twin.ravel()
+    twins = twins.ravel()
     # A face and its reversed duplicate have opposite signs, so that they cancel.
     balance = np.zeros(len(first), dtype=np.int64)
-    np.add.at(balance, twin, _turn_of(corners))
-    keeps = ~proper
-    keeps[first] = True
+    np.add.at(balance, twins, _turn_of(corners))
+    is_kept = ~has_area
+    is_kept[first] = True
 
-    result, corners, proper = triangles[keeps], corners[keeps], proper[keeps]
-    single = proper & (balance[twin][keeps] != 0)
+    result, corners, has_area = triangles[is_kept], corners[is_kept], has_area[is_kept]
+    is_single = has_area & (balance[twins][is_kept] != 0)
     part, edge, uses = _parts(corners)
-    closed = np.zeros(part.max() + 1, dtype=bool)
-    closed[part[single]] = True
-    closed[part[_has_open_edge(corners, edge, single)]] = False
-    solid = closed[part] & single | ~proper  # triangles without area do not matter in either
+    is_closed = np.zeros(part.max() + 1, dtype=bool)
+    is_closed[part[is_single]] = True
+    is_closed[part[_has_open_edge(corners, edge, is_single)]] = False
+    is_solid = (
+        is_closed[part] & is_single | ~has_area
+    )  # triangles without area do not matter in either
 
-    simple = ~closed
-    simple[part[(uses[edge] != 2).any(axis=1)]] = False
-    for number in np.flatnonzero(simple):
+    is_simple = ~is_closed
+    is_simple[part[(uses[edge] != 2).any(axis=1)]] = False
+    for number in np.flatnonzero(is_simple):
         faces = np.flatnonzero(part == number)
         flips = _orientation(corners[faces], edge[faces])
         if flips is not None:
             result[faces[flips]] = result[faces[flips]][:, ::-1]
-            solid[faces] = True
-    return result, solid
+            is_solid[faces] = True
+    return result, is_solid
 
 
 def numbered_corners(triangles: np.ndarray) -> np.ndarray:
@@ -89,13 +91,13 @@ def _parts(faces: np.ndarray) -> Tuple[np.ndarray, np.ndarray, np.ndarray]:
     return part, edge.reshape(-1, 3), uses
 
 
-def _has_open_edge(faces: np.ndarray, edge: np.ndarray, chosen: np.ndarray) -> np.ndarray:
-    """Return a mask (n,) of the ``chosen`` faces that have an open edge, which the chosen faces do
-    not use equally often in both directions."""
+def _has_open_edge(faces: np.ndarray, edge: np.ndarray, selection: np.ndarray) -> np.ndarray:
+    """Return a mask (n,) of the faces ``selection`` that have an open edge, which the selected
+    faces do not use equally often in both directions."""
     start, end = _directed_edges(faces).reshape(-1, 3, 2).transpose(2, 0, 1)
-    surplus = np.zeros(int(edge.max()) + 1, dtype=np.int64)
-    np.add.at(surplus, edge[chosen], np.where(start < end, 1, -1)[chosen])
-    return chosen & (surplus[edge] != 0).any(axis=1)
+    balance = np.zeros(int(edge.max()) + 1, dtype=np.int64)
+    np.add.at(balance, edge[selection], np.where(start < end, 1, -1)[selection])
+    return selection & (balance[edge] != 0).any(axis=1)
 
 
 def _orientation(faces: np.ndarray, edge: np.ndarray) -> Optional[np.ndarray]:
@@ -107,9 +109,9 @@ def _orientation(faces: np.ndarray, edge: np.ndarray) -> Optional[np.ndarray]:
     pairs = np.argsort(edge.ravel(), kind="stable").reshape(-1, 2)
     first_face, second_face = (pairs // 3).T
     starts = faces.ravel()[pairs]
-    same = starts[:, 0] == starts[:, 1]
+    is_same = starts[:, 0] == starts[:, 1]
     graph = sparse.coo_matrix(
-        (np.where(same, 2, 1), (first_face, second_face)), shape=(len(faces),) * 2
+        (np.where(is_same, 2, 1), (first_face, second_face)), shape=(len(faces),) * 2
     )
     graph = graph.tocsr().maximum(graph.tocsr().T)
     order, predecessors = csgraph.breadth_first_order(graph, 0, directed=False)
@@ -117,4 +119,4 @@ def _orientation(faces: np.ndarray, edge: np.ndarray) -> Optional[np.ndarray]:
     flips = np.zeros(len(faces), dtype=bool)
     for face, turn in zip(order[1:], turns):
         flips[face] = flips[predecessors[face]] ^ turn
-    return flips if (flips[first_face] ^ flips[second_face] == same).all() else None
+    return flips if (flips[first_face] ^ flips[second_face] == is_same).all() else None

@@ -95,32 +95,34 @@ def _cached_outline(
     surface = _scaled_surface(mesh, modified_ns)
     triangles = Pose((0.0, 0.0, 0.0), quaternion).apply(surface.triangles)  # type: ignore[arg-type]
     kinds = ((triangles[surface.closed], True), (triangles[~surface.closed], False))
-    return slices.union(slices.surface_slab(part, closed, z_min, z_max) for part, closed in kinds)
+    return slices.union(
+        slices.surface_slab(part, is_closed, z_min, z_max) for part, is_closed in kinds
+    )
 
 
 @functools.lru_cache(maxsize=2048)
 def _scaled_surface(mesh: Mesh, modified_ns: int) -> TriangleMesh:
     parts = mesh_parts(mesh.path, modified_ns)
     if mesh.submesh is not None:
-        chosen = [triangles for name, triangles in parts if name == mesh.submesh]
-        if not chosen:
+        submesh_parts = [triangles for name, triangles in parts if name == mesh.submesh]
+        if not submesh_parts:
             names = ", ".join(sorted({name for name, _ in parts if name})) or "none has a name"
             raise SdfError(
                 f"{mesh.path} has no submesh {mesh.submesh!r}. Submeshes of the file: {names}"
             )
     else:
-        chosen = [triangles for _, triangles in parts]
-    if not chosen or not sum(map(len, chosen)):
+        submesh_parts = [triangles for _, triangles in parts]
+    if not submesh_parts or not sum(map(len, submesh_parts)):
         raise MissingFileError(
             f"mesh {mesh.path} contains no triangles; export it again; {ALLOW_MISSING_HINT}"
         )
-    triangles = np.concatenate(chosen)
+    triangles = np.concatenate(submesh_parts)
     if mesh.submesh is not None and mesh.center:
         corners = triangles.reshape(-1, 3)
         triangles = triangles - (corners.min(axis=0) + corners.max(axis=0)) / 2
-    triangles, closed = find_solids(triangles)
-    scaled = triangles * np.asarray(mesh.scale, dtype=float)
-    farthest_m = float(np.abs(scaled).max())
+    triangles, is_closed = find_solids(triangles)
+    scaled_triangles = triangles * np.asarray(mesh.scale, dtype=float)
+    farthest_m = float(np.abs(scaled_triangles).max())
     if not farthest_m <= FARTHEST_M:
         scale = " ".join(f"{factor:g}" for factor in mesh.scale)
         raise SdfError(
@@ -128,8 +130,8 @@ def _scaled_surface(mesh: Mesh, modified_ns: int) -> TriangleMesh:
             f"is {FARTHEST_M:g} m; correct its scale or its unit, which must be meters"
         )
     if np.prod(mesh.scale) < 0:
-        scaled = scaled[:, ::-1]
-    return TriangleMesh(scaled, closed)
+        scaled_triangles = scaled_triangles[:, ::-1]
+    return TriangleMesh(scaled_triangles, is_closed)
 
 
 @dataclass(frozen=True)

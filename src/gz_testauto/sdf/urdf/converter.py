@@ -96,8 +96,8 @@ class _Conversion:
 
     def _is_merged(self, joint: UrdfJoint) -> bool:
         extensions = self._extensions
-        kept = joint.name in extensions.preserved or joint.name in extensions.turned_revolute
-        return joint.kind == "fixed" and not kept
+        is_kept = joint.name in extensions.preserved or joint.name in extensions.turned_revolute
+        return joint.kind == "fixed" and not is_kept
 
     def _merge_fixed(self, link: UrdfLink) -> None:
         """Merge all links below ``link`` that fixed joints connect, the last links first."""
@@ -150,8 +150,8 @@ class _Conversion:
             self._add(child)
 
     def _lost_below(self, link: UrdfLink) -> List[str]:
-        merged = link.joint is not None and self._is_merged(link.joint)
-        names = [] if merged else [repr(link.name)]
+        is_merged = link.joint is not None and self._is_merged(link.joint)
+        names = [] if is_merged else [repr(link.name)]
         for child in link.children:
             names += self._lost_below(child)
         return names

@@ -219,8 +219,8 @@ def _rename_link(element: Element, link: UrdfLink, parent: str, pose: Pose) -> N
         if collision is not None and _value(collision) == f"{link.name}_collision":
             _replace(element.find("contact"), "collision", f"{parent}_collision_{link.name}")
     for tag in _LINK_NAMES.get(element.tag, ()):
-        named = element.find(tag)
-        if named is not None and _value(named) == link.name:
+        name_element = element.find(tag)
+        if name_element is not None and _value(name_element) == link.name:
             _replace(element, tag, parent)
             if element.tag == "plugin":
                 _move_offsets(element, link, pose)
@@ -237,10 +237,12 @@ def _move_offsets(plugin: Element, link: UrdfLink, pose: Pose) -> None:
         roll, pitch, yaw = (math.radians(angle) for angle in _three(_value(rpy)))
         angles = (roll, pitch, yaw)
     origin = link.joint.origin
-    turned = Pose((0.0, 0.0, 0.0), origin.inverse().quaternion) * Pose.from_rpy(*position, *angles)
-    x, y, z = (a - b for a, b in zip(turned.position, origin.position))
+    turned_pose = Pose((0.0, 0.0, 0.0), origin.inverse().quaternion) * Pose.from_rpy(
+        *position, *angles
+    )
+    x, y, z = (a - b for a, b in zip(turned_pose.position, origin.position))
     _replace(plugin, "xyzOffset", " ".join(map(format_number, (x, y, z))))
-    _replace(plugin, "rpyOffset", " ".join(map(format_number, turned.rpy)))
+    _replace(plugin, "rpyOffset", " ".join(map(format_number, turned_pose.rpy)))
 
 
 def _three(text: str) -> Tuple[float, float, float]:

@@ -109,12 +109,12 @@ class UrdfReader:
             raise SdfError(
                 f"{self.where(self._root)}: {problem}; connect all links by joints to one root link"
             )
-        reached, pending = 0, [roots[0]]
-        while pending:
-            link = pending.pop()
-            reached += 1
-            pending.extend(link.children)
-        if reached != len(links):
+        reached_count, pending_links = 0, [roots[0]]
+        while pending_links:
+            link = pending_links.pop()
+            reached_count += 1
+            pending_links.extend(link.children)
+        if reached_count != len(links):
             raise SdfError(
                 f"{self.where(self._root)}: some joints form a circle, which is not connected to "
                 f"the root link {roots[0].name!r}; connect all links to the root link"

@@ -58,20 +58,20 @@ def expand_xacro(
 
 
 def _cause(messages: "list[str]") -> str:
-    known = [line.strip() for line in messages if line.strip()]
-    errors = [i for i, line in enumerate(known) if line.startswith("error:")]
-    first = errors[0] if errors else max(0, len(known) - 1)
-    return "; ".join(known[first : first + 3]) or "no message"
+    lines = [line.strip() for line in messages if line.strip()]
+    errors = [i for i, line in enumerate(lines) if line.startswith("error:")]
+    first = errors[0] if errors else max(0, len(lines) - 1)
+    return "; ".join(lines[first : first + 3]) or "no message"
 
 
 def _remedy(cause: str) -> str:
     """Return how to specify the argument or environment variable that xacro lacks, or ""."""
-    missing = re.search(
+    match = re.search(
         r"Undefined substitution argument (\w+)|environment variable '?(\w+)'? is not set", cause
     )
-    if not missing:
+    if not match:
         return ""
-    argument, variable = missing.groups()
+    argument, variable = match.groups()
     keys = (
         f"arguments: {{{argument}: VALUE}}" if argument else f"environment: {{{variable}: VALUE}}"
     )

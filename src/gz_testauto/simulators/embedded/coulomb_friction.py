@@ -64,18 +64,18 @@ class CoulombFriction:
 
 
 @compiled
-def _turn(kinds, owners, speeds, wanted, places, rates, time_s):  # type: ignore[no-untyped-def]
+def _turn(kinds, owners, speeds, accelerations, places, rates, time_s):  # type: ignore[no-untyped-def]
     """Set the accelerations with which the wheels reach their speeds in ``time_s``."""
     for row in range(len(kinds)):
         if kinds[row] == _MOTOR and places[owners[row]] >= 0:
-            wanted[row] = (rates[places[owners[row]]] - speeds[row]) / time_s
+            accelerations[row] = (rates[places[owners[row]]] - speeds[row]) / time_s
 
 
 @compiled
-def _slide(dimensions, rows, frictions, wanted):  # type: ignore[no-untyped-def]
+def _slide(dimensions, rows, frictions, accelerations):  # type: ignore[no-untyped-def]
     """Reduce the target acceleration along the normal of each contact that has friction."""
     for contact in range(len(dimensions)):
         row = rows[contact]
         if dimensions[contact] == 3 and row >= 0:
-            sliding = math.hypot(wanted[row + 1], wanted[row + 2])
-            wanted[row] -= frictions[contact, 0] * sliding
+            slip_acceleration = math.hypot(accelerations[row + 1], accelerations[row + 2])
+            accelerations[row] -= frictions[contact, 0] * slip_acceleration

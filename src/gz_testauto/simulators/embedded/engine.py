@@ -67,9 +67,9 @@ class Engine:
         except ValueError as error:
             raise SimulatorError(f"MuJoCo cannot build the world: {error}") from error
         self.data: Any = mujoco.MjData(self.model)
-        held = blueprint.held
-        self._settling = MujocoSettling(self.model, self.data, held)
-        self.grip = CoulombFriction(self.model, self.data, held) if blueprint.grip else None
+        held_joints = blueprint.held
+        self._settling = MujocoSettling(self.model, self.data, held_joints)
+        self.grip = CoulombFriction(self.model, self.data, held_joints) if blueprint.grip else None
         self._on_height_maps = HeightMapContacts(self.model, self.data)
         self._shapes = [
             blueprint.shapes[mujoco.mj_id2name(self.model, mujoco.mjtObj.mjOBJ_GEOM, geom)]
@@ -91,14 +91,14 @@ class Engine:
         for push in pushes:
             forces = self.data.xfrc_applied[self.body(push.name)]
             forces += (*push.force_n, *push.torque_nm)
-        before = self._settling.before_step()
+        tree_velocities = self._settling.before_step()
         if self.grip is not None:
             self.grip.before_forces()
         try:
             mujoco.mj_step2(self.model, self.data)
         except mujoco.FatalError as error:
             raise self._too_much(str(error).splitlines()[0]) from error
-        self._settling.after_step(before)
+        self._settling.after_step(tree_velocities)
         self.refresh()
         if pushes:
             self.data.xfrc_applied[:] = 0.0
@@ -146,7 +146,7 @@ class Engine:
 
     def place_movable(self, model: EngineModel, state: ModelState) -> None:
         self._settling.begin()
-        present = self.state(model).pose
+        model_pose = self.state(model).pose
         turning = np.array(state.angular_radps)
         for name in joint_names(model):
             slots = self._joints[name]
@@ -155,7 +155,7 @@ class Engine:
         for index, root in enumerate(model.roots):
             relative = root.pose
             if index:
-                relative = present.inverse() * self.body_pose(self.body(root.name))
+                relative = model_pose.inverse() * self.body_pose(self.body(root.name))
             pose = state.pose * relative
             if root.joint is not None:
                 self._place_body(root.name, pose)
@@ -213,16 +213,16 @@ class Engine:
         self.data.qvel[slots.velocity] = (*linear, *turning)
         self.data.qacc_warmstart[slots.velocity] = 0.0
 
-    def copy_state(self, other: "Engine") -> None:
+    def copy_state(self, source: "Engine") -> None:
         for name, slots in self._joints.items():
-            other_slots = other._joints.get(name)
-            if other_slots is None:
+            source_slots = source._joints.get(name)
+            if source_slots is None:
                 continue
-            self.data.qpos[slots.position] = other.data.qpos[other_slots.position]
-            self.data.qvel[slots.velocity] = other.data.qvel[other_slots.velocity]
-            warm = other.data.qacc_warmstart[other_slots.velocity]
+            self.data.qpos[slots.position] = source.data.qpos[source_slots.position]
+            self.data.qvel[slots.velocity] = source.data.qvel[source_slots.velocity]
+            warm = source.data.qacc_warmstart[source_slots.velocity]
             self.data.qacc_warmstart[slots.velocity] = warm
-        self.data.time = other.data.time
+        self.data.time = source.data.time
         self.refresh()
 
     # properties
@@ -235,15 +235,15 @@ class Engine:
 
     def set_friction(self, shape: str, coefficient: float) -> None:
         model, coefficient = self.model, min(coefficient, MAX_FRICTION)
-        touched = model.geom_contype != 0
+        has_contacts = model.geom_contype != 0
         for geom in self.geoms_of(frozenset((shape,))):
-            if touched[geom]:
+            if has_contacts[geom]:
                 model.geom_friction[geom, 0] = coefficient
                 model.geom_condim[geom] = condim(coefficient)
         # The smaller friction of a pair applies, so all priorities are set again; see mjcf.
-        coefficients = model.geom_friction[touched, 0]
+        coefficients = model.geom_friction[has_contacts, 0]
         _, rank = np.unique(-coefficients, return_inverse=True)
-        model.geom_priority[touched] = rank
+        model.geom_priority[has_contacts] = rank
 
     def set_gravity(self, gravity_mps2: Vector) -> None:
         self.model.opt.gravity[:] = gravity_mps2
@@ -262,13 +262,13 @@ class Engine:
         contact = self.data.contact
         pairs, distances = contact.geom.tolist(), contact.dist.tolist()
         hits_by_pair: Dict[Tuple[str, str], List[int]] = {}
-        turned: Dict[int, float] = {}
+        signs: Dict[int, float] = {}
         for hit, (first, second) in enumerate(pairs):
             if distances[hit] > 0.0 or geoms.isdisjoint((first, second)):
                 continue
-            turned[hit] = -1.0  # MuJoCo's normal points from the first to the second
+            signs[hit] = -1.0  # MuJoCo's normal points from the first to the second
             if first not in geoms:
-                first, second, turned[hit] = second, first, 1.0
+                first, second, signs[hit] = second, first, 1.0
             hits_by_pair.setdefault((self._shapes[first], self._shapes[second]), []).append(hit)
         return [
             Contact(
@@ -277,7 +277,7 @@ class Engine:
                 second=second,
                 positions_m=tuple(tuple(contact.pos[hit].tolist()) for hit in hits_of),
                 normals=tuple(
-                    tuple((turned[hit] * contact.frame[hit][:3]).tolist()) for hit in hits_of
+                    tuple((signs[hit] * contact.frame[hit][:3]).tolist()) for hit in hits_of
                 ),
                 depths_m=tuple(-distances[hit] for hit in hits_of),
             )
@@ -316,8 +316,8 @@ class Engine:
         joint = self._id(mujoco.mjtObj.mjOBJ_JOINT, name)
         position = int(self.model.jnt_qposadr[joint])
         velocity = int(self.model.jnt_dofadr[joint])
-        wide = {0: (7, 6), 1: (4, 3)}.get(int(self.model.jnt_type[joint]), (1, 1))
-        return _Slots(slice(position, position + wide[0]), slice(velocity, velocity + wide[1]))
+        sizes = {0: (7, 6), 1: (4, 3)}.get(int(self.model.jnt_type[joint]), (1, 1))
+        return _Slots(slice(position, position + sizes[0]), slice(velocity, velocity + sizes[1]))
 
 
 class MujocoSettling:
@@ -327,15 +327,17 @@ class MujocoSettling:
     Bodies with motors are excluded.
     """
 
-    def __init__(self, model: Any, data: Any, held: Sequence[str] = ()) -> None:
-        """Exclude the trees with the joints ``held``, whose motors are not MuJoCo actuators."""
+    def __init__(self, model: Any, data: Any, held_joints: Sequence[str] = ()) -> None:
+        """Exclude the trees with ``held_joints``, whose motors are not MuJoCo actuators."""
         self._model, self._data = model, data
-        driven = _driven_trees(model)
-        driven.update(int(model.body_treeid[model.joint(joint).bodyid[0]]) for joint in held)
+        driven_trees = _driven_trees(model)
+        driven_trees.update(
+            int(model.body_treeid[model.joint(joint).bodyid[0]]) for joint in held_joints
+        )
         self._velocities = {
             tree: np.flatnonzero(model.dof_treeid == tree)
             for tree in range(model.ntree)
-            if tree not in driven
+            if tree not in driven_trees
         }
         self._steps_left = SETTLING_STEPS
 
@@ -349,13 +351,15 @@ class MujocoSettling:
             return []
         self._steps_left -= 1
         contact = self._data.contact
-        deep = contact.geom[contact.dist < -OVERLAP_M].ravel()
-        trees = set(self._model.body_treeid[self._model.geom_bodyid[deep]].tolist())
-        overlapping = [self._velocities[tree] for tree in sorted(trees) if tree in self._velocities]
-        return [(indices, self._data.qvel[indices]) for indices in overlapping]
+        deep_geoms = contact.geom[contact.dist < -OVERLAP_M].ravel()
+        trees = set(self._model.body_treeid[self._model.geom_bodyid[deep_geoms]].tolist())
+        velocity_indices = [
+            self._velocities[tree] for tree in sorted(trees) if tree in self._velocities
+        ]
+        return [(indices, self._data.qvel[indices]) for indices in velocity_indices]
 
-    def after_step(self, before: List[Tuple[np.ndarray, np.ndarray]]) -> None:
-        for indices, velocities in before:
+    def after_step(self, tree_velocities: List[Tuple[np.ndarray, np.ndarray]]) -> None:
+        for indices, velocities in tree_velocities:
             # In MuJoCo, bodies keep the speed of the separation: a 70 g tray that starts 25 mm
             # below the surface of its table leaves the table at 5 m/s.
             if np.square(self._data.qvel[indices]).sum() > np.square(velocities).sum():

@@ -60,7 +60,7 @@ class GeomFactory:
         self._coverage = coverage
         self.meshes: Dict[str, bytes] = {}
         self.terrains: Dict[str, Dict[str, str]] = {}
-        self._named: Dict[object, List[str]] = {}
+        self._surface_assets: Dict[object, List[str]] = {}
         self._touching: Dict[Tuple[Mesh, bool], List[Geom]] = {}
         self._pieces = 0
 
@@ -93,9 +93,11 @@ class GeomFactory:
         if held and not isinstance(shape.geometry, Mesh):
             return self.geoms(shape, True)
         if isinstance(shape.geometry, Mesh):
-            seen = self._seen(shape.geometry)
+            lidar_geoms = self._seen(shape.geometry)
         else:
-            seen = [Geom(Role.LIDAR, geom.attributes, geom.pose) for geom in self.geoms(shape)]
+            lidar_geoms = [
+                Geom(Role.LIDAR, geom.attributes, geom.pose) for geom in self.geoms(shape)
+            ]
         to_axis = Pose((0.0, 0.0, 0.0), rotation_from_z(axis))
         bounds = shape.geometry.bounds(to_axis.inverse())
         half = (bounds[:, 1] - bounds[:, 0]) / 2
@@ -106,11 +108,11 @@ class GeomFactory:
         if held:
             # a polygon would shake the robot as it rolls
             cylinder = {"type": "cylinder", "size": text(radius, width)}
-            return [Geom(Role.CONTACT, cylinder, pose * _TILTED), *seen]
+            return [Geom(Role.CONTACT, cylinder, pose * _TILTED), *lidar_geoms]
         # It rolls on one point and does not scrub when the robot turns. It is smaller than the
         # wheel at the rims, so it does not touch a stone under a rim.
         ellipsoid = {"type": "ellipsoid", "size": text(radius, radius, width)}
-        return [Geom(Role.CONTACT, ellipsoid, pose), *seen]
+        return [Geom(Role.CONTACT, ellipsoid, pose), *lidar_geoms]
 
     def add_assets(self, assets: Element) -> Dict[str, bytes]:
         """Add the meshes and height maps to an ``<asset>``; return the mesh files by name."""
@@ -140,32 +142,34 @@ class GeomFactory:
         return self._touching[mesh, moves]
 
     def _check_error(self, name: str, mesh: Mesh, parts: hulls.ConvexParts) -> None:
-        count = len(parts.boxes) + len(parts.hulls)
-        if count > TOO_MANY_PIECES:
+        piece_count = len(parts.boxes) + len(parts.hulls)
+        if piece_count > TOO_MANY_PIECES:
             raise SdfError(
                 f"{name}: the surface of the mesh {mesh.path} is too rough for contacts: the "
-                f"simulator 'embedded' would need {count} convex pieces, but it supports at most "
-                f"{TOO_MANY_PIECES}; use a simpler collision mesh, or Gazebo"
+                f"simulator 'embedded' would need {piece_count} convex pieces, but it supports at "
+                f"most {TOO_MANY_PIECES}; use a simpler collision mesh, or Gazebo"
             )
         if parts.error_m > WARN_ERROR_M:
             self._coverage.warn_once(
                 f"pieces of {mesh.path} {mesh.submesh}",
                 f"{name}: for contacts, the simulator 'embedded' divides the mesh {mesh.path} into "
-                f"{count} convex pieces, which are up to {parts.error_m:.3f} m from its surface; "
-                "the lidar uses the original mesh. To reduce the error, use a collision mesh with "
-                f"fewer than {len(mesh.surface.triangles)} triangles",
+                f"{piece_count} convex pieces, which are up to {parts.error_m:.3f} m from its "
+                "surface; the lidar uses the original mesh. To reduce the error, use a collision "
+                f"mesh with fewer than {len(mesh.surface.triangles)} triangles",
             )
 
     def _seen(self, mesh: Mesh) -> List[Geom]:
-        if mesh not in self._named:
-            self._named[mesh] = self._surface(mesh.surface.triangles)
-        return [Geom(Role.LIDAR, {"type": "mesh", "mesh": part}) for part in self._named[mesh]]
+        if mesh not in self._surface_assets:
+            self._surface_assets[mesh] = self._surface(mesh.surface.triangles)
+        return [
+            Geom(Role.LIDAR, {"type": "mesh", "mesh": part}) for part in self._surface_assets[mesh]
+        ]
 
     def _polyline(self, polyline: Polyline) -> Iterator[Geom]:
-        if polyline not in self._named:
+        if polyline not in self._surface_assets:
             prisms = hulls.extruded_prisms(polyline.outline, polyline.height)
-            self._named[polyline] = [self._asset(prism) for prism in prisms]
-        for part in self._named[polyline]:
+            self._surface_assets[polyline] = [self._asset(prism) for prism in prisms]
+        for part in self._surface_assets[polyline]:
             yield Geom(Role.BOTH, {"type": "mesh", "mesh": part})
 
     def _terrain(self, shape: str, terrain: Heightmap) -> Iterator[Geom]:
@@ -178,7 +182,7 @@ class GeomFactory:
                 "traction in 'embedded', where bodies are rigid, but not in Gazebo; compare the "
                 "two simulators with `gz_testauto simulators agreement`",
             )
-        if terrain not in self._named:
+        if terrain not in self._surface_assets:
             name = f"terrain{len(self.terrains)}"
             low, high = float(heights.min()), float(heights.max())
             thickness = max(high - low, 1.0)
@@ -191,12 +195,12 @@ class GeomFactory:
                 # in MJCF too, the first row is the one with the greatest y
                 "elevation": text(*heights.ravel()),
             }
-            self._named[terrain] = [name]
-            self._named[terrain, "seen"] = self._surface(hulls.terrain_triangles(terrain))
-        (name,) = self._named[terrain]
+            self._surface_assets[terrain] = [name]
+            self._surface_assets[terrain, "seen"] = self._surface(hulls.terrain_triangles(terrain))
+        (name,) = self._surface_assets[terrain]
         base = Pose((0.0, 0.0, float(heights.min())))
         yield Geom(Role.CONTACT, {"type": "hfield", "hfield": name}, base)
-        for part in self._named[terrain, "seen"]:
+        for part in self._surface_assets[terrain, "seen"]:
             yield Geom(Role.LIDAR, {"type": "mesh", "mesh": part})
 
     def _surface(self, triangles: np.ndarray) -> List[str]:

@@ -54,9 +54,9 @@ class HeightMapContacts:
     def correct(self) -> None:
         """Correct the contacts and constraints after ``mj_step1``."""
         model, data, contact = self._model, self._data, self._data.contact
-        changed = 0
+        changed_count = 0
         for height_map in self._maps:
-            changed += _correct(
+            changed_count += _correct(
                 contact.geom,
                 contact.frame,
                 contact.pos,
@@ -73,7 +73,7 @@ class HeightMapContacts:
                 data.geom_xmat,
                 model.geom_size,
             )
-        if changed:
+        if changed_count:
             mujoco.mj_makeConstraint(model, data)
             mujoco.mj_island(model, data)
             mujoco.mj_projectConstraint(model, data)
@@ -91,21 +91,21 @@ def _height_map(model: Any, geom: int) -> _HeightMap:
 
 @compiled
 def _correct(  # type: ignore[no-untyped-def]
-    geoms, frames, positions, distances, excluded, rows,
-    ground, origin, turn, heights_m, half_m, is_cylinder, centers, turns, sizes,
+    geoms, frames, positions, distances, exclusions, rows,
+    ground_geom, origin, turn, heights_m, half_m, is_cylinder, centers, turns, sizes,
 ):  # fmt: skip
     """Correct the contacts of one height map, and return the number of changed contacts.
 
     ``origin`` and ``turn`` are the pose of the height map, with the axes in the columns.
     """
-    changed = 0
+    changed_count = 0
     normal, point, axis, center = np.empty(3), np.empty(3), np.empty(3), np.empty(3)
     plane = np.empty(6)
     for contact in range(len(distances)):
         first, second = geoms[contact, 0], geoms[contact, 1]
-        if first == ground:
+        if first == ground_geom:
             cylinder, sign = second, 1.0
-        elif second == ground:
+        elif second == ground_geom:
             cylinder, sign = first, -1.0
         else:
             continue
@@ -131,11 +131,11 @@ def _correct(  # type: ignore[no-untyped-def]
             frames[contact], positions[contact], distances, contact, sign,
             origin, turn, plane, along, axis, center, point, sizes[cylinder],
         ):  # fmt: skip
-            excluded[contact] = _REMOVED
+            exclusions[contact] = _REMOVED
             rows[contact] = -1
             distances[contact] = 1.0
-        changed += 1
-    return changed
+        changed_count += 1
+    return changed_count
 
 
 @compiled
@@ -154,8 +154,8 @@ def _find_plane(heights_m, half_m, point, plane):  # type: ignore[no-untyped-def
     rise_x, rise_y = heights_m[y, x + 1] - height, heights_m[y + 1, x] - height
     for right in range(-1, 3):
         for up in range(-1, 3):
-            off = heights_m[y + up, x + right] - (height + right * rise_x + up * rise_y)
-            if abs(off) > FLATNESS * step_x:
+            deviation = heights_m[y + up, x + right] - (height + right * rise_x + up * rise_y)
+            if abs(deviation) > FLATNESS * step_x:
                 return False
     slope_x, slope_y = rise_x / step_x, rise_y / step_y
     length = math.sqrt(1.0 + slope_x * slope_x + slope_y * slope_y)

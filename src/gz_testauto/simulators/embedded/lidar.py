@@ -51,8 +51,8 @@ class MujocoLidar:
         self._directions = description.directions
         self._spacing = (high - low) / (count - 1) if count > 1 else 0.0
         self._cosines, self._sines = np.cos(angles), np.sin(angles)
-        seen = np.isin(model.geom_group, (Role.BOTH, Role.LIDAR))
-        self._geoms = np.flatnonzero(seen)
+        is_visible = np.isin(model.geom_group, (Role.BOTH, Role.LIDAR))
+        self._geoms = np.flatnonzero(is_visible)
         self._kinds = np.asarray(model.geom_type)
         self.is_fast = fast and bool(np.isin(self._kinds[self._geoms], SIMPLE).all())
 
@@ -105,10 +105,10 @@ def _cut_round(a, b, c, near, far):  # type: ignore[no-untyped-def]
     """Return the part of the interval (near, far) in which a t² + 2 b t + c is at most 0."""
     if a < _PARALLEL * _PARALLEL:
         return (near, far) if c <= 0 else (1.0, 0.0)
-    under = b * b - a * c
-    if under < 0:
+    discriminant = b * b - a * c
+    if discriminant < 0:
         return 1.0, 0.0
-    root = math.sqrt(under)
+    root = math.sqrt(discriminant)
     return max(near, (-b - root) / a), min(far, (-b + root) / a)
 
 
@@ -162,8 +162,8 @@ def _angles_at(center, axes, half):  # type: ignore[no-untyped-def]
             extent = half[axis] if corner >> axis & 1 else -half[axis]
             x += axes[0, axis] * extent
             y += axes[1, axis] * extent
-        aside = math.atan2(center[0] * y - center[1] * x, center[0] * x + center[1] * y)
-        low, high = min(low, aside), max(high, aside)
+        corner_angle = math.atan2(center[0] * y - center[1] * x, center[0] * x + center[1] * y)
+        low, high = min(low, corner_angle), max(high, corner_angle)
     if high - low >= math.pi:
         return bearing, -math.pi, math.pi
     return bearing, low, high
@@ -256,8 +256,8 @@ def cast(  # type: ignore[no-untyped-def]
             continue
         _half_extents(kinds[geom], sizes[geom], half)
         rise = abs(axes[2, 0]) * half[0] + abs(axes[2, 1]) * half[1] + abs(axes[2, 2]) * half[2]
-        away = math.sqrt(center[0] ** 2 + center[1] ** 2 + center[2] ** 2)
-        if abs(center[2]) > rise or away - math.sqrt(np.sum(half * half)) > range_max:
+        center_distance = math.sqrt(center[0] ** 2 + center[1] ** 2 + center[2] ** 2)
+        if abs(center[2]) > rise or center_distance - math.sqrt(np.sum(half * half)) > range_max:
             continue
         _cast_visible(
             kinds[geom],

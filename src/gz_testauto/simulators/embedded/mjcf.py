@@ -105,7 +105,9 @@ class _MjcfWriter:
             for equipment in robots.values()
             for wheel in equipment.drive.wheels
         }
-        self._held = tuple(wheel.joint for wheel, drive in self._wheels.values() if drive.held)
+        self._held_joints = tuple(
+            wheel.joint for wheel, drive in self._wheels.values() if drive.held
+        )
         self._imus = {
             equipment.imu.link: (name, equipment.imu)
             for name, equipment in robots.items()
@@ -143,7 +145,7 @@ class _MjcfWriter:
         self._add_instruments(root)
         files = self._factory.add_assets(assets)
         xml = etree.tostring(root, encoding="unicode")
-        return Blueprint(xml, files, self._shapes, self._grip, self._held)
+        return Blueprint(xml, files, self._shapes, self._grip, self._held_joints)
 
     def _add_memory(self, root: Element) -> None:
         """Set MuJoCo's memory size, whose default is too small for many bodies."""

@@ -77,8 +77,8 @@ def scan_own_body(robot: RobotModel) -> Optional[OwnBodyScan]:
 
     def cast(mount: Pose, rays: np.ndarray, range_m: Tuple[float, float]) -> np.ndarray:
         origin, directions = np.asarray(mount.position), matrix_product(rays, mount.rotation.T)
-        ranges, met = cast_scan(model, data, origin, directions, range_m)
-        counts.update(names[geom] for geom in met.tolist() if geom >= 0)
+        ranges, hit_geoms = cast_scan(model, data, origin, directions, range_m)
+        counts.update(names[geom] for geom in hit_geoms.tolist() if geom >= 0)
         return ranges
 
     if lidar.parts:

@@ -96,21 +96,21 @@ def _loaded_wheels(
 
     ``shapes`` are the collisions of each link, and ``loads_n`` the vertical forces on them.
     """
-    loaded = []
+    loaded_wheels = []
     for wheel in wheels:
         tires = shapes[wheel.link]
         load = sum(loads_n.get(tire.name, 0.0) for tire in tires)
         mu = min((min(tire.surface.mu, tire.surface.mu2) for tire in tires), default=0.0)
-        loaded.append(wheel.with_load(load, mu))
-    return tuple(loaded)
+        loaded_wheels.append(wheel.with_load(load, mu))
+    return tuple(loaded_wheels)
 
 
 def _at_rest(model: EngineModel, wheels: Sequence[Wheel], coverage: SdfCoverage) -> Engine:
     friction = ContactParameters(mu=100.0, mu2=100.0)
     plane = BodyShape("ground::link::plane", Pose(), Plane(), friction)
     link = Body("ground::link", Pose(), (plane,), None, True, None)
-    ground = EngineModel("ground", True, Pose(), False, (link,), {"ground::link": Pose()})
-    models = (ground, replace(model, pose=Pose((0.0, 0.0, model.pose.position[2]))))
+    ground_model = EngineModel("ground", True, Pose(), False, (link,), {"ground::link": Pose()})
+    models = (ground_model, replace(model, pose=Pose((0.0, 0.0, model.pose.position[2]))))
     equipment = {model.name: RobotEquipment(Drivetrain(tuple(wheels)))}
     engine = Engine(write_mjcf(models, coverage, STEP_S, GRAVITY_MPS2, equipment), models)
     for _ in range(SETTLING_STEPS):

@@ -55,7 +55,7 @@ class MujocoViewer:
 
     def __init__(self) -> None:
         self._window: Any = None
-        self._shown: Any = None
+        self._engine_in_window: Any = None
         self._model: Any = None
         self._data: Any = None
         self._threads: Set[threading.Thread] = set()
@@ -64,7 +64,7 @@ class MujocoViewer:
         """Show the state of an engine. A recompiled engine gets a new window."""
         if self._window is not None and not self._window.is_running():
             return
-        if engine is not self._shown:
+        if engine is not self._engine_in_window:
             self.close()
             self._open(engine)
         with self._window.lock():
@@ -80,14 +80,14 @@ class MujocoViewer:
                 "MuJoCo's viewer cannot open the display "
                 f"{os.environ.get('DISPLAY') or os.environ.get('WAYLAND_DISPLAY')!r}"
             )
-        self._shown, self._model = engine, copy.copy(engine.model)
+        self._engine_in_window, self._model = engine, copy.copy(engine.model)
         self._data = mujoco.MjData(self._model)
         mujoco.mj_copyData(self._data, self._model, engine.data)
-        before = set(threading.enumerate())
+        previous_threads = set(threading.enumerate())
         self._window = viewer.launch_passive(
             self._model, self._data, show_left_ui=False, show_right_ui=False
         )
-        self._threads = set(threading.enumerate()) - before
+        self._threads = set(threading.enumerate()) - previous_threads
 
     def close(self) -> None:
         """Close the window. Idempotent."""
@@ -109,17 +109,17 @@ class EmbeddedSimulation(EngineSimulation[MujocoRobot]):
         coverage: SdfCoverage,
         viewer: Optional[MujocoViewer] = None,
     ) -> None:
-        engine_robots = [driven.engine_robot for driven in robots]
+        engine_robots = [driven_robot.engine_robot for driven_robot in robots]
         super().__init__(scene, engine_robots, settings.step_s, coverage)
         self._settings = settings
         self._viewer = viewer
         self._gravity = self._world.gravity_mps2
-        self._lasting: Dict[Tuple[ChangeKind, str], Change] = {}
+        self._lasting_changes: Dict[Tuple[ChangeKind, str], Change] = {}
         self._onboard = {
-            driven.engine_robot.robot.name: MujocoRobot(
-                driven, settings.step_s, noise, settings.fast_lidar
+            driven_robot.engine_robot.robot.name: MujocoRobot(
+                driven_robot, settings.step_s, noise, settings.fast_lidar
             )
-            for driven, noise in zip(robots, noise_generators(scene))
+            for driven_robot, noise in zip(robots, noise_generators(scene))
         }
         self._engine = self._compiled(self._models)
         self._attach_robots()
@@ -149,7 +149,7 @@ class EmbeddedSimulation(EngineSimulation[MujocoRobot]):
     def _set_property(self, change: Change) -> None:
         """Set a property now and after each recompilation."""
         super()._set_property(change)
-        self._lasting[type(change), change.name] = change
+        self._lasting_changes[type(change), change.name] = change
 
     def _check_change(self, change: Change) -> None:
         super()._check_change(change)
@@ -180,9 +180,9 @@ class EmbeddedSimulation(EngineSimulation[MujocoRobot]):
         engine = self._compiled(models)
         engine.copy_state(self._engine)
         self._engine = engine
-        for key, change in list(self._lasting.items()):
+        for key, change in list(self._lasting_changes.items()):
             if "::" in change.name and change.name.split("::")[0] not in models:
-                del self._lasting[key]
+                del self._lasting_changes[key]
             else:
                 self._set_property(change)
         self._attach_robots()

@@ -99,8 +99,8 @@ def read_servos(model: EngineModel, wheels: Sequence[Wheel]) -> Tuple[Servo, ...
         assert body.inertial is not None, "a robot is not static"
         x, y, _ = body.pose.apply(np.array(body.inertial.center_m)).tolist()
         mass += body.inertial.mass_kg
-        turned = turned_tensor(body.pose.rotation, body.inertial.matrix)
-        about_z += float(turned[2, 2]) + body.inertial.mass_kg * (x * x + y * y)
+        tensor = turned_tensor(body.pose.rotation, body.inertial.matrix)
+        about_z += float(tensor[2, 2]) + body.inertial.mass_kg * (x * x + y * y)
     links = {wheel.link for wheel in wheels}
     tires = [shape.surface for body in bodies for shape in body.shapes if body.name in links]
     mu = min((min(tire.mu, tire.mu2, 1.0) for tire in tires), default=1.0)

@@ -82,24 +82,24 @@ def adapt_robot(robot: RobotModel) -> AdaptedRobot:
     model = document.require_model()
     changes = [*_without_plugins(model), *_without_gpu_lidar(model, robot)]
     drive = robot.drive
-    adapted = AdaptedRobot(robot.sdf, drive.plugin if drive is not None else "")
+    adapted_robot = AdaptedRobot(robot.sdf, drive.plugin if drive is not None else "")
     if drive is not None and not drive.is_of_gazebo:
-        adapted, changed = _with_diff_drive(document, drive)
-        changes += changed
+        adapted_robot, drive_changes = _with_diff_drive(document, drive)
+        changes += drive_changes
     if not changes:
-        return adapted
+        return adapted_robot
     LOGGER.warning("%s in a Gazebo without ROS: %s", robot.path, "; ".join(changes))
-    return adapted._replace(sdf=etree.tostring(document.root, encoding="unicode"))
+    return adapted_robot._replace(sdf=etree.tostring(document.root, encoding="unicode"))
 
 
 def _without_plugins(model: Element) -> List[str]:
-    removed = []
+    removed_names = []
     for plugin in list(model.iter("plugin")):
         name = (plugin.get("filename") or "").strip().rsplit("/", 1)[-1]
         if _NOT_LOADABLE.fullmatch(name):
-            removed.append(name)
+            removed_names.append(name)
             remove_child(plugin)
-    return ["without " + ", ".join(dict.fromkeys(removed))] if removed else []
+    return ["without " + ", ".join(dict.fromkeys(removed_names))] if removed_names else []
 
 
 def _without_gpu_lidar(model: Element, robot: RobotModel) -> List[str]:
@@ -112,7 +112,7 @@ def _without_gpu_lidar(model: Element, robot: RobotModel) -> List[str]:
 
 
 def _with_diff_drive(
-    document: SdfDocument, wanted: DriveDescription
+    document: SdfDocument, drive: DriveDescription
 ) -> Tuple[AdaptedRobot, List[str]]:
     """Replace the drive; return the robot without its SDF, and descriptions of the changes."""
     model, library = document.require_model(), ModelLibrary()
@@ -121,23 +121,23 @@ def _with_diff_drive(
             remove_child(plugin)
     node = read_model(document, model, library)
     parts = RobotParts.of(node)
-    for left, right in zip(wanted.left_joints, wanted.right_joints):
+    for left, right in zip(drive.left_joints, drive.right_joints):
         plugin = etree.SubElement(model, "plugin", name=f"drive_{left}", filename=DIFF_DRIVE)
         etree.SubElement(plugin, "left_joint").text = left
         etree.SubElement(plugin, "right_joint").text = right
     sizes = find_drive(node, parts, scene_model(node, library))
     assert sizes is not None, "the plug-ins were added"
     changes = [f"{DIFF_DRIVE} drives the wheels"]
-    is_skid = len(wanted.left_joints) > 1
+    is_skid = len(drive.left_joints) > 1
     if is_skid:
-        wheels = (*wanted.left_joints, *wanted.right_joints)
+        wheels = (*drive.left_joints, *drive.right_joints)
         _make_wheels_heavy(node, parts, wheels, sizes)
         changes.append("the wheels have larger moments of inertia")
         changes.append("friction is limited by a cone in the whole world")
         if _without_directions([parts.joints[name].child for name in wheels]):
             changes.append("without <fdir1> of the wheels, which would rotate with them")
-    linear = sizes.wheel_diameter_m / wanted.wheel_diameter_m
-    angular = linear * wanted.wheel_separation_m / sizes.wheel_separation_m
+    linear = sizes.wheel_diameter_m / drive.wheel_diameter_m
+    angular = linear * drive.wheel_separation_m / sizes.wheel_separation_m
     return AdaptedRobot("", DIFF_DRIVE, linear, angular, is_skid), changes
 
 
@@ -167,7 +167,10 @@ def _make_wheels_heavy(
 ) -> None:
     # DiffDrivePlugin sets the speeds before each physics step, and friction could stop light
     # wheels within the step. With unequal moments, a gyroscopic torque would tip the robot.
-    links = [(placed.model.document, placed.link.element) for placed in parts.links.values()]
+    links = [
+        (placed_link.model.document, placed_link.link.element)
+        for placed_link in parts.links.values()
+    ]
     weight_n = sum(read_inertial(*link).mass_kg for link in links) * abs(GRAVITY_MPS2[2])
     torque_nm = weight_n / len(wheels) * drive.wheel_diameter_m / 2
     needed_kgm2 = torque_nm * STEP_S / SPEED_LOSS_RADPS
@@ -178,5 +181,5 @@ def _make_wheels_heavy(
         inertial = read_inertial(child.model.document, child.link.element)
         if float(axis @ inertial.matrix @ axis) >= needed_kgm2:
             continue
-        heavy = replace(inertial, tensor_kgm2=(*[needed_kgm2] * 3, 0.0, 0.0, 0.0))
-        write_inertial(child.link.element, heavy)
+        heavy_inertial = replace(inertial, tensor_kgm2=(*[needed_kgm2] * 3, 0.0, 0.0, 0.0))
+        write_inertial(child.link.element, heavy_inertial)

@@ -108,35 +108,37 @@ class PropertyMessages:
         if models:
             self._link.modify(list(models.values()))
 
-    def _link_message(self, models: Dict[str, Any], scoped: str) -> Any:
-        model, link = scoped.split("::")
+    def _link_message(self, models: Dict[str, Any], scoped_name: str) -> Any:
+        model, link = scoped_name.split("::")
         name = self._on_server(model)
-        known = self._described(name, link)
+        published_link = self._described(name, link)
         message = models.setdefault(name, MESSAGES["Model"](name=name))
         for part in message.link:
-            if part.id == known.id:
+            if part.id == published_link.id:
                 return part
-        return message.link.add(id=known.id, name=link)
+        return message.link.add(id=published_link.id, name=link)
 
-    def _add_friction(self, models: Dict[str, Any], scoped: str, description: Description) -> None:
-        link, _, collision = scoped.rpartition("::")
+    def _add_friction(
+        self, models: Dict[str, Any], scoped_name: str, description: Description
+    ) -> None:
+        link, _, collision = scoped_name.rpartition("::")
         model, of_model = link.split("::")
-        known = self._described(self._on_server(model), of_model)
-        number = next(c.id for c in known.collision if c.name.split("::")[-1] == collision)
-        now = description.collisions[scoped]
+        published_link = self._described(self._on_server(model), of_model)
+        number = next(c.id for c in published_link.collision if c.name.split("::")[-1] == collision)
+        friction = description.collisions[scoped_name]
         message = self._link_message(models, link)
         part = next((c for c in message.collision if c.id == number), None)
         if part is None:
             part = message.collision.add(id=number, name=collision)
-        part.surface.friction.mu, part.surface.friction.mu2 = now.mu, now.mu2
+        part.surface.friction.mu, part.surface.friction.mu2 = friction.mu, friction.mu2
 
     def _described(self, model: str, link: str) -> Any:
         """Return Gazebo's ``Link`` message, with the link's id."""
         if model not in self._link.models:
             self._link.list_models()
-        for known in self._link.models[model].link:
-            if known.name.split("::")[-1] == link:
-                return known
+        for link_message in self._link.models[model].link:
+            if link_message.name.split("::")[-1] == link:
+                return link_message
         raise SimulatorError(f"gzserver has not published the link {link!r} of the model {model!r}")
 
     def _send_light(self, change: SetLight) -> None:
@@ -235,9 +237,12 @@ class Impulses:
         total, self._impulses = self._impulses, {}
         for pushing in self._pushing:
             acting_s = min(pushing.left_s, interval_s)
-            early = 1.0 - acting_s / (2.0 * interval_s)
-            now_s = pushing.deferred_s + early * acting_s
-            pushing.deferred_s, pushing.left_s = (1.0 - early) * acting_s, pushing.left_s - acting_s
+            early_share = 1.0 - acting_s / (2.0 * interval_s)
+            now_s = pushing.deferred_s + early_share * acting_s
+            pushing.deferred_s, pushing.left_s = (
+                (1.0 - early_share) * acting_s,
+                pushing.left_s - acting_s,
+            )
             linear, angular = total.setdefault(pushing.push.name, (np.zeros(3), np.zeros(3)))
             linear += np.asarray(pushing.push.force_n) * now_s
             angular += np.asarray(pushing.push.torque_nm) * now_s
@@ -256,12 +261,12 @@ class Impulses:
             with self._link.watched("pushing a link"):
                 self._link_topic(name).send(wrench)
 
-    def _link_topic(self, scoped: str) -> Any:
-        model, _, link = scoped.partition("::")
+    def _link_topic(self, scoped_name: str) -> Any:
+        model, _, link = scoped_name.partition("::")
         relative = "/".join((*link.split("::"), "wrench"))
         publisher = self._link.advertise_to(self._on_server(model), relative, "Wrench")
         if not publisher.connected:
-            self._link.wait_for(lambda: publisher.connected, f"connecting to {scoped!r}")
+            self._link.wait_for(lambda: publisher.connected, f"connecting to {scoped_name!r}")
         return publisher
 
 

@@ -93,13 +93,13 @@ def require_engine(document: SdfDocument) -> None:
     engine = stated_engine(world)
     if engine in ENGINES:
         return
-    where = document.where(chosen_physics(world))
+    location = document.where(chosen_physics(world))
     remedy = f'write type="ode", set the simulator option engine ({", ".join(ENGINES)})'
     if engine == "simbody":
-        raise SdfError(f"{where}: {SIMBODY}; {remedy}, or use the simulator 'embedded'")
+        raise SdfError(f"{location}: {SIMBODY}; {remedy}, or use the simulator 'embedded'")
     raise SdfError(
-        f"{where}: <physics> is of type {engine!r}, which Gazebo 11 does not support; {remedy}, or "
-        "use the simulator 'embedded'"
+        f"{location}: <physics> is of type {engine!r}, which Gazebo 11 does not support; {remedy}, "
+        "or use the simulator 'embedded'"
     )
 
 
@@ -125,7 +125,7 @@ def adapt_model(
     """
     if engine == "ode":
         return {} if meshes is None else _as_meshes(document, model, scene, place, meshes)
-    before: Dict[str, Element] = {}
+    originals: Dict[str, Element] = {}
     by_link: Dict[str, List[_Collision]] = {}
     for shape in scene.collisions:
         element = _element_of(model, shape)
@@ -136,29 +136,29 @@ def adapt_model(
                     f"{document.where(element)}: {shape.scoped_name} is a height map, and in DART "
                     "bodies fall through it; use another engine"
                 )
-            before[shape.scoped_name] = copy.deepcopy(element)
+            originals[shape.scoped_name] = copy.deepcopy(element)
             yaw_rad = (place * shape.local_pose).yaw_rad
             _lift(document, element, shape.geometry, place * scene.links[shape.link], yaw_rad)
         elif isinstance(shape.geometry, Plane):
             link = place * scene.links[shape.link]
             if engine == "dart":
-                placed = place * shape.local_pose
-                _require_plane_of_link(document, element, shape, shape.geometry, placed, link)
+                shape_pose = place * shape.local_pose
+                _require_plane_of_link(document, element, shape, shape.geometry, shape_pose, link)
                 continue
-            was = _set_plane(element, shape.geometry, shape, place, link)
-            if was is not None:
-                before[shape.scoped_name] = was
+            original = _set_plane(element, shape.geometry, shape, place, link)
+            if original is not None:
+                originals[shape.scoped_name] = original
     for parts in by_link.values():
-        for name, was in _share_friction(document, scene, parts, engine).items():
-            before.setdefault(name, was)
-    return before
+        for name, original in _share_friction(document, scene, parts, engine).items():
+            originals.setdefault(name, original)
+    return originals
 
 
-def restore_collisions(world: Element, before: Mapping[str, Element]) -> None:
+def restore_collisions(world: Element, originals: Mapping[str, Element]) -> None:
     """Restore the collisions that :func:`adapt_model` returned, in a saved world."""
     models = {model.get("name"): model for model in world.iterchildren("model")}
-    for scoped, was in before.items():
-        model, _, in_model = scoped.partition("::")
+    for scoped_name, original in originals.items():
+        model, _, in_model = scoped_name.partition("::")
         link_name, _, collision_name = in_model.rpartition("::")
         link = find_link(models[model], link_name) if model in models else None
         for element in [] if link is None else link.findall("collision"):
@@ -166,18 +166,18 @@ def restore_collisions(world: Element, before: Mapping[str, Element]) -> None:
                 for tag in CHANGED:
                     for part in element.findall(tag):
                         element.remove(part)
-                    element.extend(copy.deepcopy(part) for part in was.findall(tag))
+                    element.extend(copy.deepcopy(part) for part in original.findall(tag))
 
 
 def _as_meshes(
     document: SdfDocument, model: Element, scene: SceneModel, place: Pose, folder: Path
 ) -> Dict[str, Element]:
-    before: Dict[str, Element] = {}
+    originals: Dict[str, Element] = {}
     for shape in scene.collisions:
         if not isinstance(shape.geometry, Heightmap):
             continue
         element = _element_of(model, shape)
-        before[shape.scoped_name] = copy.deepcopy(element)
+        originals[shape.scoped_name] = copy.deepcopy(element)
         try:
             path = _write_mesh(shape.geometry, folder)
         except OSError as error:
@@ -186,14 +186,14 @@ def _as_meshes(
                 f"{error}; set the simulator option height_maps: fields"
             ) from error
         yaw_rad = (place * shape.local_pose).yaw_rad
-        wanted = Pose.from_rpy(*_ASIDE_M, shape.geometry.position[2], 0.0, 0.0, yaw_rad)
-        _move(element, (place * scene.links[shape.link]).inverse() * wanted)
+        mesh_pose = Pose.from_rpy(*_ASIDE_M, shape.geometry.position[2], 0.0, 0.0, yaw_rad)
+        _move(element, (place * scene.links[shape.link]).inverse() * mesh_pose)
         geometry = element.find("geometry")
         assert geometry is not None, "the height map was read from it"
         for child in list(geometry):
             geometry.remove(child)
         ensure_child(ensure_child(geometry, "mesh"), "uri").text = f"file://{path}"
-    return before
+    return originals
 
 
 def _write_mesh(terrain: Heightmap, folder: Path) -> Path:
@@ -239,15 +239,15 @@ def _lift(
     heights = terrain.heights
     middle_m = float(heights.min() + heights.max()) / 2
     above_m = terrain.position[2]
-    wanted = Pose.from_rpy(0.0, 0.0, above_m + middle_m, 0.0, 0.0, yaw_rad)
-    _move(element, link.inverse() * wanted)
+    map_pose = Pose.from_rpy(0.0, 0.0, above_m + middle_m, 0.0, 0.0, yaw_rad)
+    _move(element, link.inverse() * map_pose)
     size = element.find("geometry/heightmap/size")
     assert size is not None, "a height map has a size"
     sampling = number(document, element.find("geometry/heightmap"), "sampling", _SAMPLING)
     vertices = (len(heights) - 1) * max(1, round(sampling)) + 1
-    wider = vertices / (vertices - 1)
+    stretch = vertices / (vertices - 1)
     length_m, width_m, height_m = terrain.size
-    set_numbers(size, length_m * wider, width_m * wider, height_m)
+    set_numbers(size, length_m * stretch, width_m * stretch, height_m)
 
 
 def _set_plane(
@@ -258,16 +258,16 @@ def _set_plane(
     ``place`` and ``link`` are the poses of the model and the link in the world. Return a copy
     of the original element, or None if it is unchanged.
     """
-    placed = place * shape.local_pose
-    if plane.normal == (0.0, 0.0, 1.0) and placed.rotation[2, 2] == 1.0:
+    shape_pose = place * shape.local_pose
+    if plane.normal == (0.0, 0.0, 1.0) and shape_pose.rotation[2, 2] == 1.0:
         return None
-    before = copy.deepcopy(element)
-    position = tuple(plane.surface_point(placed).tolist())
+    original = copy.deepcopy(element)
+    position = tuple(plane.surface_point(shape_pose).tolist())
     _move(element, link.inverse() * Pose(position, rotation_from_z(plane.world_normal)))
     plane_element = element.find("geometry/plane")
     assert plane_element is not None, "the plane was read from it"
     set_numbers(ensure_child(plane_element, "normal"), 0.0, 0.0, 1.0)
-    return before
+    return original
 
 
 def _require_plane_of_link(
@@ -275,15 +275,15 @@ def _require_plane_of_link(
     element: Element,
     shape: CollisionShape,
     plane: Plane,
-    placed: Pose,
+    shape_pose: Pose,
     link: Pose,
 ) -> None:
     """Raise ``SdfError`` for a plane that DART, at z = 0 of the link, places elsewhere than ODE.
 
-    ``placed`` and ``link`` are the poses of the collision and its link in the world.
+    ``shape_pose`` and ``link`` are the poses of the collision and its link in the world.
     """
     normal = plane.world_normal
-    above_m = normal @ (plane.surface_point(placed) - np.asarray(link.position))
+    above_m = normal @ (plane.surface_point(shape_pose) - np.asarray(link.position))
     if abs(above_m) > _PLANE_TOLERANCE or normal @ link.rotation[:, 2] < 1 - _PLANE_TOLERANCE:
         raise SdfError(
             f"{document.where(element)}: {shape.scoped_name} is a plane, and DART ignores its "
@@ -311,23 +311,25 @@ def _share_friction(
     if len({(surface.mu, surface.mu2) for surface in surfaces}) < 2:
         return {}
     parts_above_floor = set(scene.body_shapes)
-    touching = [
+    touching_surfaces = [
         surface
         for (shape, _), surface in zip(parts, surfaces)
         if (shape.is_ground if scene.static else shape not in parts_above_floor)
     ]
-    chosen = min(touching or surfaces, key=lambda surface: surface.mu + surface.mu2)
+    shared_surface = min(
+        touching_surfaces or surfaces, key=lambda surface: surface.mu + surface.mu2
+    )
     model, link = scene.name, parts[0][0].link
     _warn_once(
         f"{document.source}: a link has one friction in {engine}: all collisions of "
-        f"{model}::{link} get mu {chosen.mu:g}, mu2 {chosen.mu2:g}"
+        f"{model}::{link} get mu {shared_surface.mu:g}, mu2 {shared_surface.mu2:g}"
     )
-    before = {}
+    originals = {}
     for (shape, element), surface in zip(parts, surfaces):
-        if (surface.mu, surface.mu2) != (chosen.mu, chosen.mu2):
-            before[shape.scoped_name] = copy.deepcopy(element)
-            write_friction(element, chosen.mu, chosen.mu2)
-    return before
+        if (surface.mu, surface.mu2) != (shared_surface.mu, shared_surface.mu2):
+            originals[shape.scoped_name] = copy.deepcopy(element)
+            write_friction(element, shared_surface.mu, shared_surface.mu2)
+    return originals
 
 
 @functools.lru_cache(maxsize=None)

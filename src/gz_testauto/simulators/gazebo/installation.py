@@ -92,9 +92,9 @@ def find_gazebo() -> GazeboInstallation:
     It is the tree of ``GZ_TESTAUTO_GAZEBO_ROOT``, otherwise a ``gzserver`` 11 on PATH,
     otherwise the tree in the per-user cache. Raises ``MissingDependencyError`` if there is none.
     """
-    named = os.environ.get(ROOT_VARIABLE)
-    if named:
-        return installation_in_tree(Path(named).expanduser(), f"{ROOT_VARIABLE}={named}")
+    root_text = os.environ.get(ROOT_VARIABLE)
+    if root_text:
+        return installation_in_tree(Path(root_text).expanduser(), f"{ROOT_VARIABLE}={root_text}")
     on_path = shutil.which("gzserver")
     cache = cache_directory()
     if on_path:
@@ -164,25 +164,27 @@ def _installation_on_path(server: str) -> GazeboInstallation:
     )
 
 
-def _version(command: Tuple[str, ...], where: str) -> str:
+def _version(command: Tuple[str, ...], location: str) -> str:
     for _ in range(_VERSION_ATTEMPTS):
         try:
             result = subprocess.run(
                 [*command, "--version"], capture_output=True, text=True, timeout=60, check=False
             )
         except (OSError, subprocess.TimeoutExpired) as error:
-            raise MissingDependencyError(f"{where}: gzserver cannot be started: {error}") from error
+            raise MissingDependencyError(
+                f"{location}: gzserver cannot be started: {error}"
+            ) from error
         if result.returncode >= 0:  # the program was not killed by a signal
             break
     match = _VERSION.search(result.stdout)
     if match is None:
         lines = (result.stderr or result.stdout).strip().splitlines()
         raise MissingDependencyError(
-            f"{where}: gzserver --version failed: {lines[-1] if lines else 'no output'}"
+            f"{location}: gzserver --version failed: {lines[-1] if lines else 'no output'}"
         )
     version = match.group(1)
     if not version.startswith("11."):
-        raise MissingDependencyError(f"{where}: this is Gazebo {version}; install Gazebo 11")
+        raise MissingDependencyError(f"{location}: this is Gazebo {version}; install Gazebo 11")
     return version
 
 

@@ -61,7 +61,7 @@ class InstrumentedModel:
     names of links. ``links`` contains the poses of the links in the model frame, by scoped name,
     starting with the canonical link. ``probes`` maps the topic of each probe to its link. Topics
     are relative to the world's namespace. ``rates`` contains the original update rates of the
-    sensors, and ``before`` the original collisions that were adapted.
+    sensors, and ``originals`` the original collisions that were adapted.
     """
 
     name: str
@@ -69,7 +69,7 @@ class InstrumentedModel:
     links: Mapping[str, Pose]
     probes: Mapping[str, str]
     rates: Mapping[str, Optional[str]]
-    before: Mapping[str, Element]
+    originals: Mapping[str, Element]
 
 
 @dataclass(frozen=True)
@@ -152,8 +152,8 @@ def instrument_robot(
             element.append(rays)
             ray_topics[sensor.name] = _topic(name, sensor.link, sensor_name, "scan")
     pose = pose_value(document, model.find("pose")).moved_to(start)
-    placed = NamedModel(robot.name, sdf, pose)
-    body = _instrumented(placed, document, scene, sensor_period_ns, engine)
+    named_model = NamedModel(robot.name, sdf, pose)
+    body = _instrumented(named_model, document, scene, sensor_period_ns, engine)
     return InstrumentedRobot(
         robot=robot,
         body=body,
@@ -182,9 +182,9 @@ def remove_instruments(world: Element, models: Iterable[InstrumentedModel]) -> N
                 _set_rate(sensor, model_rates[sensor.get("name")])
 
 
-def own_name(scoped: str) -> str:
+def own_name(scoped_name: str) -> str:
     """Return a name without the suffix that is used on the server."""
-    model, separator, in_model = scoped.partition("::")
+    model, separator, in_model = scoped_name.partition("::")
     if model.endswith(SUFFIX):
         model = model[: -len(SUFFIX)]
     return model + separator + in_model
@@ -224,7 +224,7 @@ def _instrumented(
 ) -> InstrumentedModel:
     root = document.require_model()
     try:
-        changed = adapt_model(document, root, scene, model.pose, engine)
+        originals = adapt_model(document, root, scene, model.pose, engine)
     except SdfError as error:
         raise SimulatorError(f"cannot spawn {model.name!r}: {error}") from error
     probes: Dict[str, str] = {}
@@ -248,7 +248,7 @@ def _instrumented(
         links={f"{model.name}::{link}": pose for link, pose in scene.links.items()},
         probes=probes,
         rates=rates,
-        before={own_name(scoped): element for scoped, element in changed.items()},
+        originals={own_name(scoped_name): element for scoped_name, element in originals.items()},
     )
 
 

@@ -96,7 +96,7 @@ class LockStep:
         """Advance Gazebo's clock, without physics, by more than the period of the sensors."""
         self._link.wait_for(lambda: self._clock_ns >= 0, "starting the world")
         before_ns = self._clock_ns
-        self._switch_physics(on=False, step_ns=2 * self.sensor_period_ns)
+        self._switch_physics(is_enabled=False, step_ns=2 * self.sensor_period_ns)
         self._link.control(multi_step=1)
         self._link.wait_for(lambda: self._clock_ns > before_ns, "resting")
 
@@ -125,7 +125,7 @@ class LockStep:
         The duration must be a whole number of physics steps and at most ``max_interval_ns``.
         """
         self._await_sensor_threads()
-        self._switch_physics(on=True, step_ns=self.step_ns)
+        self._switch_physics(is_enabled=True, step_ns=self.step_ns)
         self._ahead_in_physics_ns = self._ahead_ns
         self.interval_start_ns = self.time_ns
         self.time_ns += duration_ns
@@ -159,23 +159,23 @@ class LockStep:
     def _on_clock(self, payload: bytes) -> None:
         self._clock_ns = leading_stamp(payload)
 
-    def _switch_physics(self, on: bool, step_ns: int) -> None:
+    def _switch_physics(self, is_enabled: bool, step_ns: int) -> None:
         self._link.set_physics(
-            enable_physics=on,
+            enable_physics=is_enabled,
             max_step_size=step_ns / 1e9,
-            real_time_update_rate=STEPPING_RATE_HZ if on else RESTING_RATE_HZ,
+            real_time_update_rate=STEPPING_RATE_HZ if is_enabled else RESTING_RATE_HZ,
         )
 
-    def _rest(self, expected: Set[str]) -> None:
-        """Advance Gazebo's clock until every sensor is due, and wait for ``expected`` topics."""
+    def _rest(self, expected_topics: Set[str]) -> None:
+        """Advance Gazebo's clock until every sensor is due, and wait for ``expected_topics``."""
         rest_ns = self._measured_ns + self.sensor_period_ns - self.gazebo_ns
-        self._switch_physics(on=False, step_ns=rest_ns)
+        self._switch_physics(is_enabled=False, step_ns=rest_ns)
         self._ahead_ns += rest_ns
         self._measured_ns = self.gazebo_ns
         self._link.control(multi_step=1)
         self._wait_for_clock("resting")
         self._link.wait_for(
-            lambda: all(self._answers.get(topic) == self._measured_ns for topic in expected),
+            lambda: all(self._answers.get(topic) == self._measured_ns for topic in expected_topics),
             "measuring",
         )
 
@@ -186,8 +186,8 @@ class LockStep:
         if not self._threads.wait_until_asleep(SETTLING_CPU_S, SETTLING_S):
             self.close()
 
-    def _wait_for_clock(self, doing: str) -> None:
-        self._link.wait_for(lambda: self._clock_ns >= self.gazebo_ns, doing)
+    def _wait_for_clock(self, activity: str) -> None:
+        self._link.wait_for(lambda: self._clock_ns >= self.gazebo_ns, activity)
         if self._clock_ns != self.gazebo_ns:
             self._link.fail(
                 f"its clock is at {self._clock_ns / 1e9:.9f} s instead of "
@@ -205,7 +205,7 @@ def initialize_sensor_periods(link: WorldLink, clock: LockStep) -> List[str]:
     # both kinds are added together, the thread that runs first clears the flag, and the other one
     # has no period: it sets its alarm for every step, and its sensors can miss the next rest. A
     # thread keeps its period for the lifetime of the server.
-    ray, other = f"{PREFIX}ray", f"{PREFIX}logical_camera"
+    ray, camera = f"{PREFIX}ray", f"{PREFIX}logical_camera"
     rate_hz = 1e9 / clock.sensor_period_ns
 
     scans: List[bytes] = []
@@ -218,12 +218,12 @@ def initialize_sensor_periods(link: WorldLink, clock: LockStep) -> List[str]:
 
     # No time passes until this sensor has measured, since it would wake the first thread.
     images: List[bytes] = []
-    sdf = _MODEL.format(name=other, kind="logical_camera", rate_hz=rate_hz, own=_LOGICAL_CAMERA)
-    link.spawn([NamedModel(other, sdf)])  # measures immediately, as its period has passed
-    topic = f"{other}/link/sensor/models"
+    sdf = _MODEL.format(name=camera, kind="logical_camera", rate_hz=rate_hz, own=_LOGICAL_CAMERA)
+    link.spawn([NamedModel(camera, sdf)])  # measures immediately, as its period has passed
+    topic = f"{camera}/link/sensor/models"
     link.listen(topic, "LogicalCameraImage", images.append, latching=True)
     link.wait_for(lambda: bool(images), "measuring with the first sensor without rays")
-    return [ray, other]
+    return [ray, camera]
 
 
 class ThreadStates:

@@ -35,7 +35,7 @@ class ModelPoses:
         self.models: Dict[str, Pose] = {}
         self._links: Dict[str, Mapping[str, Pose]] = {}
         self._carrier: Dict[str, str] = {}
-        self._measured: Dict[str, Pose] = {}
+        self._measured_poses: Dict[str, Pose] = {}
 
     def add(self, name: str, pose: Pose, links: Mapping[str, Pose]) -> None:
         """Add or replace a model. ``links`` starts with the canonical link."""
@@ -43,14 +43,14 @@ class ModelPoses:
         self._links[name] = links
         self._carrier.update((link, name) for link in list(links)[:1])
         for link in links:
-            self._measured.pop(link, None)
+            self._measured_poses.pop(link, None)
 
     def place(self, name: str, pose: Pose) -> None:
         self.add(name, pose, self._links[name])
 
     def set_link(self, link: str, pose: Pose) -> None:
         """Set the measured pose of a link. A model moves with its canonical link."""
-        self._measured[link] = pose
+        self._measured_poses[link] = pose
         name = self._carrier.get(link)
         if name is not None:
             in_model = self._links[name][link]
@@ -59,15 +59,15 @@ class ModelPoses:
     def remove(self, name: str) -> None:
         del self.models[name]
         for link in self._links.pop(name):
-            self._measured.pop(link, None)
+            self._measured_poses.pop(link, None)
             self._carrier.pop(link, None)
 
     def link_pose(self, link: str) -> Pose:
         name = link.split("::", 1)[0]
-        return self._measured.get(link) or self.models[name] * self._links[name][link]
+        return self._measured_poses.get(link) or self.models[name] * self._links[name][link]
 
     def link_states(self) -> LazyLinkStates:
-        models, measured = dict(self.models), dict(self._measured)
+        models, measured_poses = dict(self.models), dict(self._measured_poses)
         in_model = {
             link: (name, pose)
             for name, links in self._links.items()
@@ -76,7 +76,7 @@ class ModelPoses:
 
         def state(link: str) -> ModelState:
             name, pose = in_model[link]
-            return ModelState(measured.get(link) or models[name] * pose)
+            return ModelState(measured_poses.get(link) or models[name] * pose)
 
         return LazyLinkStates(lambda: in_model, state)
 
@@ -126,7 +126,7 @@ class ImuReader:
         self._gravity = np.asarray(gravity_mps2, dtype=float)
         self._mount = mount
         self._message: Optional[Any] = None
-        self._gained = np.zeros(3)
+        self._velocity_mps = np.zeros(3)
         self._measured_ns = 0
         self._since_ns = 0
         self._time_ns = 0
@@ -142,7 +142,7 @@ class ImuReader:
             self._measured_ns = self._since_ns = stamp_ns
             return
         passed_s = (stamp_ns - self._measured_ns) / 1e9
-        self._gained += _orientation(message) @ np.array((a.x, a.y, a.z)) * passed_s
+        self._velocity_mps += _orientation(message) @ np.array((a.x, a.y, a.z)) * passed_s
         self._measured_ns = stamp_ns
         self._message = message
 
@@ -152,15 +152,15 @@ class ImuReader:
         ``model`` is the pose at the simulated time ``time_ns``. Return None if no message has
         arrived or no time has passed.
         """
-        message, gained = self._message, self._gained
+        message, velocity_mps = self._message, self._velocity_mps
         gazebo_ns, passed_ns = self._measured_ns - self._since_ns, time_ns - self._time_ns
-        self._message, self._gained = None, np.zeros(3)
+        self._message, self._velocity_mps = None, np.zeros(3)
         self._since_ns, self._time_ns = self._measured_ns, time_ns
         if message is None or passed_ns <= 0:
             return None
         gravity = (model * self._mount).rotation.T @ self._gravity
-        gained = _orientation(message).T @ gained
-        motion = (gained + gravity * (gazebo_ns / 1e9)) / (passed_ns / 1e9)
+        velocity_mps = _orientation(message).T @ velocity_mps
+        motion = (velocity_mps + gravity * (gazebo_ns / 1e9)) / (passed_ns / 1e9)
         q, w = message.orientation, message.angular_velocity
         return ImuSample(
             stamp_s=time_ns / 1e9,
@@ -190,10 +190,10 @@ def contact_from(message: Any, stamp_ns: int) -> Contact:
     )
 
 
-def mean_twist(before: Pose, after: Pose, passed_s: float) -> Tuple[Vector, Vector]:
+def mean_twist(first_pose: Pose, second_pose: Pose, passed_s: float) -> Tuple[Vector, Vector]:
     """Return the mean linear and angular velocity between two poses, in the world frame."""
-    velocity = np.subtract(after.position, before.position) / passed_s
-    x, y, z, w = (after * before.inverse()).quaternion
+    velocity = np.subtract(second_pose.position, first_pose.position) / passed_s
+    x, y, z, w = (second_pose * first_pose.inverse()).quaternion
     sine = math.sqrt(x * x + y * y + z * z)
     angle = 2.0 * math.atan2(sine, abs(w))
     scale = 0.0 if sine == 0.0 else math.copysign(angle / sine, w) / passed_s

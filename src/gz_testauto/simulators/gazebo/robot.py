@@ -76,11 +76,12 @@ def _warn_about_free_wheels(robot: str) -> None:
 
 class DriveCommand:
     def __init__(self, robot: RobotModel) -> None:
-        adapted = adapt_robot(robot)
-        plugin = adapted.plugin
-        self._linear = adapted.linear
+        adapted_robot = adapt_robot(robot)
+        plugin = adapted_robot.plugin
+        self._linear = adapted_robot.linear
         self._gain: Optional[float] = next(
-            (gain * adapted.angular for name, gain in _YAW_GAIN.items() if name in plugin), None
+            (gain * adapted_robot.angular for name, gain in _YAW_GAIN.items() if name in plugin),
+            None,
         )
         self._robot = robot.name
         self.repeat = _SKID_STEER in plugin
@@ -130,7 +131,7 @@ class GazeboRobot:
         self.name = instrumented.robot.name
         self._link, self._clock, self._velocity = link, clock, velocity
         self._drive_command = DriveCommand(instrumented.robot)
-        self._commanded: Optional[Twist2D] = None
+        self._last_command: Optional[Twist2D] = None
         self._to_send: Optional[Any] = None
         self._scan: Optional[LaserScan] = None
         self._scans_taken = 0
@@ -176,8 +177,8 @@ class GazeboRobot:
 
     def drive(self, command: Twist2D) -> None:
         message = self._drive_command.message(command)
-        if command != self._commanded:
-            self._commanded, self._to_send = command, message
+        if command != self._last_command:
+            self._last_command, self._to_send = command, message
 
     def deliver_command(self) -> None:
         """Send the stored velocity command. It arrives before physics is enabled."""
@@ -188,11 +189,11 @@ class GazeboRobot:
         if not self._drive_command.repeat:
             self._to_send = None
 
-    def moved(self, before: Pose, after: Pose, passed_s: float) -> None:
+    def moved(self, previous_pose: Pose, pose: Pose, passed_s: float) -> None:
         """Compute the twist and the IMU sample of an interval from the poses at its ends."""
-        self._twist = mean_twist(before, after, passed_s)
+        self._twist = mean_twist(previous_pose, pose, passed_s)
         if self._imu_reader is not None:
-            sample = self._imu_reader.sample(self._clock.time_ns, after)
+            sample = self._imu_reader.sample(self._clock.time_ns, pose)
             self._imu.extend([sample] if sample is not None else [])
 
     def state(self, pose: Pose) -> ModelState:
@@ -201,10 +202,10 @@ class GazeboRobot:
 
     def sensed(self) -> SensorReadings:
         contacts = tuple(sorted(self._contacts, key=lambda contact: contact.stamp_s))
-        sensed = SensorReadings(self._scan, tuple(self._imu), contacts)
+        readings = SensorReadings(self._scan, tuple(self._imu), contacts)
         self._imu.clear()
         self._contacts.clear()
-        return sensed
+        return readings
 
     def ranges_m(self, sensor: Sensor) -> np.ndarray:
         """Return the distances (m) along the rays of a selected sensor, at the last rest."""

@@ -112,12 +112,13 @@ class ServerProcess:
     def errors_since(self, mark: int) -> List[str]:
         return [line for line in self.log_lines(mark) if line.startswith(("[Err]", "Error"))]
 
-    def fatal_error_since(self, mark: int, allowed: Sequence[str] = ()) -> Optional[str]:
-        """Return the first error about a missing plugin or file that ``allowed`` does not match."""
+    def fatal_error_since(self, mark: int, allowed_names: Sequence[str] = ()) -> Optional[str]:
+        """Return the first error about a missing plugin or file that ``allowed_names`` does not
+        match."""
         for line in self.errors_since(mark):
             # Gazebo continues after this error, but with a different world.
             if any(phrase in line for phrase in _FATAL_ERRORS):
-                if any(is_allowed(word.strip(":[],"), allowed) for word in line.split()):
+                if any(is_allowed(word.strip(":[],"), allowed_names) for word in line.split()):
                     LOGGER.warning(
                         "the scene is simulated without a file, as allow_missing permits: %s", line
                     )
@@ -170,11 +171,11 @@ class ServerProcess:
 
     def _has_started(self, deadline_s: float) -> bool:
         while time.monotonic() < deadline_s:
-            alive = self.alive
+            was_alive = self.alive
             # The port is not tested, since another process could use it.
             if any(_UP in line for line in self.log_lines()):
                 return True
-            if not alive:
+            if not was_alive:
                 return False
             time.sleep(0.02)
         return False
@@ -189,8 +190,8 @@ class ClaimedProcessor:
     def __init__(self) -> None:
         self.number: Optional[int] = None
         self._claim: Optional[socket.socket] = None
-        allowed = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
-        for number in allowed:
+        processors = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
+        for number in processors:
             self._claim = _claim(CLAIM_NAME.format(number))
             if self._claim is not None:
                 self.number = number
@@ -202,7 +203,7 @@ class ClaimedProcessor:
         if self.number is None:
             yield
             return
-        allowed = os.sched_getaffinity(0)
+        processors = os.sched_getaffinity(0)
         ordinary = os.sched_getscheduler(0) == os.SCHED_OTHER  # else the user selected it
         # gzserver's threads pass work to each other thousands of times per second. On several
         # processors they spend more time on waking each other than on the work. On one, a woken
@@ -215,7 +216,7 @@ class ClaimedProcessor:
         finally:
             if ordinary:
                 os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
-            os.sched_setaffinity(0, allowed)
+            os.sched_setaffinity(0, processors)
 
     def release(self) -> None:
         if self._claim is not None:
@@ -266,11 +267,13 @@ class ScratchDirectory:
     """A new temporary directory of one gzserver, at ``path``. It is locked until it is removed."""
 
     def __init__(self) -> None:
-        new = Path(tempfile.mkdtemp(prefix="." + SCRATCH_PREFIX))
-        self._lock = os.open(new / _OWNER, os.O_RDWR | os.O_CREAT, 0o600)
+        new_path = Path(tempfile.mkdtemp(prefix="." + SCRATCH_PREFIX))
+        self._lock = os.open(new_path / _OWNER, os.O_RDWR | os.O_CREAT, 0o600)
         fcntl.flock(self._lock, fcntl.LOCK_EX)
-        self.path = new.with_name(new.name[1:])  # a directory with this name is always locked
-        new.rename(self.path)
+        self.path = new_path.with_name(
+            new_path.name[1:]
+        )  # a directory with this name is always locked
+        new_path.rename(self.path)
         self._port = 0
 
     def note_port(self, port: int) -> None:
@@ -298,7 +301,7 @@ def remove_orphans() -> None:
     """Remove the directories whose owner no longer exists. Errors are ignored."""
     # The kernel releases the lock of a process that exits. The owner can have been killed together
     # with the processes that would remove its directory.
-    orphans, living = [], []
+    orphan_ports, used_ports = [], []
     for directory in _directories():
         try:
             lock = os.open(directory / _OWNER, os.O_RDWR | os.O_NOFOLLOW)
@@ -308,13 +311,13 @@ def remove_orphans() -> None:
             port = os.pread(lock, 16, 0)
             if _free(lock):
                 shutil.rmtree(directory, ignore_errors=True)
-                orphans.append(port)
+                orphan_ports.append(port)
             else:
-                living.append(port)
+                used_ports.append(port)
         finally:
             os.close(lock)
-    for port in orphans:
-        if port.isdigit() and port not in living:
+    for port in orphan_ports:
+        if port.isdigit() and port not in used_ports:
             shutil.rmtree(_own_log(int(port)), ignore_errors=True)
 
 

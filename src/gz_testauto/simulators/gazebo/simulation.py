@@ -115,10 +115,12 @@ class GazeboSimulation(SeveralRobotsSimulation[GazeboRobot]):
 
         A new probe with the same name then has no subscriber.
         """
-        chosen = self._instrumented if names is None else self._instrumented.keys() & set(names)
+        selected_names = (
+            self._instrumented if names is None else self._instrumented.keys() & set(names)
+        )
         self._link.unsubscribe(
             topic
-            for name in chosen
+            for name in selected_names
             for topic in self._instrumented[name].probes
             if SPAWNED_PROBE in topic
         )
@@ -156,19 +158,21 @@ class GazeboSimulation(SeveralRobotsSimulation[GazeboRobot]):
             self._link.spawn([model.model for model in instrumented])
         except SimulatorError:
             with contextlib.suppress(SimulatorError):  # the first error states the reason
-                present = self._link.list_models()
-                self._link.delete([o.model.name for o in instrumented if o.model.name in present])
+                existing_models = self._link.list_models()
+                self._link.delete(
+                    [o.model.name for o in instrumented if o.model.name in existing_models]
+                )
             raise
-        for added in instrumented:
-            self._instrumented[added.name] = added
-            self._poses.add(added.name, added.model.pose, added.links)
+        for new_model in instrumented:
+            self._instrumented[new_model.name] = new_model
+            self._poses.add(new_model.name, new_model.model.pose, new_model.links)
         if any(model.probes for model in instrumented):
             # A probe measures in another thread as soon as it has a subscriber. gzserver crashes if
             # its world inserts a model at that moment. It announces the model before inserting it,
             # and answers a request in the update after that.
             self._link.list_models()
-        for added in instrumented:
-            self._listen_to_probes(added)
+        for new_model in instrumented:
+            self._listen_to_probes(new_model)
         self._link.wait_for_topics()
         self._clock.refresh()
         complaint = self._link.server.fatal_error_since(mark)
@@ -203,9 +207,11 @@ class GazeboSimulation(SeveralRobotsSimulation[GazeboRobot]):
         self._clock.refresh()
 
     def _apply(self, changes: Sequence[Change]) -> None:
-        placed = {c.name: c.pose for c in changes if isinstance(c, SetModel) and c.pose is not None}
-        if placed:
-            self._set_states({name: ModelState(pose) for name, pose in placed.items()})
+        new_poses = {
+            c.name: c.pose for c in changes if isinstance(c, SetModel) and c.pose is not None
+        }
+        if new_poses:
+            self._set_states({name: ModelState(pose) for name, pose in new_poses.items()})
         property_changes = [c for c in changes if not isinstance(c, (SetModel, Push))]
         if property_changes:
             self._properties.send(property_changes, self._described_world.now)
@@ -232,13 +238,17 @@ class GazeboSimulation(SeveralRobotsSimulation[GazeboRobot]):
         inertial = description.links[link].inertial
         assert inertial is not None, "checked by require()"
         linear, angular = self._motions.setdefault(change.name, (np.zeros(3), np.zeros(3)))
-        turned = np.asarray(angular if change.angular_radps is None else change.angular_radps)
-        moved = np.asarray(linear if change.linear_mps is None else change.linear_mps)
+        angular_radps = np.asarray(
+            angular if change.angular_radps is None else change.angular_radps
+        )
+        linear_mps = np.asarray(linear if change.linear_mps is None else change.linear_mps)
         rotation = self._poses.link_pose(link).rotation
         arm = rotation @ np.asarray(inertial.center_m)
-        gained = moved - linear + np.cross(turned - angular, arm)
+        velocity_change = linear_mps - linear + np.cross(angular_radps - angular, arm)
         tensor = rotation @ inertial.matrix @ rotation.T
-        self._impulses.set_impulse(link, inertial.mass_kg * gained, tensor @ (turned - angular))
+        self._impulses.set_impulse(
+            link, inertial.mass_kg * velocity_change, tensor @ (angular_radps - angular)
+        )
 
     def _save_world(self, path: Path) -> None:
         response = self._link.request("world_sdf")
@@ -248,9 +258,9 @@ class GazeboSimulation(SeveralRobotsSimulation[GazeboRobot]):
         except etree.XMLSyntaxError as error:
             raise SimulatorError(f"gzserver saved a world that is not XML: {error}") from error
         remove_instruments(root.find("world"), self._instrumented.values())
-        restore_collisions(root.find("world"), self._split.before)
+        restore_collisions(root.find("world"), self._split.originals)
         for instrumented in self._instrumented.values():
-            restore_collisions(root.find("world"), instrumented.before)
+            restore_collisions(root.find("world"), instrumented.originals)
         set_engine(root.find("world"), self._split.stated_engine)
         for physics in root.iter("physics"):
             for tag, value in (
@@ -298,14 +308,14 @@ class GazeboSimulation(SeveralRobotsSimulation[GazeboRobot]):
         self._impulses.deliver(
             interval_ns / 1e9, self._poses.link_pose, lambda: self._described_world.now
         )
-        moved = {name: self._poses.models[name] for name in self._motions}
-        before = {name: self._poses.models[name] for name in self._onboard}
+        model_poses = {name: self._poses.models[name] for name in self._motions}
+        robot_poses = {name: self._poses.models[name] for name in self._onboard}
         self._clock.advance(interval_ns)
-        for name, pose in moved.items():
+        for name, pose in model_poses.items():
             linear, angular = mean_twist(pose, self._poses.models[name], interval_ns / 1e9)
             self._motions[name] = (np.asarray(linear), np.asarray(angular))
         for name, robot in self._onboard.items():
-            robot.moved(before[name], self._poses.models[name], interval_ns / 1e9)
+            robot.moved(robot_poses[name], self._poses.models[name], interval_ns / 1e9)
 
     def _listen_to_probes(self, instrumented: InstrumentedModel) -> None:
         for topic, link in instrumented.probes.items():
@@ -337,5 +347,5 @@ def _newest_version(element: etree._Element, version: str) -> str:
     The versions differ in the frames of poses and in the axes of joints (``1_6.convert`` of
     libsdformat 9). Gazebo 11 converts older versions slowly.
     """
-    differs = version != "1.6" or element.xpath(".//joint | .//pose[@frame]")
-    return version if differs else "1.7"
+    is_different = version != "1.6" or element.xpath(".//joint | .//pose[@frame]")
+    return version if is_different else "1.7"

@@ -105,9 +105,9 @@ class GazeboSimulator(Simulator):
         self._clock: Optional[LockStep] = None
         self._client: Optional[GuiClient] = None
         self._base: Optional[str] = None
-        self._last: Optional[GazeboSimulation] = None
-        self._loaded: List[str] = []
-        self._served = 0
+        self._last_simulation: Optional[GazeboSimulation] = None
+        self._loaded_names: List[str] = []
+        self._trial_count = 0
 
     @property
     def processes(self) -> Tuple[int, ...]:
@@ -119,8 +119,8 @@ class GazeboSimulator(Simulator):
         return DriveCommand(robot).limit_radps
 
     def _load(self, scene: Scene) -> GazeboSimulation:
-        for placed in scene.robots:
-            require_drive(placed.robot)
+        for placed_robot in scene.robots:
+            require_drive(placed_robot.robot)
         self._take_server()
         split = split_world(
             scene.world,
@@ -129,7 +129,7 @@ class GazeboSimulator(Simulator):
             plugins=self._world_plugins,
             engine=self._engine,
             meshes=None if self._meshes is None else self._meshes.path,
-            cone=any(adapt_robot(placed.robot).needs_cone for placed in scene.robots),
+            cone=any(adapt_robot(placed_robot.robot).needs_cone for placed_robot in scene.robots),
         )
         used_names = {*split.poses, *(model.name for model in split.movables)}
         for model in scene.models:
@@ -137,15 +137,15 @@ class GazeboSimulator(Simulator):
                 raise SimulatorError(f"{scene.world} has a model {model.name!r} already")
         split = replace(split, movables=(*split.movables, *map(standalone_model, scene.models)))
         try:
-            self._last = self._load_split(split, scene)
+            self._last_simulation = self._load_split(split, scene)
         except BaseException:
             self._stop()
             raise
-        self._served += 1
-        return self._last
+        self._trial_count += 1
+        return self._last_simulation
 
     def _close(self) -> None:
-        self._last = None
+        self._last_simulation = None
         self._stop()
         if self._meshes is not None:
             self._meshes.remove()
@@ -168,15 +168,15 @@ class GazeboSimulator(Simulator):
             and split.reusable
             and split.engine not in NOT_REUSABLE
             and self._base == split.fingerprint
-            and self._served < self._trials_per_server
+            and self._trial_count < self._trials_per_server
         )
 
     def _take_server(self) -> None:
-        last, self._last = self._last, None
-        if last is not None:
-            self._loaded = last.spawned
-            if last.server_is_sound:
-                last.cancel_probes()
+        simulation, self._last_simulation = self._last_simulation, None
+        if simulation is not None:
+            self._loaded_names = simulation.spawned
+            if simulation.server_is_sound:
+                simulation.cancel_probes()
             else:
                 self._stop()
 
@@ -187,7 +187,7 @@ class GazeboSimulator(Simulator):
         )
         self._link = WorldLink(self._server, self._stall_timeout_s)
         self._base = split.fingerprint
-        self._loaded = initialize_sensor_periods(self._link, self._new_clock(split))
+        self._loaded_names = initialize_sensor_periods(self._link, self._new_clock(split))
         if self._gui:
             self._client = GuiClient(self._installation, self._server.port)
 
@@ -195,16 +195,21 @@ class GazeboSimulator(Simulator):
         assert self._link is not None and self._server is not None
         link, mark = self._link, self._server.log_size()
         # different names, so that old and new models can coexist
-        suffix = SUFFIX if self._served % 2 == 1 else ""
+        suffix = SUFFIX if self._trial_count % 2 == 1 else ""
         clock = self._new_clock(split)
         period_ns = clock.sensor_period_ns
         engine = split.engine
         models = [instrument_model(model, period_ns, suffix, engine) for model in split.movables]
         to_spawn = [model.model for model in models]
         robots, places = [], []
-        for placed in scene.robots:
+        for placed_robot in scene.robots:
             robot = instrument_robot(
-                placed.robot, placed.start, period_ns, suffix, engine, placed.simulated
+                placed_robot.robot,
+                placed_robot.start,
+                period_ns,
+                suffix,
+                engine,
+                placed_robot.simulated,
             )
             robots.append(robot)
             # The drive plugins measure the upright bounding box of a wheel when they are loaded,
@@ -214,12 +219,12 @@ class GazeboSimulator(Simulator):
             places.append((body.name, body.pose))
             models.append(robot.body)
         link.release()
-        link.request_deletion(self._loaded)
-        self._loaded = [model.name for model in to_spawn]
+        link.request_deletion(self._loaded_names)
+        self._loaded_names = [model.name for model in to_spawn]
         if engine == "bullet":  # the order of its bodies depends on the existing models
             link.await_deletion()
         clock.rewind()
-        driven = {
+        driven_robots = {
             robot.robot.name: (
                 robot,
                 link.advertise_to(robot.body.model.name, "vel_cmd", "Pose"),
@@ -229,9 +234,11 @@ class GazeboSimulator(Simulator):
         if to_spawn:
             link.spawn(to_spawn, places, sum(robot.ray_count for robot in robots))
         link.await_deletion()
-        simulation = GazeboSimulation(link, clock, scene, split, models, driven, suffix)
+        simulation = GazeboSimulation(link, clock, scene, split, models, driven_robots, suffix)
         simulation.begin(scene.seed)
-        complaint = self._server.fatal_error_since(mark if self._served else 0, self._allow_missing)
+        complaint = self._server.fatal_error_since(
+            mark if self._trial_count else 0, self._allow_missing
+        )
         if complaint is not None:
             raise SceneRejectedError(
                 f"gzserver could not load the scene: {complaint}. Add the folder of the "
@@ -254,5 +261,5 @@ class GazeboSimulator(Simulator):
                 part.close()
         self._client = self._clock = self._link = self._server = None
         self._base = None
-        self._loaded = []
-        self._served = 0
+        self._loaded_names = []
+        self._trial_count = 0

@@ -46,7 +46,7 @@ class SplitWorld:
     ``base`` is SDF text. ``poses`` contains the world-frame poses of the models of the base, and
     ``links`` the poses of their links in the model frame. ``reusable`` is False if the base has an
     element that a trial can change, such as a plugin. ``stated_engine`` is the engine in the
-    file. ``before`` contains the original collisions of the base that were adapted to ``engine``.
+    file. ``originals`` contains the collisions of the base that were adapted to ``engine``.
     """
 
     name: str
@@ -58,7 +58,7 @@ class SplitWorld:
     reusable: bool
     engine: str = "ode"
     stated_engine: str = "ode"
-    before: Mapping[str, Element] = field(default_factory=dict)
+    originals: Mapping[str, Element] = field(default_factory=dict)
 
     @property
     def fingerprint(self) -> str:
@@ -89,44 +89,46 @@ def split_world(
         library = ModelLibrary()
         world = SdfDocument.read(path)
         scene = read_scene(world if plugins else without_plugins(world, library))
-        stated = stated_engine(scene.document.require_world())
+        stated_name = stated_engine(scene.document.require_world())
         check_shapes(scene)
         if engine is None:
             require_engine(scene.document)
-            engine = stated
+            engine = stated_name
         document = scene.document.copy()
         physics = physics_of(document)
         static = [name for name, model in scene.models.items() if model.static]
         random = [name for name in static if is_obstacle(name, obstacles)]
-        spawned = random if len(random) <= MAX_SPAWNED else []
-        spawned = [
-            *spawned,
+        spawned_names = random if len(random) <= MAX_SPAWNED else []
+        spawned_names = [
+            *spawned_names,
             *(name for name in static if _has_unrendered_sensor(scene.models[name])),
         ]
-        base, movables, before = _divide(document, scene, library, spawned, engine, meshes)
+        base, movables, originals = _divide(document, scene, library, spawned_names, engine, meshes)
     except SdfError as error:
         raise SimulatorError(f"cannot load the world: {error}") from error
     _set_update_rate(base, update_rate_hz)
-    if engine != stated:
+    if engine != stated_name:
         set_engine(base, engine)
     if cone and engine == "ode":
         _set_cone(base)
-    moved = {model.name for model in movables}
-    stay = {name: model for name, model in scene.models.items() if name not in moved}
+    movable_names = {model.name for model in movables}
+    static_models = {
+        name: model for name, model in scene.models.items() if name not in movable_names
+    }
     return SplitWorld(
         name=scene.name or "default",
         base=etree.tostring(base.getroottree().getroot(), encoding="unicode"),
         movables=movables,
-        poses={name: model.pose for name, model in stay.items()},
+        poses={name: model.pose for name, model in static_models.items()},
         links={
             name: {f"{name}::{link}": pose for link, pose in model.links.items()}
-            for name, model in stay.items()
+            for name, model in static_models.items()
         },
         physics=physics,
         reusable=not _is_stateful(base),
         engine=engine,
-        stated_engine=stated,
-        before=before,
+        stated_engine=stated_name,
+        originals=originals,
     )
 
 
@@ -145,7 +147,7 @@ def _divide(
     document: SdfDocument,
     scene: WorldScene,
     library: ModelLibrary,
-    spawned: Collection[str],
+    spawned_names: Collection[str],
     engine: str,
     meshes: Optional[Path],
 ) -> Tuple[Element, Tuple[NamedModel, ...], Mapping[str, Element]]:
@@ -158,20 +160,20 @@ def _divide(
     for actor in world.findall("actor"):  # actors of Gazebo, which have no collisions
         world.remove(actor)
     movables = []
-    before: Dict[str, Element] = {}
+    originals: Dict[str, Element] = {}
     for model, element in zip(scene.models.values(), _placing_elements(scene, document)):
         if element.tag == "include":
             element = library.expand(document, element)
         else:
             library.absolutize(document, element)
             library.expand_all(document, element)
-        if not model.static or model.name in spawned:
+        if not model.static or model.name in spawned_names:
             version = document.root.get("version", "1.6")
             movables.append(NamedModel(model.name, model_text(element, version), model.pose))
             world.remove(element)
         else:
-            before.update(adapt_model(document, element, model, model.pose, engine, meshes))
-    return world, tuple(movables), before
+            originals.update(adapt_model(document, element, model, model.pose, engine, meshes))
+    return world, tuple(movables), originals
 
 
 def _placing_elements(scene: WorldScene, document: SdfDocument) -> Tuple[Element, ...]:

@@ -48,7 +48,7 @@ class FrameConnection:
         self.socket = peer
         self.on_frame = on_frame
         self._latest_only = latest_only
-        self._pending = b""
+        self._buffer = b""
 
     def fileno(self) -> int:
         return self.socket.fileno()
@@ -69,7 +69,7 @@ class FrameConnection:
             raise ConnectionLostError(str(error)) from error
         if not data:
             raise ConnectionLostError("the peer closed the connection")
-        frames = self._cut(self._pending + data)
+        frames = self._cut(self._buffer + data)
         for payload in frames[-1:] if self._latest_only else frames:
             self.on_frame(payload)
 
@@ -84,7 +84,7 @@ class FrameConnection:
                 break
             frames.append(data[start + _HEADER_BYTES : end])
             start = end
-        self._pending = data[start:]
+        self._buffer = data[start:]
         return frames
 
     def close(self) -> None:
@@ -214,13 +214,13 @@ class TransportNode:
                     raise
                 self._drop(connection)
 
-    def wait_for(self, condition: Callable[[], bool], timeout_s: float, what: str) -> None:
-        """Poll until ``condition()`` is true. Raises ``TimeoutError``, which names ``what``."""
+    def wait_for(self, condition: Callable[[], bool], timeout_s: float, awaited_event: str) -> None:
+        """Poll until ``condition()`` is true, or raise ``TimeoutError`` with ``awaited_event``."""
         deadline_s = time.monotonic() + timeout_s
         while not condition():
             left_s = deadline_s - time.monotonic()
             if left_s <= 0:
-                raise TimeoutError(f"{what} has not arrived")
+                raise TimeoutError(f"{awaited_event} has not arrived")
             self.poll(left_s)
 
     def close(self) -> None:
@@ -306,7 +306,7 @@ class TransportNode:
 
 
 def _packed(kind: str, message: Any) -> bytes:
-    now = time.time_ns()
+    time_ns = time.time_ns()
     packet = Packet(type=kind, serialized_data=message.SerializeToString())
-    packet.stamp.sec, packet.stamp.nsec = divmod(now, 10**9)
+    packet.stamp.sec, packet.stamp.nsec = divmod(time_ns, 10**9)
     return bytes(packet.SerializeToString())

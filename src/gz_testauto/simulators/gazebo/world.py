@@ -58,7 +58,7 @@ class WorldLink:
         self.broken = False
         self._runs = False
         self._to_models: Dict[str, Publisher] = {}
-        self._modified = 0
+        self._modified_count = 0
         self._subscriptions: Dict[str, Subscription] = {}
         with self.watched("connecting to gzserver"):
             self.node = TransportNode(server.port, stall_timeout_s)
@@ -146,8 +146,10 @@ class WorldLink:
         # holds a lock of gzserver. The transport thread waits for that lock while it holds the
         # connection lock. In about one of 100 cases, these two threads and the removal of a sensor
         # deadlock.
-        chosen = None if models is None else set(models)
-        topics = [t for t in self._to_models if chosen is None or t.split("/")[0] in chosen]
+        model_names = None if models is None else set(models)
+        topics = [
+            t for t in self._to_models if model_names is None or t.split("/")[0] in model_names
+        ]
         if not topics:
             return
         publishers = [self._to_models.pop(topic) for topic in topics]
@@ -161,10 +163,10 @@ class WorldLink:
     # waiting
 
     @contextlib.contextmanager
-    def watched(self, doing: str) -> Iterator[None]:
+    def watched(self, activity: str) -> Iterator[None]:
         """Turn a lost connection or a ``TimeoutError`` into a ``SimulatorError``.
 
-        Its message contains the operation ``doing`` and the end of the server's log.
+        Its message contains the operation ``activity`` and the end of the server's log.
         """
         try:
             yield
@@ -175,19 +177,19 @@ class WorldLink:
             while self.server.alive and time.monotonic() < deadline_s:
                 time.sleep(0.01)
             raise SimulatorError(
-                f"gzserver died while {doing}: {self.server.describe_end()}"
+                f"gzserver died while {activity}: {self.server.describe_end()}"
             ) from error
         except TimeoutError as error:
             self.broken = True
             details = f"{error}; gzserver: {self.server.describe_end()}"
-            raise simulator_stalled(self.stall_timeout_s, doing, details) from error
+            raise simulator_stalled(self.stall_timeout_s, activity, details) from error
 
-    def fail(self, what: str) -> None:
+    def fail(self, failure: str) -> None:
         self.broken = True
-        raise SimulatorError(f"gzserver failed: {what}; {self.server.describe_end()}")
+        raise SimulatorError(f"gzserver failed: {failure}; {self.server.describe_end()}")
 
-    def wait_for(self, condition: Callable[[], bool], doing: str) -> None:
-        with self.watched(doing):
+    def wait_for(self, condition: Callable[[], bool], activity: str) -> None:
+        with self.watched(activity):
             self.node.wait_for(condition, self.stall_timeout_s, "a message of gzserver")
 
     def acknowledge(self) -> Any:
@@ -200,9 +202,9 @@ class WorldLink:
                 request_ids.append(self._send_request("physics_info", ""))
                 again_s = time.monotonic() + _REPEAT_S
                 while time.monotonic() < again_s:
-                    answered = [i for i in request_ids if i in self._responses]
-                    if answered:
-                        response = self._responses.pop(answered[-1])
+                    answered_ids = [i for i in request_ids if i in self._responses]
+                    if answered_ids:
+                        response = self._responses.pop(answered_ids[-1])
                         return MESSAGES["Physics"].FromString(response.serialized_data)
                     self.node.poll(max(0.0, again_s - time.monotonic()))
             raise TimeoutError("the physics settings have not arrived")
@@ -258,26 +260,26 @@ class WorldLink:
 
         def missing_now() -> int:
             nonlocal lost
-            absent = names - {m.name for m in self._announced if len(m.link) or len(m.model)}
-            if absent:
-                return len(absent) + len(moves)
-            moved = {m.name for m in self._announced if not len(m.link) and not len(m.model)}
-            missing = [move for move in moves if move.name not in moved]
+            absent_names = names - {m.name for m in self._announced if len(m.link) or len(m.model)}
+            if absent_names:
+                return len(absent_names) + len(moves)
+            moved_names = {m.name for m in self._announced if not len(m.link) and not len(m.model)}
+            missing_moves = [move for move in moves if move.name not in moved_names]
             # repeat only lost moves, since a repeated move changes the last bits of the pose
-            if missing and self._count_lost_moves(mark) > lost:
+            if missing_moves and self._count_lost_moves(mark) > lost:
                 lost = self._count_lost_moves(mark)
-                self._modify.send(*missing)
-            return len(missing)
+                self._modify.send(*missing_moves)
+            return len(missing_moves)
 
         try:
             self._wait_with_progress(missing_now, "spawning models", RAY_TIMEOUT_S * rays)
         except SimulatorError as error:
-            absent = sorted(map(own_name, names - set(self.models)))
+            absent_names = sorted(map(own_name, names - set(self.models)))
             errors = self.server.errors_since(mark)
             cause = " | ".join(errors[-4:]) if errors else error.full
             raise SimulatorError(
-                f"gzserver spawned {len(names) - len(absent)} of {len(names)} models: {cause}"
-                + (f"; missing: {join_truncated(absent)}" if absent else "")
+                f"gzserver spawned {len(names) - len(absent_names)} of {len(names)} models: {cause}"
+                + (f"; missing: {join_truncated(absent_names)}" if absent_names else "")
             ) from error
 
     def _count_lost_moves(self, mark: int) -> int:
@@ -295,16 +297,16 @@ class WorldLink:
         :meth:`await_free_names` must be called before a name is used again.
         """
         self.await_free_names()
-        wanted = [
+        requests = [
             MESSAGES["Request"](id=next(self._ids), request="entity_delete", data=name)
             for name in names
         ]
-        self._to_remove = {request.data for request in wanted}
+        self._to_remove = {request.data for request in requests}
         self._removals.clear()
         with self.watched("deleting models"):
             # The server publishes each removal on the topic on which it also receives requests. So
             # it receives its own message and, two updates later, removes a new model of this name.
-            self._requests.send(*wanted)
+            self._requests.send(*requests)
 
     def await_deletion(self) -> None:
         self._wait_with_progress(
@@ -327,16 +329,16 @@ class WorldLink:
 
     def modify(self, messages: Sequence[Any]) -> None:
         """Publish partial ``Model`` messages without a pose, and wait until they are processed."""
-        self._modified = 0
+        self._modified_count = 0
         with self.watched("changing models"):
             self._modify.send(*messages)
-        self._wait_with_progress(lambda: len(messages) - self._modified, "changing models")
+        self._wait_with_progress(lambda: len(messages) - self._modified_count, "changing models")
 
     def list_models(self) -> Dict[str, Any]:
         """Return the ``Model`` messages of all models by name."""
         response = self.request("entity_list")
-        listed = MESSAGES["Model_V"].FromString(response.serialized_data).models
-        self.models = {model.name: model for model in listed}
+        messages = MESSAGES["Model_V"].FromString(response.serialized_data).models
+        self.models = {model.name: model for model in messages}
         return dict(self.models)
 
     def close(self) -> None:
@@ -346,10 +348,10 @@ class WorldLink:
 
     @property
     def _ready(self) -> bool:
-        ours = (self._factory, self._requests, self._control, self._physics, self._modify)
-        theirs = ("model/info", "response")
-        return all(publisher.connected for publisher in ours) and all(
-            self.node.is_connected(self.topic(name)) for name in theirs
+        publishers = (self._factory, self._requests, self._control, self._physics, self._modify)
+        published_topics = ("model/info", "response")
+        return all(publisher.connected for publisher in publishers) and all(
+            self.node.is_connected(self.topic(name)) for name in published_topics
         )
 
     def _send_request(self, request: str, data: str) -> int:
@@ -359,27 +361,27 @@ class WorldLink:
         return request_id
 
     def _wait_with_progress(
-        self, missing: Callable[[], int], doing: str, more_s: float = 0.0
+        self, count_missing: Callable[[], int], activity: str, more_s: float = 0.0
     ) -> None:
         """Wait until ``missing()`` returns 0.
 
         The timeout, which is ``more_s`` longer than that of a response, starts again when the value
         decreases.
         """
-        least, since_s = missing(), time.monotonic()
-        with self.watched(doing):
-            while least:
+        min_missing, since_s = count_missing(), time.monotonic()
+        with self.watched(activity):
+            while min_missing:
                 if time.monotonic() - since_s > self.stall_timeout_s + more_s:
-                    raise TimeoutError(f"{least} expected messages have not arrived")
+                    raise TimeoutError(f"{min_missing} expected messages have not arrived")
                 self.node.poll(0.05)
-                left = missing()
-                if left < least:
-                    least, since_s = left, time.monotonic()
+                missing_count = count_missing()
+                if missing_count < min_missing:
+                    min_missing, since_s = missing_count, time.monotonic()
 
     def _on_model(self, payload: bytes) -> None:
         model = MESSAGES["Model"].FromString(payload)
         if not model.HasField("pose"):  # an echo of a message of this client
-            self._modified += 1
+            self._modified_count += 1
             return
         self._announced.append(model)
         if len(model.link) or len(model.model):

@@ -77,7 +77,7 @@ class ChangeCalls:
     ) -> None:
         self._client, self._described_world = client, truth
         self._step_s, self._paused = step_s, paused
-        self._before: Dict[str, Callable[[], None]] = {}
+        self._setters: Dict[str, Callable[[], None]] = {}
 
     def apply(self, changes: Sequence[Change]) -> None:
         """Apply changes in order, and then those of models in one call."""
@@ -85,26 +85,28 @@ class ChangeCalls:
         if properties:
             truth = self._described_world()
             self._set_properties(properties, truth.before, truth.now)
-        moved = {
+        model_changes = {
             change.name: change
             for change in changes
             if isinstance(change, SetModel) and change.part == "model"
         }
-        if moved:
-            self._move(moved)
+        if model_changes:
+            self._move(model_changes)
 
     def restore(self) -> None:
         """Restore gravity and lights for the next scene."""
-        setters, self._before = self._before, {}
+        setters, self._setters = self._setters, {}
         for setter in setters.values():
             setter()
 
     def _move(self, changes: Mapping[str, SetModel]) -> None:
-        present = self._client.states([name for name, c in changes.items() if c.pose is None])
+        current_states = self._client.states(
+            [name for name, c in changes.items() if c.pose is None]
+        )
         states = {
-            name: wanted_state(change, present)
+            name: wanted_state(change, current_states)
             for name, change in changes.items()
-            if set_fields(change) and (change.pose is not None or name in present)
+            if set_fields(change) and (change.pose is not None or name in current_states)
         }
         if self._paused:
             self._client.set_states(states, within_m=EXACT, within_rad=EXACT)
@@ -112,17 +114,19 @@ class ChangeCalls:
             self._client.send_states(states)
 
     def _set_properties(
-        self, changes: Sequence[Change], before: Description, now: Description
+        self, changes: Sequence[Change], loaded_world: Description, new_world: Description
     ) -> None:
-        """Apply property changes. ``before`` describes the loaded world, ``now`` the result."""
+        """Apply changes. ``loaded_world`` is the world before them, ``new_world`` the result."""
         for change in changes:
             if isinstance(change, SetGravity):
-                self._set_gravity(now.gravity_mps2)
-                self._before.setdefault("", partial(self._set_gravity, before.gravity_mps2))
+                self._set_gravity(new_world.gravity_mps2)
+                self._setters.setdefault("", partial(self._set_gravity, loaded_world.gravity_mps2))
             elif isinstance(change, SetLight):
                 name = change.name
-                self._set_light(name, now.lights[name])
-                self._before.setdefault(name, partial(self._set_light, name, before.lights[name]))
+                self._set_light(name, new_world.lights[name])
+                self._setters.setdefault(
+                    name, partial(self._set_light, name, loaded_world.lights[name])
+                )
             elif isinstance(change, Push):
                 self._push(change)
             elif isinstance(change, SetLink):
@@ -152,13 +156,18 @@ class ChangeCalls:
         wrench = Wrench(Vector3(*push.force_n), Vector3(*push.torque_nm))
         steps = max(1, round(push.duration_s / self._step_s))
         # half a step longer, so that rounding does not omit the last step
-        lasts = rospy.Duration.from_sec((steps + 0.5) * self._step_s)
-        request = srv.ApplyBodyWrenchRequest(push.name, WORLD, Point(), wrench, rospy.Time(), lasts)
+        duration = rospy.Duration.from_sec((steps + 0.5) * self._step_s)
+        request = srv.ApplyBodyWrenchRequest(
+            push.name, WORLD, Point(), wrench, rospy.Time(), duration
+        )
         self._client.request("apply_body_wrench", [request])
 
     def _place(self, change: SetLink) -> None:
-        wanted = wanted_state(change, self._client.link_states([change.name]))
-        pose, twist = ros_messages.pose_message(wanted.pose), ros_messages.twist_of_state(wanted)
+        link_state = wanted_state(change, self._client.link_states([change.name]))
+        pose, twist = (
+            ros_messages.pose_message(link_state.pose),
+            ros_messages.twist_of_state(link_state),
+        )
         state = LinkState(change.name, pose, twist, WORLD)
         self._client.request("set_link_state", [srv.SetLinkStateRequest(state)])
 

@@ -108,7 +108,7 @@ class GazeboRosClient:
             raise ValueError("answer_timeout_s and effect_timeout_s must be positive")
         self._answer_timeout_s = answer_timeout_s
         self._effect_timeout_s = effect_timeout_s
-        self._silent = False
+        self._is_silent = False
         self._deleted_at: Dict[str, float] = {}
         self._master = MasterLink(master_uri)
         self._services = {
@@ -150,21 +150,21 @@ class GazeboRosClient:
 
     def links_of(self, models: Iterable[str]) -> Dict[str, Tuple[str, ...]]:
         """Return the scoped names of the links of the ``models`` that exist."""
-        requested = list(models)
-        requests = [srv.GetModelPropertiesRequest(name) for name in requested]
+        names = list(models)
+        requests = [srv.GetModelPropertiesRequest(name) for name in names]
         return {
             name: tuple(f"{name}::{link}" for link in answer.body_names)
-            for name, answer in zip(requested, self._call("get_model_properties", requests))
+            for name, answer in zip(names, self._call("get_model_properties", requests))
             if answer.success
         }
 
     def link_states(self, names: Iterable[str]) -> Dict[str, ModelState]:
         """Return the states, in the world frame, of the links in ``names`` that exist."""
-        requested = list(names)
-        requests = [srv.GetLinkStateRequest(name, WORLD) for name in requested]
+        requested_names = list(names)
+        requests = [srv.GetLinkStateRequest(name, WORLD) for name in requested_names]
         return {
             name: ros_messages.state_of(answer.link_state.pose, answer.link_state.twist)
-            for name, answer in zip(requested, self._call("get_link_state", requests))
+            for name, answer in zip(requested_names, self._call("get_link_state", requests))
             if answer.success
         }
 
@@ -179,10 +179,10 @@ class GazeboRosClient:
     # changing
 
     def set_physics(self, settings: PhysicsSettings) -> None:
-        now = self._physics()
+        properties = self._physics()
         gravity = Vector3(*settings.gravity_mps2)
         request = srv.SetPhysicsPropertiesRequest(
-            settings.step_size_s, settings.max_update_rate_hz, gravity, now.ode_config
+            settings.step_size_s, settings.max_update_rate_hz, gravity, properties.ode_config
         )
         self.request("set_physics_properties", [request])
 
@@ -209,10 +209,10 @@ class GazeboRosClient:
 
         def is_reached() -> bool:
             for name, pose in self.poses(list(remaining)).items():
-                wanted = remaining[name]
+                target = remaining[name]
                 if from_above:
-                    pose, wanted = pose.planar.to_pose(), wanted.planar.to_pose()
-                if is_at(pose, wanted, within_m, within_rad):
+                    pose, target = pose.planar.to_pose(), target.planar.to_pose()
+                if is_at(pose, target, within_m, within_rad):
                     del remaining[name]
             return not remaining
 
@@ -227,13 +227,13 @@ class GazeboRosClient:
             srv.SetModelStateRequest(_state_message(name, state)) for name, state in states.items()
         ]
         answers = self._call("set_model_state", requests)
-        rejected = [
+        rejections = [
             f"{name}: {answer.status_message}"
             for name, answer in zip(states, answers)
             if not answer.success
         ]
-        if rejected:
-            raise SimulatorError(f"not placed: {join_truncated(rejected)}")
+        if rejections:
+            raise SimulatorError(f"not placed: {join_truncated(rejections)}")
 
     def spawn(self, models: Mapping[str, str]) -> None:
         """Spawn models from SDF texts by name, each at the pose in its SDF, and wait for them.
@@ -268,11 +268,11 @@ class GazeboRosClient:
 
         If a removal fails, the other models are removed before ``SimulatorError`` is raised.
         """
-        wanted = set(names)
+        deleted_names = set(names)
         faults: Dict[str, str] = {}
         deadline = math.inf
-        while wanted:
-            remaining = sorted(wanted & self.model_names())
+        while deleted_names:
+            remaining = sorted(deleted_names & self.model_names())
             if not remaining:
                 return
             if time.monotonic() > deadline:
@@ -291,9 +291,9 @@ class GazeboRosClient:
     # private methods
 
     def _spawn(self, parts: Sequence[Tuple[str, str, Pose]]) -> None:
-        before = self.model_names()
+        existing_names = self.model_names()
         names = [name for name, _, _ in parts]
-        in_use = [name for name in names if name in before or names.count(name) > 1]
+        in_use = [name for name in names if name in existing_names or names.count(name) > 1]
         if in_use:
             raise _NameInUseError(f"a model named {in_use[0]!r} exists already")
         faults = self._request_spawning(parts)
@@ -345,8 +345,8 @@ class GazeboRosClient:
             name = self._master.private_service(self._services[service].name, for_many)
         except ServiceUnavailableError:
             return False
-        known = self._services.get(for_many)
-        if name is not None and (known is None or known.name != name):
+        connection = self._services.get(for_many)
+        if name is not None and (connection is None or connection.name != name):
             self._services[for_many] = ServiceConnection(self._master, name, OWN_KINDS[for_many])
         return name is not None
 
@@ -367,8 +367,8 @@ class GazeboRosClient:
                 "gazebo_ros. It waits in simulated time for a model that Gazebo has rejected, and "
                 "does not respond while time is paused"
             ) from error
-        doubtful = answer.success or "timed out" in answer.status_message
-        if not doubtful and name not in self.model_names():
+        can_appear = answer.success or "timed out" in answer.status_message
+        if not can_appear and name not in self.model_names():
             raise SimulatorError(f"{name} was not spawned: {answer.status_message}")
         return str(answer.status_message)
 
@@ -402,14 +402,14 @@ class GazeboRosClient:
         if not requests:
             return []
         timeout_s = self._answer_timeout_s
-        if self._silent:
+        if self._is_silent:
             timeout_s = min(timeout_s, SHORT_TIMEOUT_S)
         try:
             answers = self._services[service].call(requests, timeout_s, repeatable)
         except ServiceTimeoutError:
-            self._silent = True
+            self._is_silent = True
             raise
-        self._silent = False
+        self._is_silent = False
         return answers
 
     def _await(self, condition: Callable[[], bool]) -> bool:
@@ -456,7 +456,7 @@ def _without_pose(model: NamedModel) -> str:
     return str(etree.tostring(root, encoding="unicode"))
 
 
-def is_at(pose: Pose, wanted: Pose, within_m: float, within_rad: float) -> bool:
-    turn = (wanted.inverse() * pose).quaternion
+def is_at(pose: Pose, target: Pose, within_m: float, within_rad: float) -> bool:
+    turn = (target.inverse() * pose).quaternion
     angle_rad = 2.0 * math.atan2(math.hypot(*turn[:3]), abs(turn[3]))
-    return math.dist(pose.position, wanted.position) <= within_m and angle_rad <= within_rad
+    return math.dist(pose.position, target.position) <= within_m and angle_rad <= within_rad

@@ -56,11 +56,11 @@ class MasterLink:
         code, _, value = self._ask("getParam", name)
         return value if code == 1 else None
 
-    def private_service(self, provided: str, name: str) -> Optional[str]:
-        """Return the full name of a private service of the node that provides ``provided``."""
+    def private_service(self, public_name: str, name: str) -> Optional[str]:
+        """Return the full name of a private service of the node that provides ``public_name``."""
         _, _, (_, _, services) = self._ask("getSystemState")
         nodes = dict(services)
-        names = [f"{node}/{name}" for node in nodes.get(provided, ())]
+        names = [f"{node}/{name}" for node in nodes.get(public_name, ())]
         return next((service for service in names if service in nodes), None)
 
     def _ask(self, question: str, *arguments: str) -> Any:
@@ -87,7 +87,7 @@ class ServiceConnection:
         self._kind = kind
         self._turn = threading.Lock()
         self._socket: Optional[socket.socket] = None
-        self._received = bytearray()
+        self._buffer = bytearray()
 
     def call(self, requests: Sequence[Any], timeout_s: float, repeatable: bool = True) -> List[Any]:
         """Return the responses to all requests, in order. The timeout applies to each response.
@@ -113,13 +113,13 @@ class ServiceConnection:
     def close(self) -> None:
         """Close the connection. The next call connects again."""
         connection, self._socket = self._socket, None
-        self._received.clear()
+        self._buffer.clear()
         if connection is not None:
             connection.close()
 
     def _exchange(self, requests: Sequence[Any], timeout_s: float) -> List[Any]:
         answers: List[Any] = []
-        rejected: List[str] = []
+        rejections: List[str] = []
         try:
             if self._socket is None:
                 self._open(timeout_s)
@@ -127,11 +127,11 @@ class ServiceConnection:
                 batch = requests[start : start + IN_FLIGHT]
                 self._send(b"".join(map(_frame, batch)), timeout_s)
                 for _ in batch:
-                    accepted, body = self._answer(time.monotonic() + timeout_s)
-                    if accepted:
+                    is_accepted, body = self._answer(time.monotonic() + timeout_s)
+                    if is_accepted:
                         answers.append(self._kind._response_class().deserialize(body))
                     else:
-                        rejected.append(body.decode("utf-8", "replace"))
+                        rejections.append(body.decode("utf-8", "replace"))
         except socket.timeout as error:
             self.close()
             raise ServiceTimeoutError(
@@ -145,8 +145,8 @@ class ServiceConnection:
         except BaseException:
             self.close()  # later responses would belong to other requests
             raise
-        if rejected:
-            raise SimulatorError(f"{self.name} could not process a request: {rejected[0]}")
+        if rejections:
+            raise SimulatorError(f"{self.name} could not process a request: {rejections[0]}")
         return answers
 
     def _open(self, timeout_s: float) -> None:
@@ -173,12 +173,12 @@ class ServiceConnection:
         self._socket.sendall(content)
 
     def _answer(self, deadline: float) -> Tuple[bool, bytes]:
-        accepted = self._read(1, deadline) == b"\x01"
-        return accepted, self._read(LENGTH.unpack(self._read(4, deadline))[0], deadline)
+        is_accepted = self._read(1, deadline) == b"\x01"
+        return is_accepted, self._read(LENGTH.unpack(self._read(4, deadline))[0], deadline)
 
     def _read(self, count: int, deadline: float) -> bytes:
         assert self._socket is not None
-        while len(self._received) < count:
+        while len(self._buffer) < count:
             left_s = deadline - time.monotonic()
             if left_s <= 0:
                 raise socket.timeout()
@@ -187,12 +187,12 @@ class ServiceConnection:
                 # Otherwise the peer sometimes waits 40 ms for an acknowledgment before it sends
                 # small responses. The option is not permanent, so it is set again.
                 self._socket.setsockopt(socket.IPPROTO_TCP, _QUICK_ACK, 1)
-            received = self._socket.recv(65536)
-            if not received:
+            chunk = self._socket.recv(65536)
+            if not chunk:
                 raise ConnectionResetError("the connection was closed")
-            self._received += received
-        content = bytes(self._received[:count])
-        del self._received[:count]
+            self._buffer += chunk
+        content = bytes(self._buffer[:count])
+        del self._buffer[:count]
         return content
 
 
@@ -222,10 +222,10 @@ def _header(fields: Dict[str, str]) -> bytes:
 
 
 def _header_fields(content: bytes) -> Dict[str, str]:
-    fields, at = {}, 0
-    while at < len(content):
-        (length,) = LENGTH.unpack_from(content, at)
-        key, _, value = content[at + 4 : at + 4 + length].partition(b"=")
+    fields, position = {}, 0
+    while position < len(content):
+        (length,) = LENGTH.unpack_from(content, position)
+        key, _, value = content[position + 4 : position + 4 + length].partition(b"=")
         fields[key.decode()] = value.decode("utf-8", "replace")
-        at += 4 + length
+        position += 4 + length
     return fields

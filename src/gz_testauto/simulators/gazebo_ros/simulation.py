@@ -45,19 +45,19 @@ class PausedTime:
         self._client.pause()
         # Gazebo can respond before it finishes the active physics step.
         deadline = time.monotonic() + STOP_TIMEOUT_S
-        before = self._client.world().time_s
+        previous_s = self._client.world().time_s
         while True:
             time.sleep(POLL_S)
-            now = self._client.world().time_s
-            if now == before:
-                self.now_ns = nanoseconds_of(now)
+            current_s = self._client.world().time_s
+            if current_s == previous_s:
+                self.now_ns = nanoseconds_of(current_s)
                 return self.now_ns
             if time.monotonic() > deadline:
                 raise SimulatorError(
                     "simulated time continues although it was paused; stop the other "
                     "clients of gazebo_ros"
                 )
-            before = now
+            previous_s = current_s
 
     def run(self, duration_s: float) -> int:
         """Advance to at least ``duration_s`` after the last pause; return the time (ns)."""
@@ -76,13 +76,13 @@ class PausedTime:
     def _await(self, due_ns: int) -> bool:
         """Return whether the simulated time reached ``due_ns``."""
         probe_s = min(PROBE_S, self._stall_timeout_s)
-        stood_s, seen = 0.0, math.nan
+        stood_s, last_s = 0.0, math.nan
         while not self._topics.await_clock(due_ns, probe_s):
             # Without clock messages the simulator is polled, to detect its death immediately.
-            now = self._client.world().time_s
-            if nanoseconds_of(now) >= due_ns:
+            current_s = self._client.world().time_s
+            if nanoseconds_of(current_s) >= due_ns:
                 return True
-            stood_s, seen = (stood_s + probe_s if now == seen else probe_s), now
+            stood_s, last_s = (stood_s + probe_s if current_s == last_s else probe_s), current_s
             if stood_s >= self._stall_timeout_s:
                 return False
         return True
@@ -174,11 +174,11 @@ class GazeboRosSimulation(Simulation):
     def _save_world(self, path: Path) -> None:
         """Raise ``SimulatorError`` if another process has spawned a model, whose SDF is unknown."""
         poses = self._client.poses(self._client.world().names)
-        unknown = sorted(set(poses) - set(self._texts))
-        if unknown:
+        unknown_names = sorted(set(poses) - set(self._texts))
+        if unknown_names:
             raise SimulatorError(
-                f"{', '.join(unknown)}: these models were spawned by another process, so their "
-                "SDF is unknown and the world cannot be saved; delete them first"
+                f"{', '.join(unknown_names)}: these models were spawned by another process, so "
+                "their SDF is unknown and the world cannot be saved; delete them first"
             )
         texts = dict(self._texts)
         if self.robot is not None:

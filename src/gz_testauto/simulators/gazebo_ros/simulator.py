@@ -73,30 +73,30 @@ def read_models(world: Path) -> Tuple[Dict[str, NamedModel], PhysicsSettings]:
 
 
 def diff_models(
-    wanted: Mapping[str, NamedModel],
-    present: Collection[str],
-    known: Mapping[str, str],
+    target_models: Mapping[str, NamedModel],
+    existing_names: Collection[str],
+    known_texts: Mapping[str, str],
     obstacles: Optional[Pattern[str]],
 ) -> ModelDiff:
-    """Return the operations with which the ``present`` models become the ``wanted`` ones.
+    """Return the operations with which the models ``existing_names`` become ``target_models``.
 
     A model that is neither in the scene, nor in the previous scene, nor in the world with which
-    Gazebo was started belongs to another process and is not changed. ``known`` contains the known
-    SDF texts of models. For other models, the text of the scene's model of the same name is
+    Gazebo was started belongs to another process and is not changed. ``known_texts`` contains the
+    known SDF texts of models. For other models, the text of the scene's model of the same name is
     assumed, except for random obstacles, whose names match ``obstacles``.
     """
-    texts = {name: model.sdf for name, model in wanted.items()}
-    ours: Dict[str, Optional[str]] = {}
-    for name in present:
-        if name in known or is_obstacle(name, obstacles):
-            ours[name] = known.get(name)
-        elif name in wanted:
-            ours[name] = texts[name]
-    changes = model_changes(ours, texts)
+    texts = {name: model.sdf for name, model in target_models.items()}
+    our_texts: Dict[str, Optional[str]] = {}
+    for name in existing_names:
+        if name in known_texts or is_obstacle(name, obstacles):
+            our_texts[name] = known_texts.get(name)
+        elif name in target_models:
+            our_texts[name] = texts[name]
+    changes = model_changes(our_texts, texts)
     return ModelDiff(
         delete=changes.to_delete,
-        spawn=tuple(wanted[name] for name in changes.to_spawn),
-        place={name: wanted[name].pose for name in changes.kept},
+        spawn=tuple(target_models[name] for name in changes.to_spawn),
+        place={name: target_models[name].pose for name in changes.kept},
     )
 
 
@@ -144,8 +144,8 @@ class GazeboRosSimulator(Simulator):
         self._obstacles = None if obstacle_names is None else re.compile(obstacle_names)
         self._effect_timeout_s = effect_timeout_s
         self._texts: Dict[str, str] = {}
-        self._warned: Set[str] = set()
-        self._last: Optional[GazeboRosSimulation] = None
+        self._logged_warnings: Set[str] = set()
+        self._last_simulation: Optional[GazeboRosSimulation] = None
         self._client = GazeboRosClient(service_timeout_s, effect_timeout_s, namespace)
         self._client.world()
         self._topics = RobotTopics(self._names)
@@ -164,25 +164,27 @@ class GazeboRosSimulator(Simulator):
         An existing model with the name of the robot is used. Otherwise the robot is spawned, with
         the plugins of gazebo_ros instead of those of Gazebo.
         """
-        wanted, physics = read_models(scene.world)
+        target_models, physics = read_models(scene.world)
         if scene.robot is not None:
-            wanted[scene.robot.name] = _placed(scene.robot, scene.start, self._names)
+            target_models[scene.robot.name] = _placed(scene.robot, scene.start, self._names)
         for model in scene.models:
-            if model.name in wanted:
+            if model.name in target_models:
                 raise SimulatorError(f"{scene.world} has a model {model.name!r} already")
-            wanted[model.name] = model
+            target_models[model.name] = model
         self._clock.stop()
-        last, self._last = self._last, None
+        last, self._last_simulation = self._last_simulation, None
         if last is not None:
             last.restore()
-        now = self._client.world()
-        twice = sorted({name for name in now.names if now.names.count(name) > 1})
-        if twice:
+        current_world = self._client.world()
+        repeated_names = sorted(
+            {name for name in current_world.names if current_world.names.count(name) > 1}
+        )
+        if repeated_names:
             raise SimulatorError(
-                f"several models are named {', '.join(twice)}, so they cannot be distinguished; "
-                "delete them, or start Gazebo with a world without repeated names"
+                f"several models are named {', '.join(repeated_names)}, so they cannot be "
+                "distinguished; delete them, or start Gazebo with a world without repeated names"
             )
-        self._apply_diff(wanted, now.names, scene.robot)
+        self._apply_diff(target_models, current_world.names, scene.robot)
         scan = None
         if scene.robot is not None:
             self._topics.await_robot(scene.robot.lidar is not None, self._effect_timeout_s)
@@ -193,12 +195,12 @@ class GazeboRosSimulator(Simulator):
             self._topics.begin(self._clock.now_ns, lidar.mount if lidar else Pose())
             self._clock.run(SETTLING_S)
             scan = self._await_first_scan(lidar) if lidar else None
-            self._place({name: model.pose for name, model in wanted.items()}, scene.robot)
+            self._place({name: model.pose for name, model in target_models.items()}, scene.robot)
         self._warn_about_physics(physics)
-        self._last = GazeboRosSimulation(
+        self._last_simulation = GazeboRosSimulation(
             self._client, self._topics, self._clock, scene, self._texts, scan
         )
-        return self._last
+        return self._last_simulation
 
     def _await_first_scan(self, lidar: LidarDescription) -> LaserScan:
         """Return a scan of the robot at rest at its start pose, with the stamp 0."""
@@ -222,14 +224,17 @@ class GazeboRosSimulator(Simulator):
         self._client.close()
 
     def _apply_diff(
-        self, wanted: Dict[str, NamedModel], present: Sequence[str], robot: Optional[RobotModel]
+        self,
+        target_models: Dict[str, NamedModel],
+        existing_names: Sequence[str],
+        robot: Optional[RobotModel],
     ) -> None:
-        change = diff_models(wanted, present, self._texts, self._obstacles)
+        change = diff_models(target_models, existing_names, self._texts, self._obstacles)
         for name in change.delete:
             self._texts.pop(name, None)
         self._client.delete(change.delete)
         self._client.spawn_models(change.spawn)
-        self._texts.update((name, model.sdf) for name, model in wanted.items())
+        self._texts.update((name, model.sdf) for name, model in target_models.items())
         self._place(change.place, robot)
 
     def _place(self, poses: Mapping[str, Pose], robot: Optional[RobotModel]) -> None:
@@ -243,18 +248,18 @@ class GazeboRosSimulator(Simulator):
             }
         )
 
-    def _warn_about_physics(self, wanted: PhysicsSettings) -> None:
-        present = self._client.physics()
-        for what, actual, required in (
-            ("a physics step of {} s", present.step_size_s, wanted.step_size_s),
-            ("gravity {} m/s²", tuple(present.gravity_mps2), tuple(wanted.gravity_mps2)),
+    def _warn_about_physics(self, settings: PhysicsSettings) -> None:
+        current_settings = self._client.physics()
+        for template, actual_value, required_value in (
+            ("a physics step of {} s", current_settings.step_size_s, settings.step_size_s),
+            ("gravity {} m/s²", tuple(current_settings.gravity_mps2), tuple(settings.gravity_mps2)),
         ):
             text = (
-                f"gazebo_ros runs with {what.format(actual)}, but the world has "
-                f"{what.format(required)}"
+                f"gazebo_ros runs with {template.format(actual_value)}, but the world has "
+                f"{template.format(required_value)}"
             )
-            if actual != required and text not in self._warned:
-                self._warned.add(text)
+            if actual_value != required_value and text not in self._logged_warnings:
+                self._logged_warnings.add(text)
                 LOGGER.warning("%s; start gazebo_ros with the physics of this world", text)
 
 

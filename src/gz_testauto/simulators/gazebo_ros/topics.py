@@ -63,8 +63,8 @@ class RobotTopics:
             *((topic, ContactsState, self._take_contacts) for topic in names.contacts),
         ]
         self._subscribers = {
-            topic: rospy.Subscriber(topic, kind, take, tcp_nodelay=True)
-            for topic, kind, take in topics
+            topic: rospy.Subscriber(topic, kind, callback, tcp_nodelay=True)
+            for topic, kind, callback in topics
         }
 
     def close(self) -> None:
@@ -83,14 +83,14 @@ class RobotTopics:
 
         Raises ``SimulatorError``, which names the topic, after ``timeout_s`` of wall time.
         """
-        wanted: List[Tuple[str, Callable[[], int], str]] = [
+        requirements: List[Tuple[str, Callable[[], int], str]] = [
             (self._names.cmd_vel, self._commands.get_num_connections, "subscribes to")
         ]
         if hears_scans:
             scans = self._subscribers[self._names.scan]
-            wanted.append((self._names.scan, scans.get_num_connections, "publishes"))
+            requirements.append((self._names.scan, scans.get_num_connections, "publishes"))
         deadline = time.monotonic() + timeout_s
-        for topic, connections, verb in wanted:
+        for topic, connections, verb in requirements:
             while not connections():
                 if time.monotonic() > deadline:
                     raise SimulatorError(

@@ -21,10 +21,10 @@ class GroundSurface:
     """The surface of all shapes in ``shapes`` that are ground."""
 
     def __init__(self, shapes: Iterable[CollisionShape]) -> None:
-        ground = [shape for shape in shapes if shape.is_ground]
-        self._surfaces: List[Surface] = [_surface(shape) for shape in ground]
+        ground_shapes = [shape for shape in shapes if shape.is_ground]
+        self._surfaces: List[Surface] = [_surface(shape) for shape in ground_shapes]
 
-        self.is_level = bool(ground) and all(map(_is_level, ground))
+        self.is_level = bool(ground_shapes) and all(map(_is_level, ground_shapes))
         """True if the ground has the same height everywhere."""
 
     def height_m(self, x_m: np.ndarray, y_m: np.ndarray) -> np.ndarray:

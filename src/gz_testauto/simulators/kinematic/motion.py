@@ -59,14 +59,14 @@ class PoseHistory:
     @property
     def state(self) -> ModelState:
         """The pose at the last step, and the twist during that step."""
-        before, pose = self._last(2)
-        moved = np.subtract(pose.position, before.position) / self._step_s
-        x, y, z, w = before.quaternion
+        previous_pose, pose = self._last(2)
+        velocity_mps = np.subtract(pose.position, previous_pose.position) / self._step_s
+        x, y, z, w = previous_pose.quaternion
         *axis, cosine = quaternion_product(pose.quaternion, (-x, -y, -z, w))
         sine = math.hypot(*axis)
         turn_rad = 2 * math.atan2(math.copysign(sine, cosine), abs(cosine))
         rate = (turn_rad / sine if sine else 0.0) / self._step_s
-        return ModelState(pose, _triple(moved), _triple(rate * np.array(axis)))
+        return ModelState(pose, _triple(velocity_mps), _triple(rate * np.array(axis)))
 
     @property
     def pose(self) -> Pose:
@@ -79,19 +79,24 @@ class PoseHistory:
         from scipy.spatial.transform import Rotation
 
         first = min(rows) - EARLIER_POSES
-        poses, due = self._poses[first : max(rows) + 1], np.array(rows) - first
+        poses, due_indices = self._poses[first : max(rows) + 1], np.array(rows) - first
         z_m, roll, pitch = self._attitude(slice(first, max(rows) + 1)).T
         attitudes = Rotation.from_euler("ZYX", np.column_stack([poses[:, 2], pitch, roll]))
         sensor = attitudes * Rotation.from_quat(mount.quaternion)
         positions = np.column_stack([poses[:, :2], z_m]) + attitudes.apply(mount.position)
         velocities = np.diff(positions, axis=0) / self._step_s
-        felt = np.diff(velocities, axis=0)[due - EARLIER_POSES] / self._step_s - gravity_mps2
-        now = sensor[due]
-        turns = (sensor[due - 1].inv() * now).as_rotvec() / self._step_s
+        accelerations_mps2 = (
+            np.diff(velocities, axis=0)[due_indices - EARLIER_POSES] / self._step_s - gravity_mps2
+        )
+        due_poses = sensor[due_indices]
+        turns = (sensor[due_indices - 1].inv() * due_poses).as_rotvec() / self._step_s
         return [
             ImuSample(stamp_s, tuple(quaternion), _triple(turn), _triple(linear))
             for stamp_s, quaternion, turn, linear in zip(
-                stamps_s, now.as_quat().tolist(), turns, now.inv().apply(felt)
+                stamps_s,
+                due_poses.as_quat().tolist(),
+                turns,
+                due_poses.inv().apply(accelerations_mps2),
             )
         ]
 

@@ -48,7 +48,7 @@ class _ObstacleShape:
 class _Model:
     """A model with its shapes at the pose at which they were read, and at the current pose."""
 
-    read: SceneModel
+    scene_model: SceneModel
     read_shapes: Tuple[_ObstacleShape, ...]
     pose: Pose
     shapes: Tuple[_ObstacleShape, ...]
@@ -57,11 +57,11 @@ class _Model:
 class Obstacles:
     """The shapes of a world that one robot can touch and detect."""
 
-    def __init__(self, robot: RobotModel, body: str) -> None:
-        """``body`` is the name of the robot's shape in contacts."""
+    def __init__(self, robot: RobotModel, body_name: str) -> None:
+        """``body_name`` is the name of the robot's shape in contacts."""
         self._corners = np.asarray(robot.footprint_m, dtype=float)
         self._radius_m = float(np.hypot(*self._corners.T).max())
-        self._body, self._middle_m = body, sum(robot.height_m) / 2
+        self._body_name, self._middle_m = body_name, sum(robot.height_m) / 2
         self._heights = obstructing_heights(robot.height_m)
         self._lidar = robot.lidar
         if robot.lidar is not None:
@@ -69,50 +69,54 @@ class Obstacles:
         self._models: Mapping[str, _Model] = {}
 
     def update(self, models: Iterable[SceneModel]) -> None:
-        before = self._models
+        previous_models = self._models
         # transforming a model that moved in the plane is faster than computing its outlines
-        self._models = {model.name: self._of(model, before.get(model.name)) for model in models}
+        self._models = {
+            model.name: self._of(model, previous_models.get(model.name)) for model in models
+        }
         self._shapes = [shape for model in self._models.values() for shape in model.shapes]
         self._solids = np.array([shape.solid for shape in self._shapes], dtype=object)
         self.solid = Outlines(shape.solid_edges for shape in self._shapes)
         self.seen = Outlines(shape.seen_edges for shape in self._shapes)
 
-    def free_steps(self, pose: Pose2D, command: Twist2D, step_s: float, most: int) -> int:
-        """Return the number of next steps, at most ``most``, without a possible contact."""
+    def free_steps(self, pose: Pose2D, command: Twist2D, step_s: float, max_steps: int) -> int:
+        """Return the number of next steps, at most ``max_steps``, without a possible contact."""
         speed_mps = abs(command.linear_mps) + abs(command.angular_radps) * self._radius_m
-        limit_m = speed_mps * step_s * most + SKIN_M  # the largest distance that a corner can move
+        limit_m = (
+            speed_mps * step_s * max_steps + SKIN_M
+        )  # the largest distance that a corner can move
         clear_m = self.solid.clearance_m(pose.apply(self._corners), limit_m)
         if clear_m >= limit_m:
-            return most
+            return max_steps
         return max(0, math.floor((clear_m - SKIN_M) / (speed_mps * step_s))) if speed_mps else 0
 
     def check_step(
-        self, start: Pose2D, wanted: Pose2D, stamp_s: float
+        self, start: Pose2D, target: Pose2D, stamp_s: float
     ) -> Tuple[bool, List[Contact]]:
         """Return whether a step is possible, and the contacts at its end.
 
         A step that would increase the overlap with an obstacle is not possible.
         """
-        met, depth = self._overlaps(wanted)
-        if not met:
+        overlap_indices, depth = self._overlaps(target)
+        if not overlap_indices:
             return True, []
         _, depth_now = self._overlaps(start)
-        possible = depth_now == 0.0 or depth <= depth_now
-        end = wanted if possible else start
-        return possible, [self.contact(end, index, stamp_s) for index in met]
+        is_possible = depth_now == 0.0 or depth <= depth_now
+        end = target if is_possible else start
+        return is_possible, [self.contact(end, index, stamp_s) for index in overlap_indices]
 
     def contact(self, pose: Pose2D, index: int, stamp_s: float) -> Contact:
-        placed = self._placed(pose)
-        touched = placed.intersection(self._solids[index])
-        point = (touched if not touched.is_empty else placed).centroid
-        away = np.array([placed.centroid.x - point.x, placed.centroid.y - point.y])
-        away = away / max(1e-9, float(np.hypot(*away)))
+        outline = self._placed(pose)
+        overlap = outline.intersection(self._solids[index])
+        point = (overlap if not overlap.is_empty else outline).centroid
+        direction = np.array([outline.centroid.x - point.x, outline.centroid.y - point.y])
+        direction = direction / max(1e-9, float(np.hypot(*direction)))
         return Contact(
             stamp_s=stamp_s,
-            first=self._body,
+            first=self._body_name,
             second=self._shapes[index].name,
             positions_m=((point.x, point.y, self._middle_m),),
-            normals=((float(away[0]), float(away[1]), 0.0),),
+            normals=((float(direction[0]), float(direction[1]), 0.0),),
             depths_m=(0.0,),
         )
 
@@ -123,14 +127,16 @@ class Obstacles:
         ranges = self.seen.cast(x, y, yaw_rad, self._angles_rad, *lidar.range_m)
         return lidar.scan(stamp_s, ranges)
 
-    def _of(self, model: SceneModel, before: Optional[_Model]) -> _Model:
-        if before is not None and before.read.node is model.node:
-            if model.pose == before.pose:
-                return before
-            motion = _planar_motion(before.read.pose, model.pose)
+    def _of(self, model: SceneModel, previous_model: Optional[_Model]) -> _Model:
+        if previous_model is not None and previous_model.scene_model.node is model.node:
+            if model.pose == previous_model.pose:
+                return previous_model
+            motion = _planar_motion(previous_model.scene_model.pose, model.pose)
             if motion is not None:
-                shapes = tuple(shape.moved(motion) for shape in before.read_shapes)
-                return _Model(before.read, before.read_shapes, model.pose, shapes)
+                shapes = tuple(shape.moved(motion) for shape in previous_model.read_shapes)
+                return _Model(
+                    previous_model.scene_model, previous_model.read_shapes, model.pose, shapes
+                )
         level_m = None if self._lidar is None else self._lidar.mount.position[2]
         shapes = tuple(
             _read_shape(shape, self._heights, level_m)
@@ -142,9 +148,9 @@ class Obstacles:
     def _overlaps(self, pose: Pose2D) -> Tuple[List[int], float]:
         """Return the indices of the shapes that the robot touches, and the area (m²) of overlap."""
         outline = self._placed(pose)
-        met = np.flatnonzero(shapely.intersects(outline, self._solids)).tolist()
-        area = sum(outline.intersection(self._solids[index]).area for index in met)
-        return met, float(area)
+        overlap_indices = np.flatnonzero(shapely.intersects(outline, self._solids)).tolist()
+        area = sum(outline.intersection(self._solids[index]).area for index in overlap_indices)
+        return overlap_indices, float(area)
 
     def _placed(self, pose: Pose2D) -> BaseGeometry:
         return shapely.polygons(pose.apply(self._corners))
@@ -154,10 +160,10 @@ def _read_shape(
     shape: CollisionShape, heights: Heights, lidar_m: Optional[float]
 ) -> _ObstacleShape:
     solid = shape.footprint(*heights)
-    seen = np.empty((0, 4))
+    visible_edges = np.empty((0, 4))
     if lidar_m is not None:
-        seen = edges_of(shape.footprint(lidar_m - SKIN_M, lidar_m + SKIN_M))
-    return _ObstacleShape(shape.scoped_name, solid, edges_of(solid), seen)
+        visible_edges = edges_of(shape.footprint(lidar_m - SKIN_M, lidar_m + SKIN_M))
+    return _ObstacleShape(shape.scoped_name, solid, edges_of(solid), visible_edges)
 
 
 def _planar_motion(start: Pose, end: Pose) -> Optional[Pose2D]:

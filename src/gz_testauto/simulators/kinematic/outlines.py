@@ -91,8 +91,8 @@ def _bounding_circles(edges, ends):  # type: ignore[no-untyped-def]
         circles[group, 0] = x = (low_x + high_x) / 2
         circles[group, 1] = y = (low_y + high_y) / 2
         for edge in range(ends[group - 1], ends[group]):
-            away = math.hypot(edges[edge, 0] - x, edges[edge, 1] - y)
-            circles[group, 2] = max(circles[group, 2], away)
+            corner_distance = math.hypot(edges[edge, 0] - x, edges[edge, 1] - y)
+            circles[group, 2] = max(circles[group, 2], corner_distance)
     return circles
 
 
@@ -104,10 +104,13 @@ def _turning_directions(edges, ends):  # type: ignore[no-untyped-def]
         first, end = ends[group - 1], ends[group]
         lefts = rights = gaps = 0
         for edge in range(first, end):
-            after = edge + 1 if edge + 1 < end else first
-            gaps += edges[edge, 2] != edges[after, 0] or edges[edge, 3] != edges[after, 1]
+            next_edge = edge + 1 if edge + 1 < end else first
+            gaps += edges[edge, 2] != edges[next_edge, 0] or edges[edge, 3] != edges[next_edge, 1]
             ex, ey = edges[edge, 2] - edges[edge, 0], edges[edge, 3] - edges[edge, 1]
-            fx, fy = edges[after, 2] - edges[after, 0], edges[after, 3] - edges[after, 1]
+            fx, fy = (
+                edges[next_edge, 2] - edges[next_edge, 0],
+                edges[next_edge, 3] - edges[next_edge, 1],
+            )
             lefts += ex * fy - ey * fx > 0.0
             rights += ex * fy - ey * fx < 0.0
         if gaps == 0 and (lefts == 0 or rights == 0):
@@ -121,19 +124,19 @@ def _cast(edges, ends, circles, turns, view, cosines, sines, ranges):  # type: i
     count = len(ranges)
     for group in range(1, len(ends)):
         dx, dy, radius = circles[group, 0] - x, circles[group, 1] - y, circles[group, 2]
-        away = math.hypot(dx, dy)
-        if away - radius > range_max:
+        center_distance = math.hypot(dx, dy)
+        if center_distance - radius > range_max:
             continue
-        half = math.asin(radius / away) if away > radius else math.pi
+        half = math.asin(radius / center_distance) if center_distance > radius else math.pi
         low, width = _wrapped(math.atan2(dy, dx) - half - first_rad), 2 * half
-        few = width / spacing < FEW_RAYS
-        turn = turns[group] if away - radius > range_min else 0.0
+        hits_few_rays = width / spacing < FEW_RAYS
+        turn = turns[group] if center_distance - radius > range_min else 0.0
         for edge in range(ends[group - 1], ends[group]):
             px, py = edges[edge, 0] - x, edges[edge, 1] - y
             ex, ey = edges[edge, 2] - edges[edge, 0], edges[edge, 3] - edges[edge, 1]
             if turn * (px * ey - py * ex) > 0.0:
                 continue  # an edge on the far side of a convex outline
-            if not few:
+            if not hits_few_rays:
                 bearing = math.atan2(py, px) - first_rad
                 change = _wrapped(math.atan2(py + ey, px + ex) - first_rad - bearing)
                 low, width = _wrapped(min(bearing, bearing + change)), abs(change)
@@ -163,27 +166,31 @@ def _clearance(edges, ends, circles, corners, limit):  # type: ignore[no-untyped
     x, y, radius = np.mean(corners[:, 0]), np.mean(corners[:, 1]), 0.0
     for corner in corners:
         radius = max(radius, math.hypot(corner[0] - x, corner[1] - y))
-    count, nearest = len(corners), limit
+    count, min_distance = len(corners), limit
     for group in range(1, len(ends)):
         first, end = ends[group - 1], ends[group]
-        away = math.hypot(circles[group, 0] - x, circles[group, 1] - y)
-        if first == end or away - circles[group, 2] - radius >= nearest:
+        center_distance = math.hypot(circles[group, 0] - x, circles[group, 1] - y)
+        if first == end or center_distance - circles[group, 2] - radius >= min_distance:
             continue
-        inside = False  # a corner is inside if a ray along x crosses an odd number of edges
+        is_corner_inside = (
+            False  # a corner is inside if a ray along x crosses an odd number of edges
+        )
         for edge in edges[first:end]:
-            inside ^= _crosses(edge[0], edge[1], edge[2], edge[3], corners[0, 0], corners[0, 1])
-            within = False  # the edge's first point is in the polygon
+            is_corner_inside ^= _crosses(
+                edge[0], edge[1], edge[2], edge[3], corners[0, 0], corners[0, 1]
+            )
+            is_edge_inside = False  # the edge's first point is in the polygon
             for side in range(count):
                 ax, ay = corners[side]
                 bx, by = corners[(side + 1) % count]
-                within ^= _crosses(ax, ay, bx, by, edge[0], edge[1])
-                between = _between((ax, ay, bx, by), (edge[0], edge[1], edge[2], edge[3]))
-                nearest = min(nearest, between)
-            if within:
+                is_edge_inside ^= _crosses(ax, ay, bx, by, edge[0], edge[1])
+                edge_distance = _between((ax, ay, bx, by), (edge[0], edge[1], edge[2], edge[3]))
+                min_distance = min(min_distance, edge_distance)
+            if is_edge_inside:
                 return 0.0
-        if inside:
+        if is_corner_inside:
             return 0.0
-    return nearest
+    return min_distance
 
 
 @compiled

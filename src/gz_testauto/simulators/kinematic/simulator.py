@@ -69,15 +69,17 @@ class KinematicSimulation(Simulation):
         self._world = LoadedWorld(scene.world, self._added_sdf)
         self._models: Dict[str, SceneModel] = dict(self._world.models)
         self._gravity = np.array(self._world.gravity_mps2)
-        spawned = list(scene.models)
+        spawned_models = list(scene.models)
         if scene.robot is not None:
-            spawned.insert(0, NamedModel(scene.robot.name, scene.robot.sdf, scene.start.to_pose()))
-        self._add(spawned)
+            spawned_models.insert(
+                0, NamedModel(scene.robot.name, scene.robot.sdf, scene.start.to_pose())
+            )
+        self._add(spawned_models)
         if scene.robot is not None:
             body = self._models[scene.robot.name]
-            named = (*body.body_shapes, *body.collisions)[0].scoped_name
+            shape_name = (*body.body_shapes, *body.collisions)[0].scoped_name
             self._stance = Stance(scene.robot)
-            self._obstacles = Obstacles(scene.robot, named)
+            self._obstacles = Obstacles(scene.robot, shape_name)
         self._imu = LazyImuSamples()
         self._update_models()
         self._place(scene.start)
@@ -91,7 +93,7 @@ class KinematicSimulation(Simulation):
     # methods of the interface
 
     def _snapshot(self) -> Snapshot:
-        models = dict(self._still)
+        models = dict(self._resting_states)
         if self.robot is not None:
             models[self.robot.name] = self._history.state
         imu, contacts = self._imu, tuple(self._contacts)
@@ -113,15 +115,18 @@ class KinematicSimulation(Simulation):
         scan = max(scans, default=-1)  # only the latest scan can be read
         while self._steps < end:
             poses = self._next_poses(end - self._steps)
-            before, self._steps = self._steps, self._steps + len(poses)
-            self._history = self._history.followed_by(poses, self._grounded)
+            previous_steps, self._steps = self._steps, self._steps + len(poses)
+            self._history = self._history.followed_by(poses, self._grounded_stance)
             x, y, yaw = poses[-1].tolist()
             self._planar = Pose2D(x, y, wrap_angle(yaw))
-            due = [step for step in samples if before < step <= self._steps]
-            if due:
-                self._imu.add(len(due), partial(self._imu_samples, self._history, before, due))
-            if before < scan <= self._steps:
-                self._measure_ranges(Pose2D(*poses[scan - before - 1].tolist()), scan)
+            due_samples = [step for step in samples if previous_steps < step <= self._steps]
+            if due_samples:
+                self._imu.add(
+                    len(due_samples),
+                    partial(self._imu_samples, self._history, previous_steps, due_samples),
+                )
+            if previous_steps < scan <= self._steps:
+                self._measure_ranges(Pose2D(*poses[scan - previous_steps - 1].tolist()), scan)
 
     def _spawn(self, models: Sequence[NamedModel]) -> None:
         try:
@@ -155,24 +160,26 @@ class KinematicSimulation(Simulation):
     # private methods
 
     def _add(self, models: Sequence[NamedModel]) -> None:
-        read = {model.name: placed_model(model.sdf, model.name, model.pose) for model in models}
-        self._models.update(read)
+        new_models = {
+            model.name: placed_model(model.sdf, model.name, model.pose) for model in models
+        }
+        self._models.update(new_models)
 
     def _update_models(self) -> None:
         robot = None if self.robot is None else self._models.get(self.robot.name)
         other_models = [model for model in self._models.values() if model is not robot]
-        self._still = {
+        self._resting_states = {
             name: ModelState(model.pose, _STILL, _STILL) for name, model in self._models.items()
         }
         self._ground = GroundSurface(shape for model in other_models for shape in model.collisions)
         if robot is not None:
-            self._grounded = GroundedStance(self._stance, self._ground)
+            self._grounded_stance = GroundedStance(self._stance, self._ground)
             self._obstacles.update(other_models)
 
     def _place(self, pose: Pose2D) -> None:
         self._planar = pose
         if self.robot is not None:
-            self._history = PoseHistory.at_rest(pose, self._grounded, self.step_size_s)
+            self._history = PoseHistory.at_rest(pose, self._grounded_stance, self.step_size_s)
 
     def _next_poses(self, count: int) -> np.ndarray:
         """Return the poses (n, 3) of the next 1 to ``count`` steps.
@@ -181,29 +188,31 @@ class KinematicSimulation(Simulation):
         obstacle blocks the robot, the result is the current pose, ``count`` times.
         """
         step_s, start = self.step_size_s, self._planar
-        free = self._obstacles.free_steps(start, self._command, step_s, count)
-        wanted = arc(start, self._command, np.arange(1, max(1, free) + 1) * step_s)
-        if free:
-            return wanted
+        free_steps = self._obstacles.free_steps(start, self._command, step_s, count)
+        target_poses = arc(start, self._command, np.arange(1, max(1, free_steps) + 1) * step_s)
+        if free_steps:
+            return target_poses
         stamp_s = self._time_s(self._steps + 1)
-        possible, contacts = self._obstacles.check_step(start, Pose2D(*wanted[0].tolist()), stamp_s)
+        is_possible, contacts = self._obstacles.check_step(
+            start, Pose2D(*target_poses[0].tolist()), stamp_s
+        )
         self._contacts += contacts
-        return wanted if possible else np.tile(start, (count, 1))
+        return target_poses if is_possible else np.tile(start, (count, 1))
 
     def _measure_ranges(self, base: Pose2D, step: int) -> None:
         if self.robot is not None and self.robot.lidar is not None:
             self._scan = self._obstacles.scan(base, self.robot.lidar, self._time_s(step))
 
     def _imu_samples(
-        self, history: PoseHistory, before: int, steps: Sequence[int]
+        self, history: PoseHistory, previous_steps: int, steps: Sequence[int]
     ) -> List[ImuSample]:
         """Return the samples at the ends of ``steps``.
 
-        ``history`` starts with the poses of the steps ``before - 1`` and ``before``.
+        ``history`` starts with the poses of the steps ``before - 1`` and ``previous_steps``.
         """
         assert self.robot is not None and self.robot.imu is not None
         steps = sorted(steps)
-        rows = [step - before + EARLIER_POSES - 1 for step in steps]
+        rows = [step - previous_steps + EARLIER_POSES - 1 for step in steps]
         stamps_s = list(map(self._time_s, steps))
         return history.samples(self.robot.imu.mount, self._gravity, rows, stamps_s)
 

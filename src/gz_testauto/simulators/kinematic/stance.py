@@ -35,11 +35,11 @@ class Stance:
         rows = []
         for number, (x, y, z, radius) in enumerate(supports):
             for ahead in np.linspace(-radius, radius, 2 * int(np.ceil(radius / SAMPLE_M)) + 1):
-                above = radius - np.sqrt(max(radius**2 - ahead**2, 0.0))
-                rows.append((number, x + ahead, y, z + above))
+                rise = radius - np.sqrt(max(radius**2 - ahead**2, 0.0))
+                rows.append((number, x + ahead, y, z + rise))
         table = np.array(rows)
         self._starts = np.unique(table[:, 0], return_index=True)[1]
-        self._ahead, self._aside, self._above = table[:, 1:].T
+        self._ahead, self._offsets_left_m, self._rises_m = table[:, 1:].T
 
     def attitude(
         self, ground: GroundSurface, x_m: np.ndarray, y_m: np.ndarray, yaw_rad: np.ndarray
@@ -50,12 +50,12 @@ class Stance:
         """
         cos, sin = np.cos(yaw_rad)[:, None], np.sin(yaw_rad)[:, None]
         heights = ground.height_m(
-            x_m[:, None] + cos * self._ahead - sin * self._aside,
-            y_m[:, None] + sin * self._ahead + cos * self._aside,
+            x_m[:, None] + cos * self._ahead - sin * self._offsets_left_m,
+            y_m[:, None] + sin * self._ahead + cos * self._offsets_left_m,
         )
-        lifted = np.maximum.reduceat(heights - self._above, self._starts, axis=1)
-        known = np.where(np.isinf(lifted), np.nan, lifted)
-        z_m, forward, left = matrix_product(self._fit, known.T)
+        lifted = np.maximum.reduceat(heights - self._rises_m, self._starts, axis=1)
+        known_heights = np.where(np.isinf(lifted), np.nan, lifted)
+        z_m, forward, left = matrix_product(self._fit, known_heights.T)
         return z_m, arcsin(left / np.sqrt(1 + forward**2 + left**2)), arctan2(-forward, 1.0)
 
 
@@ -74,9 +74,9 @@ class GroundedStance:
         if self._level is not None:
             return np.tile(self._level, (len(poses), 1))
         attitudes = self._on(poses)
-        missing = np.flatnonzero(np.isnan(attitudes[:, 0]))
-        if len(missing):
-            x, y, _ = poses[missing[0]]
+        missing_rows = np.flatnonzero(np.isnan(attitudes[:, 0]))
+        if len(missing_rows):
+            x, y, _ = poses[missing_rows[0]]
             raise SimulatorError(
                 f"there is no ground under the robot at ({x:.2f}, {y:.2f}): 'kinematic' supports "
                 "planes, height maps and wide flat slabs; keep the robot on them, or use another "
