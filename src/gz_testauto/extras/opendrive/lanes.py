@@ -105,7 +105,7 @@ def _read(lane: Any, can_cross: bool) -> Dict[str, Any]:
         "name": _name(lane),
         "kind": str(lane.type),
         "is_lane": False,
-        "successors": sorted(_name(after) for after in lane.traffic_flow_successors),
+        "successors": sorted(_name(successor) for successor in lane.traffic_flow_successors),
     }
     if len(lane.lane_section_reference_line) < 2:
         return fields
@@ -118,9 +118,9 @@ def _read(lane: Any, can_cross: bool) -> Dict[str, Any]:
     line = shapely.LineString(center)
     if line.length < LEAST_M or widths.max() < LEAST_M or not np.isfinite(center).all():
         return fields
-    kept = shapely.get_coordinates(line.simplify(TOLERANCE_M))
+    vertices = shapely.get_coordinates(line.simplify(TOLERANCE_M))
     arcs = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(center, axis=0).T))])
-    wide = np.interp(shapely.line_locate_point(line, shapely.points(kept)), arcs, widths)
+    wide = np.interp(shapely.line_locate_point(line, shapely.points(vertices)), arcs, widths)
     step = 1 if lane.id > 0 else -1
     inward, outward = lane.id - step, lane.id + step
     if inward == 0 and can_cross:
@@ -130,7 +130,7 @@ def _read(lane: Any, can_cross: bool) -> Dict[str, Any]:
     return {
         **fields,
         "is_lane": True,
-        "center_m": [tuple(point) for point in kept.tolist()],
+        "center_m": [tuple(point) for point in vertices.tolist()],
         "width_m": np.maximum(wide, LEAST_M).tolist(),
         "left": f"{prefix}{left}" if left else None,
         "right": f"{prefix}{right}" if right else None,
@@ -145,17 +145,17 @@ def _among(
     A successor that is no lane (``is_lane``) is replaced by its own successors in ``every``, all
     lanes of the file.
     """
-    kept = {key: value for key, value in lane.items() if key not in ("kind", "is_lane")}
+    reduced_lane = {key: value for key, value in lane.items() if key not in ("kind", "is_lane")}
     for side in ("left", "right"):
-        kept[side] = kept[side] if kept[side] in lanes else None
-    after: List[str] = []
-    pending, seen = list(lane["successors"]), set()
+        reduced_lane[side] = reduced_lane[side] if reduced_lane[side] in lanes else None
+    successors: List[str] = []
+    pending, visited_names = list(lane["successors"]), set()
     while pending:
         name = pending.pop(0)
         if name in lanes:
-            after.append(name)
-        elif name in every and name not in seen and not every[name]["is_lane"]:
+            successors.append(name)
+        elif name in every and name not in visited_names and not every[name]["is_lane"]:
             pending.extend(every[name]["successors"])
-        seen.add(name)
-    kept["successors"] = list(dict.fromkeys(after))
-    return kept
+        visited_names.add(name)
+    reduced_lane["successors"] = list(dict.fromkeys(successors))
+    return reduced_lane

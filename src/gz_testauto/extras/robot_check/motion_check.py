@@ -57,12 +57,12 @@ def _measured(simulator: Simulator, robot: RobotModel, command: Twist2D) -> Meas
     count = round(MEASURED_S / PERIOD_S)
     traveled_m = turned_rad = 0.0
     for _ in range(count):
-        before = snapshot.models[robot.name].pose
+        previous_pose = snapshot.models[robot.name].pose
         snapshot = simulation.step(PERIOD_S)
-        after = snapshot.models[robot.name].pose
-        change_rad = math.remainder(after.yaw_rad - before.yaw_rad, 2 * math.pi)
-        heading_rad = before.yaw_rad + change_rad / 2  # the mean heading of the step
-        x_m, y_m = (after.position[axis] - before.position[axis] for axis in (0, 1))
+        next_pose = snapshot.models[robot.name].pose
+        change_rad = math.remainder(next_pose.yaw_rad - previous_pose.yaw_rad, 2 * math.pi)
+        heading_rad = previous_pose.yaw_rad + change_rad / 2  # the mean heading of the step
+        x_m, y_m = (next_pose.position[axis] - previous_pose.position[axis] for axis in (0, 1))
         traveled_m += x_m * math.cos(heading_rad) + y_m * math.sin(heading_rad)
         turned_rad += change_rad
     time_s = count * PERIOD_S
