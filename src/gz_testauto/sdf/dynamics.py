@@ -352,7 +352,8 @@ def axis_direction(model: ModelNode, joint: Element) -> Optional[np.ndarray]:
 
 
 def axis_frame(model: ModelNode, axis: Element, joint: Pose) -> Pose:
-    """Return the pose, in the model frame, of the frame in which a joint axis is expressed."""
+    """Return the pose, in the model frame, of the frame in which a joint axis is expressed.
+    ``axis`` is the ``<axis>`` element, and ``joint`` the pose of the joint in the model frame."""
     # By default, this is the model frame up to SDF 1.4, and the joint frame from SDF 1.5 on.
     document = model.document
     direction = axis.find("xyz")

@@ -195,7 +195,8 @@ def _extent(geometry: Geometry) -> Tuple[float, float, float]:
 
 
 def _scale_offset(document: SdfDocument, element: Element, ratio: np.ndarray) -> None:
-    """Multiply the offset between an element and its link along the axes of the element."""
+    """Multiply the position of an element in its link by the factors ``ratio`` (3,) along the axes
+    of the element."""
     pose = pose_value(document, element.find("pose"))
     if pose.position == (0.0, 0.0, 0.0):
         return

@@ -288,8 +288,9 @@ class Capsule(Geometry):
 
 
 def _concave_maximum(function, first: float, last: float, count: int) -> np.ndarray:  # type: ignore[no-untyped-def]
-    """Return the arguments that maximize ``count`` concave functions, found by ternary search.
-    ``function`` evaluates all functions in one call."""
+    """Return the arguments (count,) between ``first`` and ``last`` that maximize ``count`` concave
+    functions, found by ternary search. ``function`` evaluates each function at its argument, in one
+    call for an array (count,)."""
     low, high = np.full(count, first), np.full(count, last)
     for _ in range(80):  # reduces the interval to the rounding error
         third = (high - low) / 3

@@ -49,8 +49,9 @@ class _FrictionClass(NamedTuple):
 
 
 def solve(collisions: Mapping[str, FrictionSurface]) -> FrictionSolution:
-    """Return the coefficients for all pairs that can touch: of different models, of which at least
-    one can move."""
+    """Return a coefficient for each collision, by the names in ``collisions``. The products
+    approximate Gazebo's friction for all pairs of collisions that can touch: those of different
+    models, of which at least one can move."""
     examples: Dict[_FrictionClass, str] = {}
     models: Dict[_FrictionClass, Set[str]] = {}
     for name, surface in collisions.items():

@@ -38,8 +38,9 @@ Key = Tuple[int, int]
 
 @dataclass(frozen=True)
 class LinkPlace:
-    """A link in Bullet. ``center`` is the pose of Bullet's frame, along the principal axes, in
-    SDF's link frame. The moments of inertia are about these axes."""
+    """A link in Bullet: the link number ``index`` of the body number ``body``. ``center`` is the
+    pose of Bullet's frame, along the principal axes, in SDF's link frame. The moments of inertia
+    are about these axes."""
 
     body: int
     index: int
@@ -50,7 +51,8 @@ class LinkPlace:
 
 @dataclass(frozen=True)
 class JointPlace:
-    """An axis of a joint, with the SDF properties that Bullet does not apply itself."""
+    """An axis of a joint: the joint number ``index`` of Bullet's body number ``body``, with the
+    SDF properties that Bullet does not apply itself."""
 
     body: int
     index: int
@@ -59,8 +61,9 @@ class JointPlace:
 
 @dataclass
 class BulletModel:
-    """A model in Bullet, with the links of each collision. ``fixed`` contains the shape, the pose
-    of the link, and the pose of the part in the shape, for each static body."""
+    """A model in Bullet. ``links``, ``joints`` and ``shapes`` map the scoped names in SDF to the
+    links, joints and collision links in Bullet. ``fixed`` contains the shape, the pose of the link,
+    and the pose of the part in the shape, for each static body."""
 
     model: EngineModel
     links: Dict[str, LinkPlace] = field(default_factory=dict)
@@ -71,7 +74,8 @@ class BulletModel:
 
 
 def build(client: Any, factory: ShapeFactory, model: EngineModel) -> BulletModel:
-    """Add a model, or raise ``SdfError`` and add nothing."""
+    """Add a model to the world of ``client``, and return its bodies, links and joints in Bullet.
+    Raises ``SdfError``, and then adds nothing."""
     built = BulletModel(model)
     try:
         if model.static:
@@ -91,7 +95,8 @@ def build(client: Any, factory: ShapeFactory, model: EngineModel) -> BulletModel
 
 
 def static_pose(model: Pose, shape: BodyShape, link: Pose, part: Pose) -> Pose:
-    """Return the pose of a body of a static model, in the world frame."""
+    """Return the pose of a body of a static model, in the world frame. ``link`` is the pose of the
+    link in the model frame, and ``part`` that of the body in the frame of the shape."""
     placed = model * link * shape.pose
     if isinstance(shape.geometry, (Heightmap, Plane)):
         placed = ground_pose(shape.geometry, placed)

@@ -69,7 +69,8 @@ class BulletSettling:
         self._steps, self._settled = 0, False
 
     def before_step(self, models: Iterable[BulletModel]) -> Dict[int, _Speeds]:
-        """Return the speeds of all bodies of the models, or nothing after the correction."""
+        """Return the speeds of all bodies of the models before a physics step, by Bullet's number
+        of the body. The result is empty if no overlaps are being corrected."""
         if self._settled or self._steps == SETTLING_STEPS:
             return {}
         self._steps += 1

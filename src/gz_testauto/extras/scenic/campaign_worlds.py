@@ -90,7 +90,7 @@ class ScenicWorlds(WorldSource):
         return hashes
 
     def programs(self) -> Tuple[Path, ...]:
-        """Return the scenario if it runs in trials."""
+        """Return the path of a dynamic program, which runs in trials; otherwise no path."""
         return (Path(self.spec.file),) if self.spec.dynamic else ()
 
     def sdf_files(self) -> Iterator[Path]:

@@ -165,7 +165,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 class DrawCounter:
-    """A progress callback for stderr."""
+    """A callback that shows the number of draws of a slow world on standard error."""
 
     def __init__(self) -> None:
         self._shown_s = time.monotonic()
@@ -181,7 +181,8 @@ class DrawCounter:
 
 
 def parameters_of(pairs: List[List[str]]) -> Dict[str, Any]:
-    """Convert numbers and truth values; all other values remain text."""
+    """Return the program's parameters from pairs of name and value. Numbers and truth values are
+    converted; all other values remain text."""
     parameters: Dict[str, Any] = {}
     for key, text in pairs:
         try:

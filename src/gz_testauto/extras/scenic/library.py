@@ -221,7 +221,8 @@ _SHAPES: Dict[str, Any] = {}
 
 
 def shape_of(name: str) -> Any:
-    """Return a shape; called by the library while it is compiled."""
+    """Return the Scenic shape that :func:`library_text` created for a model. The library calls this
+    function while it is compiled."""
     return _SHAPES[name]
 
 

@@ -34,7 +34,8 @@ def plan_view(
     workspace: Any,
     title: str,
 ) -> Tuple[bytes, bytes]:
-    """Return a PNG and an SVG."""
+    """Return the picture of a scene from above, as PNG and as SVG. ``objects`` are pairs of a name
+    and Scenic's object, and ``models`` are those of the descriptor by name."""
     import matplotlib
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure

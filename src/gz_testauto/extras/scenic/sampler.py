@@ -215,7 +215,8 @@ class SceneSampler:
         return False
 
     def _unsupported(self, sample: Any, numbers: Sequence[int]) -> bool:
-        """Return whether an object above the ground lacks support."""
+        """Return whether one of the objects with these indices rests on another object and is not
+        stable there."""
         for number in numbers:
             obj = sample[self._objects[number]]
             if not needs_support(obj):

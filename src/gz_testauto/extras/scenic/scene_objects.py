@@ -46,7 +46,8 @@ _BESIDE = ("Left of", "Right of", "Ahead of", "Behind")
 
 
 class Levels:
-    """The heights (m) of surfaces, by those of the centers of objects that rest on them."""
+    """A map from the height (m) of an object's center to that of the surface on which the object
+    rests."""
 
     def __init__(self) -> None:
         self._base: Dict[float, float] = {}
@@ -389,7 +390,13 @@ def put_down(
     always: bool,
     levels: Levels,
 ) -> Any:
-    """Lower or raise a position to its surface, unless its height is explicit."""
+    """Return a position with the z of an object that rests on its surface, or the position itself
+    if its height is explicit.
+
+    ``rest_m`` is the height of the object's center above the surface. ``middle`` and ``level`` are
+    the heights of the center of an adjacent object and of the surface below it, or None, and
+    ``stands`` states whether that object rests on the surface. With ``always``, the surface of an
+    object at any other height is the ground."""
     x, y, z = position
     if level is not None and middle is not None and abs(z - middle) < SAME_HEIGHT_M:
         return Vector(x, y, level + rest_m if stands else z)
@@ -399,7 +406,8 @@ def put_down(
 
 @distributionFunction(valueType=bool)
 def was_put_down(before: Any, after: Any, beside: bool) -> bool:
-    """Return whether an object or its adjacent object (``beside``) was put on a surface."""
+    """Return whether an object was put on a surface, by its positions before and after
+    :func:`put_down`, or its adjacent object was (``beside``)."""
     return bool(before[2] != after[2]) or beside
 
 

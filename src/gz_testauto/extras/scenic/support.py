@@ -21,8 +21,8 @@ SAME_HEIGHT_M = 1e-9
 def rest_facing(
     shape: Any, width: float, length: float, height: float, position: Any, target: Any, away: bool
 ) -> float:
-    """Return the height (m) of the center of an object that leans to face a higher or lower
-    point."""
+    """Return the height (m) of the center above the ground for an object at ``position`` that leans
+    to face ``target``, a higher or lower point, or, if ``away`` is True, to face away from it."""
     distance = math.hypot(target[0] - position[0], target[1] - position[1])
     corners = np.asarray(shape.mesh.vertices) * (width, length, height)
     rest_m = lowest(shape) * height

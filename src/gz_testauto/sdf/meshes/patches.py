@@ -55,7 +55,8 @@ def convex_patches(
 
 @compiled
 def _neighbors(faces_of_edges, starts):  # type: ignore[no-untyped-def]
-    """Return the pairs (k, 2) of triangles that have a common edge."""
+    """Return the pairs (k, 2) of triangles that have a common edge. The triangles at edge e are
+    ``faces_of_edges[starts[e] : starts[e + 1]]``."""
     pairs = np.empty((len(faces_of_edges), 2), np.int64)
     size = 0
     for edge in range(len(starts) - 1):
@@ -81,7 +82,8 @@ def _cross(a, b):  # type: ignore[no-untyped-def]
 
 @compiled
 def _ring(flat, order):  # type: ignore[no-untyped-def]
-    """Return the corners of the convex hull of points (n, 2), as indices, counter-clockwise."""
+    """Return the corners of the convex hull of the points ``flat`` (n, 2), as indices,
+    counter-clockwise. ``order`` contains the indices of the points, sorted by coordinates."""
     n = len(order)
     hull = np.empty(2 * n + 2, np.int64)
     size = 0
@@ -179,7 +181,12 @@ def _pocket(flat, ring):  # type: ignore[no-untyped-def]
 @compiled
 def _merged(a, b, corners, pool, start, size, turn, area, slack):  # type: ignore[no-untyped-def]
     """Return the error, the filled width, the kept corners, the area and the area vector of the
-    patch that results from merging two patches."""
+    patch that results from merging the patches ``a`` and ``b``.
+
+    ``corners`` (n, 3) are all corners of the mesh. Those of patch i are the indices
+    ``pool[start[i] : start[i] + size[i]]``. ``turn``, ``area`` and ``slack`` contain the area
+    vector, the area and the filled width of each patch. The error is infinite if the patches cannot
+    be merged."""
     sign = 1.0 if _dot(turn[a], turn[b]) >= 0 else -1.0
     area_vector = turn[a] + sign * turn[b]
     length = math.sqrt(_dot(area_vector, area_vector))

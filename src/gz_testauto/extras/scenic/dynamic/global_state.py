@@ -13,7 +13,8 @@ import numpy as np
 
 @contextlib.contextmanager
 def preserved_random_state() -> Iterator[None]:
-    """Restore the states of the random generators of Python and NumPy."""
+    """Restore the states of the global random generators of Python and NumPy at the end of the
+    context."""
     before = random.getstate(), np.random.get_state()
     try:
         yield

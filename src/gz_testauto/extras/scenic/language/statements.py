@@ -79,7 +79,8 @@ class Place(NamedTuple):
 
 
 def examine(tree: Any, dynamic: bool = False) -> Tuple[List[Place], List[Place]]:
-    """Return the rejected constructs, and those without effect, by line."""
+    """Return the rejected constructs of a program's syntax tree, and those without effect, by
+    line. ``dynamic`` allows the constructs that need a trial, such as behaviors."""
     rejected, ineffective = (
         (_REFUSED_IN_TRIALS, _NEVER_EFFECTIVE) if dynamic else (_REFUSED, _WITHOUT_EFFECT)
     )
