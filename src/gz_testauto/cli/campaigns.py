@@ -86,8 +86,9 @@ def run_trials(
     failed_in: Optional[LoadedCampaign] = None,
     write_page: bool = True,
 ) -> CampaignResults:
-    """Run a campaign in ``out`` with progress on standard error, and finally write the page, unless
-    the campaign was stopped."""
+    """Run the selected trials of a campaign with progress on standard error, and return the results
+    in ``out``. Finally write the page, unless the campaign was stopped. With ``failed_in``, only
+    the trials that failed in that campaign are run."""
     notice = plugins_notice(spec)
     if notice:
         print(notice, file=sys.stderr, flush=True)

@@ -145,7 +145,7 @@ def _height_inches(axes: Any) -> float:
 
 
 def figure_class() -> type:
-    """Return the class of figures of matplotlib. Raises ``MissingDependencyError`` without
+    """Return matplotlib's class ``Figure``. Raises ``MissingDependencyError`` without
     matplotlib."""
     try:
         from matplotlib.figure import Figure  # not pyplot: no display, no global state

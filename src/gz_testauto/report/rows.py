@@ -148,7 +148,8 @@ def metric_differences(
 def _tested(
     comparison: Union[Comparison, MetricComparison], notation: Notation
 ) -> Tuple[str, str, str]:
-    """Return the p-value, the adjusted p-value, and the verdict of a comparison as texts."""
+    """Return the p-value, the p-value adjusted by Holm's method, and whether the difference is
+    ``significant``, ``relevant``, ``both`` or ``neither``, as texts."""
     verdict = notation.missing  # nothing could be compared
     if not math.isnan(comparison.p_value):
         verdict = {

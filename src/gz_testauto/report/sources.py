@@ -31,8 +31,8 @@ class Source:
     worlds: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, results: OpenedResults, planners: Sequence[str]) -> "Source":
-        """Return the only directory of a report."""
+    def of(cls, opened: OpenedResults, planners: Sequence[str]) -> "Source":
+        """Return the source of a report on a single results directory."""
         names = {name: name for name in planners}
         return cls(
             str(results.typed), CampaignDirectory(results.path), results.pack is not None, "", names

@@ -66,8 +66,9 @@ def success_verdict(pair: Comparison, end: Optional[EarlyStop] = None) -> Verdic
     return VerdictText(lead, evidence, is_decided, won_worlds, leader if is_decided else "")
 
 
-def _without_test(pair: Comparison, won_worlds: Won) -> VerdictText:
-    """Return the result for selected trials."""
+def _without_test(pair: Comparison, won: Won) -> VerdictText:
+    """Return the text for two planners whose success rates were not tested, such as those of
+    selected trials."""
     points = 100 * pair.difference.value
     evidence = (
         f"{_rates(pair, pair.first)}The difference {pair.first} − {pair.second} was "
@@ -242,8 +243,9 @@ def _metric_verdict(pair: Comparison, metric: Metric, comparison: MetricComparis
     )
 
 
-def _rates(pair: Comparison, leader: str) -> str:
-    """Return text with the two success rates in the common worlds, or no text with repetitions."""
+def _rates(pair: Comparison, ahead: str) -> str:
+    """Return text with the two success rates in the common worlds, that of the planner ``ahead``
+    first. The text is empty for a campaign with repetitions."""
     if pair.counts is None:
         return ""
     both_count, first_only, second_only, _ = pair.counts

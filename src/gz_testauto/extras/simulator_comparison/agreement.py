@@ -128,7 +128,8 @@ def _rate(by_world: Mapping[str, Sequence[bool]]) -> Estimate:
 
 
 def _stratified(agreed: int, chosen: int, rate: Estimate, remaining: int) -> Estimate:
-    """Return the share of all trials: ``agreed`` of ``chosen``, and ``rate`` of ``remaining``."""
+    """Return the share of all trials with the same outcome in both simulators: ``agreed`` of the
+    ``chosen`` trials, and the share ``rate`` of the ``remaining`` trials."""
     if chosen + remaining == 0:
         return Estimate.unknown()
     if remaining == 0:

@@ -182,7 +182,8 @@ def _midranks(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
 
 
 def _same_winner(cells: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Return the share of pairs of planners with the same winner."""
+    """Return the share (n,) of pairs of planners with the same winner in both campaigns, for each
+    row of ``weights`` (n, worlds). ``cells`` (2, worlds, planners) are means."""
     agreeing = []
     for first, second in itertools.combinations(range(cells.shape[2]), 2):
         differences = cells[:, :, first] - cells[:, :, second]  # (campaigns, worlds)

@@ -168,14 +168,16 @@ def _own_measure(measure: Measure, name: str, recordings: RecordingsByCase, seed
 
 
 def _residuals(parts: Mapping[str, np.ndarray], value: float) -> List[np.ndarray]:
-    """Return the contributions (n,) of repetitions to a ratio of sums, by case, times n and in the
-    unit of the denominator."""
+    """Return the contributions (n,) of the n repetitions of each case to the error of ``value``, a
+    ratio of sums, times n and the denominator. ``parts`` has numerators and denominators (n, 2) by
+    case."""
     return [len(part) * (part[:, 0] - value * part[:, 1]) for part in parts.values()]
 
 
 def _student(parts: Mapping[str, np.ndarray], value: float) -> Estimate:
     """Return Student's t interval of a ratio of sums after linearization, with the degrees of
-    freedom of Welch and Satterthwaite; for the logarithm if the values cannot be negative."""
+    freedom of Welch and Satterthwaite; for the logarithm if the values cannot be negative.
+    ``parts`` has the numerators and denominators (n, 2) of the ratio ``value`` by case."""
     # a bootstrap of five values would cover 91 % instead of 95 %, since it cannot exceed them
     residuals = _residuals(parts, value)
     _, freedom = _small_sample_correction(residuals)
@@ -299,7 +301,8 @@ def _small_sample_correction(scatter: Sequence[np.ndarray]) -> Tuple[float, floa
 def _p_tie(distances: Sequence[np.ndarray], sizes: Sequence[Tuple[int, int]], seed: int) -> float:
     """Return the p-value of a permutation test of equal distributions by the energy statistic,
     within each case. It is NaN for a single repetition of the reference, or for too few
-    permutations for 5 %."""
+    permutations for 5 %. For each case, ``distances`` has those of :func:`_pooled`, and ``sizes``
+    the numbers of repetitions of the entry and of the reference."""
     exchanges = math.prod(_exchange_count(count, reference) for count, reference in sizes)
     if min(reference for _, reference in sizes) < 2 or exchanges * (1.0 - LEVEL) < 1.0:
         return math.nan
@@ -315,7 +318,8 @@ def _p_tie(distances: Sequence[np.ndarray], sizes: Sequence[Tuple[int, int]], se
 
 
 def _exchange_count(count: int, reference: int) -> int:
-    """Return the number of permutations that the energy statistic distinguishes."""
+    """Return the number of permutations that the energy statistic distinguishes, for ``count``
+    repetitions of the entry and ``reference`` repetitions of the reference."""
     # with sets of equal size, exchanging both sets does not change the statistic
     return math.comb(count + reference, count) // (2 if count == reference else 1)
 

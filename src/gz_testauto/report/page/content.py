@@ -205,8 +205,9 @@ def differences(analysis: Analysis) -> List[Dict[str, Any]]:
 def matrix(
     analysis: Analysis, figures: Mapping[Figure, Values], marks: Mapping[int, str]
 ) -> List[Dict[str, Any]]:
-    """Return the table of outcomes by world and planner. ``marks`` maps trials to words in the
-    cells."""
+    """Return the rows of the table of outcomes, one per world, with a cell for each planner.
+    ``figures`` are the world's figures of difficulty, and ``marks`` maps the indices of trials to
+    words in the cells."""
     results = analysis.results
     records: Dict[Tuple[str, str], List[TrialRecord]] = {}
     for record in results.trials:

@@ -220,7 +220,8 @@ class _BenchRunner:
         )
 
     def _load(self, handle: SimulatorRunner, request: ManeuverRequest) -> SimulatorCost:
-        """Return the least disturbed of several measurements."""
+        """Return the cost of a simulator, from the measurement with the lowest load by other
+        programs."""
         costs = [handle.measure_load(request)]
         while costs[-1].others > BUSY and len(costs) <= MAX_LOAD_REPEATS:
             costs.append(handle.measure_load(request))

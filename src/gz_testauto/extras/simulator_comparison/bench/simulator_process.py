@@ -47,8 +47,9 @@ class Identity(NamedTuple):
 
 
 class SimulatorRunner:
-    """A simulator that stays open until another one is requested. After an error, the caller must
-    call :meth:`close`."""
+    """A runner of maneuvers, measurements of cost and ground probes in a simulator in this process.
+    The simulator stays open until another one is requested. After an error, the caller must call
+    :meth:`close`."""
 
     def __init__(self) -> None:
         self._base_bytes = float(psutil.Process().memory_info().rss)

@@ -186,7 +186,8 @@ def _naming(bench: Path) -> Iterator[None]:
 
 
 def _write(spec: BenchSpec, simulated: SimulatedData, out: Path) -> int:
-    """Return 1 if runs are missing, invalid or not compared, else 0."""
+    """Write the results of a comparison to ``out``, print them, and return the exit status: 1 if
+    runs are missing, invalid or not compared, else 0."""
     findings = evaluate_bench(spec, simulated.recordings, simulated.conditions)
     directory = BenchDirectory(out)
     with reporting_disk(out):

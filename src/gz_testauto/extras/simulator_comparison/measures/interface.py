@@ -22,7 +22,8 @@ Own = Callable[[RunRecording], Tuple[float, float]]
 
 @dataclass(frozen=True)
 class PlannerMeasure:
-    """Selection of a correlation between two campaigns by a metric of trials."""
+    """A measure of the agreement of two campaigns on the planners. ``metric`` is the name of the
+    metric of trials that is correlated, and ``select`` returns one coefficient of the result."""
 
     metric: str
     select: Callable[[PlannerCorrelation], Resampled]

@@ -276,7 +276,8 @@ def score_text(findings: Findings, entry: str, measure: Measure) -> str:
 
 
 def measured_texts(measured: Measured) -> Tuple[str, str, str]:
-    """Return the value, the interval and the remark."""
+    """Return the value of a measure for one entry, its interval and a remark, as texts. The remark
+    states, for example, that the entry ties with the reference."""
     if measured.missing:
         return "-", "", f"not measured: {measured.missing}"
     remark = "as published" if measured.estimate.method == PUBLISHED else ""
@@ -292,7 +293,8 @@ def number(value: float) -> str:
 
 
 def axis_rows(findings: Findings) -> List[Tuple[str, str, List[str]]]:
-    """Return the entry, ``bias`` or ``gain``, and a text for each axis."""
+    """Return two rows for each entry: its name, ``bias`` or ``gain``, and the texts of
+    :func:`axis_texts`, one for each axis of the IMU."""
     return [
         (name, quantity, texts)
         for name, of_cases in findings.axes.items()
@@ -301,7 +303,8 @@ def axis_rows(findings: Findings) -> List[Tuple[str, str, List[str]]]:
 
 
 def axis_texts(differences: Sequence[AxisDifferences]) -> List[Tuple[str, List[str]]]:
-    """Return the mean bias and the geometric mean of the gains over the cases with a signal."""
+    """Return ``bias`` and ``gain``, each with a text for each axis of the IMU: the mean bias over
+    all cases, and the geometric mean of the gains over the cases with a signal."""
     biases = np.mean([d.bias for d in differences], axis=0).tolist()
     gains = np.array([d.gain for d in differences])
     known = [column[~np.isnan(column)] for column in gains.T]

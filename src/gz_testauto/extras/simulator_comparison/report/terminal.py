@@ -229,7 +229,8 @@ def remark_table(*headings: str) -> Table:
 def _without_empty(
     make: Callable[..., Table], headings: Sequence[str], rows: Sequence[Sequence[str]]
 ) -> Table:
-    """Return a table without empty columns between the first and the last one."""
+    """Return a table without the empty columns between the first and the last one. ``make`` creates
+    a table from the remaining headings."""
     kept = [
         column
         for column in range(len(headings))
