@@ -10,9 +10,12 @@ from typing import Dict, NamedTuple
 
 import language
 import pytest
+import size
 
 AIM = 2.0  # odd words in 1,000 words; a limit may be lowered, never raised
 TOLERANCE = 1.0  # since a figure changes a little where code is moved or removed
+MOST_DOCSTRING_WORDS = 170  # per 100 lines of code
+MOST_VAGUE_NAMES = 10  # per 1,000 bound names of each package
 
 
 class Limit(NamedTuple):
@@ -143,6 +146,23 @@ def test_code_and_numbered_lists_in_docstrings_keep_their_lines():
     assert list(damaged_blocks("As follows::\n\nwith a: # one line\n")) == ["with a: # one line"]
     assert not list(damaged_blocks("As follows::\n\n    with a:\n        b\n"))
     assert list(damaged_blocks("1. **a**: first. 2. **b**: second.")) != []
+
+
+def test_docstrings_are_short_and_names_are_specific():
+    counts = size.package_measures(language.CHECKOUT / language.SOURCE)
+    total = counts.pop("TOTAL")
+    assert 100 * total["words"] / total["code"] <= MOST_DOCSTRING_WORDS, "size.py prints them"
+    vague = {name: 1000 * count["vague"] / max(count["names"], 1) for name, count in counts.items()}
+    assert {name: share for name, share in vague.items() if share > MOST_VAGUE_NAMES} == {}
+
+
+def test_vague_names_include_parameters_and_loop_variables(tmp_path):
+    (module := tmp_path / "module.py").write_text(
+        '"""Three words here."""\n\n\ndef read(one, *, _found=None):\n'
+        '    """One."""\n    return [own for own in one]  # others\n'
+    )
+    counts = size.measures(module)
+    assert counts == {"lines": 6, "code": 2, "words": 4, "names": 3, "vague": 3}
 
 
 def test_class_names_are_unique():

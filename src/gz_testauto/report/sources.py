@@ -31,7 +31,7 @@ class Source:
     worlds: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, opened: OpenedResults, planners: Sequence[str]) -> "Source":
+    def of(cls, results: OpenedResults, planners: Sequence[str]) -> "Source":
         """Return the source of a report on a single results directory."""
         names = {name: name for name in planners}
         return cls(

@@ -66,7 +66,7 @@ def success_verdict(pair: Comparison, end: Optional[EarlyStop] = None) -> Verdic
     return VerdictText(lead, evidence, is_decided, won_worlds, leader if is_decided else "")
 
 
-def _without_test(pair: Comparison, won: Won) -> VerdictText:
+def _without_test(pair: Comparison, won_worlds: Won) -> VerdictText:
     """Return the text for two planners whose success rates were not tested, such as those of
     selected trials."""
     points = 100 * pair.difference.value
@@ -243,8 +243,8 @@ def _metric_verdict(pair: Comparison, metric: Metric, comparison: MetricComparis
     )
 
 
-def _rates(pair: Comparison, ahead: str) -> str:
-    """Return text with the two success rates in the common worlds, that of the planner ``ahead``
+def _rates(pair: Comparison, leader: str) -> str:
+    """Return text with the two success rates in the common worlds, that of the planner ``leader``
     first. The text is empty for a campaign with repetitions."""
     if pair.counts is None:
         return ""
