@@ -161,7 +161,7 @@ class _Conditional(Hook):
         if not isinstance(self._spec, spec_of.ModelEffectSpec):
             return [WORLD]
         names = [name for name in context.names_of(self._spec.target) if context.state(name)]
-        # a model that was deleted has a new condition later
+        # if a deleted model is spawned again, its effect starts anew
         for name in [name for name in self._held_targets if name not in names]:
             del self._held_targets[name]
             self._ends_s.pop(name, None)

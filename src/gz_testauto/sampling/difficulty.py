@@ -26,7 +26,7 @@ STEP_M = 0.2
 CELL_M = 0.15  # as in BARN
 """Side (m) of the cells for the measures of :mod:`gz_testauto.grid.path_measures`."""
 
-SIGHT_M = 4.95  # the worlds of BARN end after 4.5 m
+SIGHT_M = 4.95  # BARN's worlds end after 4.5 m
 """Largest length (m) of a line of sight, a multiple of ``CELL_M``."""
 
 MOST_GRID_CELLS = 16_000_000

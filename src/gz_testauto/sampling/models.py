@@ -124,7 +124,7 @@ class ObstacleKind(ObstacleGroup):
     @classmethod
     def triangles(cls, size: Size) -> Optional[np.ndarray]:
         """Return the corners (m, model frame) of the triangles of a ``TRIANGLE_LIST``, shape
-        (n, 3, 3), or None for another marker with the size of the bounds."""
+        (n, 3, 3). None: RViz shows the shape :attr:`marker` with the size of the model's bounds."""
         return None
 
     @classmethod

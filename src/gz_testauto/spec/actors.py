@@ -205,7 +205,7 @@ class PlacedActorSpec(ActorSpec):
 
     @property
     def path(self) -> BaseGeometry:
-        """Return the start position (m, world frame)."""
+        """Return the start position as the path (m, world frame): such an actor does not move."""
         return shapely.Point(self.start.x_m, self.start.y_m)
 
 

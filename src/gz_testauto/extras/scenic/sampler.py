@@ -108,7 +108,7 @@ class SceneSampler:
         scene = self._scenario._makeSceneFromSample(sample) if self._dynamic else None
         return Drawn(objects, parameters, draws, scene)
 
-    # --- all objects together: Scenic's distribution ---------------------------------------------
+    # --- all objects together, with the distribution of Scenic itself ----------------------------
 
     def _at_once(self, user: List[Any], draws: "_Draws") -> Any:
         draws.count()

@@ -260,8 +260,12 @@ def _nearest(
     ordered: Sequence[str],
     steps: "_Steps",
 ) -> Candidate:
-    """Return the first failing candidate with a few of the obstacles in ``reduced``, with all of
-    them, or with ``all_``, as simple as possible. ``ordered`` starts with the nearest obstacle."""
+    """Return the smallest candidate that fails: with the nearest few of the obstacles in
+    ``reduced``, else with all of these, else ``all_``, which is known to fail.
+
+    ``ordered`` are the names of the obstacles, the nearest one first. Where it still fails, the
+    candidate is also simplified by ``steps``, by all of them together or by one of them.
+    """
     names = [name for name in ordered if name in reduced.kept]
     counts = [count for count in NEAREST if count < len(names)]
     for candidate in (*(reduced.keep(names[:count]) for count in counts), reduced, all_):

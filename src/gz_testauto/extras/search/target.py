@@ -29,7 +29,8 @@ _COMPARE: Mapping[str, Callable[[float, float], bool]] = {
 
 
 class SearchTarget:
-    """A selection of trials, which also decides whether a repeat has their property."""
+    """The property for which a search selects trials of a campaign, such as a failure or a low
+    clearance. It also decides whether a repeat of such a trial has the property again."""
 
     noun: ClassVar[str] = "failures"
     """Name of the selected trials in sentences."""

@@ -80,7 +80,7 @@ class AdaptedRobot(NamedTuple):
 def adapt_robot(robot: RobotModel) -> AdaptedRobot:
     document = SdfDocument.parse(robot.sdf, str(robot.path))
     model = document.require_model()
-    changes = [*_without_plugins(model), *_without_gpu_lidar(model, robot)]
+    changes = [*_remove_plugins(model), *_replace_gpu_lidar(model, robot)]
     drive = robot.drive
     adapted_robot = AdaptedRobot(robot.sdf, drive.plugin if drive is not None else "")
     if drive is not None and not drive.is_of_gazebo:
@@ -92,7 +92,7 @@ def adapt_robot(robot: RobotModel) -> AdaptedRobot:
     return adapted_robot._replace(sdf=etree.tostring(document.root, encoding="unicode"))
 
 
-def _without_plugins(model: Element) -> List[str]:
+def _remove_plugins(model: Element) -> List[str]:
     removed_names = []
     for plugin in list(model.iter("plugin")):
         name = (plugin.get("filename") or "").strip().rsplit("/", 1)[-1]
@@ -102,7 +102,7 @@ def _without_plugins(model: Element) -> List[str]:
     return ["without " + ", ".join(dict.fromkeys(removed_names))] if removed_names else []
 
 
-def _without_gpu_lidar(model: Element, robot: RobotModel) -> List[str]:
+def _replace_gpu_lidar(model: Element, robot: RobotModel) -> List[str]:
     name = None if robot.lidar is None else robot.lidar.sensor
     for sensor in model.iter("sensor"):
         if sensor.get("name") == name and sensor.get("type") == "gpu_ray":

@@ -330,9 +330,11 @@ def grow_previous(tree, scene, controls, steps):  # type: ignore[no-untyped-def]
 
 @compiled
 def grow_lane(tree, scene, draws, goal_m):  # type: ignore[no-untyped-def]
-    """Grow the tree by edges that end nearest to a point ahead on the lane at the desired speed.
+    """Grow the tree along the lane of the root by up to n edges, each from the end of the last one.
 
-    ``draws`` (n, k, 2) are k random controls for each of n edges.
+    ``draws`` (n, k, 2) are k random controls for each edge. The control whose state is nearest to a
+    point ahead on the lane, with the desired speed, becomes the edge. ``goal_m`` is the position
+    (m) of the goal along the lane.
     """
     road, growth, steps = scene.road, scene.growth, scene.growth.edge_steps
     node = 0

@@ -70,8 +70,9 @@ def is_bag(path: Path) -> bool:
 def read_topics(
     path: Path, topics: Dict[str, str], joints: Sequence[str] = ()
 ) -> Dict[str, Tuple[List[Decimal], np.ndarray]]:
-    """Return stamps (n,) in seconds and values (n, k) of each channel. Raises
-    ``MissingDependencyError`` without the package ``rosbags``."""
+    """Return stamps (n,) in seconds and values (n, k) of each channel. ``topics`` maps channels to
+    topics, and ``joints`` are the joints whose speeds are the values of a topic of joint states.
+    Raises ``MissingDependencyError`` without the package ``rosbags``."""
     try:
         from rosbags.highlevel import AnyReader
         from rosbags.typesys import Stores, get_typestore
