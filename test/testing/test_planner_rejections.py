@@ -289,7 +289,7 @@ class AcceleratesFromTheMeasuredTwist(Wrapped):
     commands."""
 
     def before(self, observation):
-        self.planner.limiter._previous = None
+        self.planner.limiter._previous_twist = None
         return observation
 
 
