@@ -152,7 +152,7 @@ def _half_extents(kind, size, half):  # type: ignore[no-untyped-def]
 def _angles_at(center, axes, half):  # type: ignore[no-untyped-def]
     """Return the bearing of a box, and the angles (rad) by which it extends to the right and left.
 
-    If the sensor is inside the box, both angles are a full turn.
+    They are -π and π if the box extends over half a turn or more, as around the sensor.
     """
     bearing = math.atan2(center[1], center[0])
     low = high = 0.0

@@ -363,7 +363,7 @@ class WorldLink:
     def _wait_with_progress(
         self, count_missing: Callable[[], int], activity: str, more_s: float = 0.0
     ) -> None:
-        """Wait until ``missing()`` returns 0.
+        """Wait until ``count_missing()`` returns 0.
 
         The timeout, which is ``more_s`` longer than that of a response, starts again when the value
         decreases.

@@ -208,7 +208,8 @@ class KinematicSimulation(Simulation):
     ) -> List[ImuSample]:
         """Return the samples at the ends of ``steps``.
 
-        ``history`` starts with the poses of the steps ``before - 1`` and ``previous_steps``.
+        ``history`` starts with the poses of the steps ``previous_steps - 1`` and
+        ``previous_steps``.
         """
         assert self.robot is not None and self.robot.imu is not None
         steps = sorted(steps)
