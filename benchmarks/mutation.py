@@ -6,8 +6,8 @@
     ./bootstrap exec python3 benchmarks/mutation.py metrics --module metrics/safety.py --size 0
 
 cosmic-ray generates the mutants. Three kinds are omitted: annotations, which type checkers verify;
-bitwise for arithmetic operators, which raise TypeError for any float, and ``~`` for a minus
-likewise; ``is`` for ``==``, which depends on how Python stores small numbers and texts.
+bitwise for arithmetic operators, and ``~`` for a minus, which raise TypeError for any float; ``is``
+for ``==``, which depends on how Python stores small numbers and texts.
 
 ``--size`` mutants are drawn per folder. For each, these tests run in a copy of the checkout: the
 tests of the folder of the same name that execute the changed line, then the other tests of their

@@ -18,6 +18,8 @@ import sys
 from collections import Counter, defaultdict
 from pathlib import Path
 
+from source_trees import walk
+
 VAGUE = {"one", "found", "own", "others", "rest", "given", "taken"}
 COLUMNS = ("lines", "code", "words", "vague")
 
@@ -29,11 +31,11 @@ def is_docstring(node):
 def bound_names(tree):
     """Return the names of all parameters and of all variables that are assigned."""
     names = [
-        node.id
-        for node in ast.walk(tree)
-        if isinstance(getattr(node, "ctx", None), ast.Store) and isinstance(node, ast.Name)
+        node.arg if isinstance(node, ast.arg) else node.id
+        for node in walk(tree)
+        if isinstance(node, ast.arg)
+        or (isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store))
     ]
-    names += [node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)]
     return [name.lstrip("_") for name in names if name not in ("self", "cls")]
 
 
@@ -43,7 +45,7 @@ def measures(path):
     lines, tree = text.splitlines(), ast.parse(text)
     omitted = {n for n, line in enumerate(lines, 1) if not line.partition("#")[0].strip()}
     words = 0
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if is_docstring(node):
             words += len(node.value.value.split())
         if is_docstring(node) or isinstance(node, (ast.Import, ast.ImportFrom)):
@@ -65,8 +67,9 @@ def package_measures(source):
         folders = path.relative_to(source).parts[:-1]
         is_extra = folders[:1] == ("extras",)
         group = "/".join(folders[: 1 + is_extra]) or "."
+        measured_module = measures(path)
         for name in (group, "ALL EXTRAS" if is_extra else "CORE", "TOTAL"):
-            counts[name] += measures(path)
+            counts[name] += measured_module
     return counts
 
 

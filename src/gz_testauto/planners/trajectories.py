@@ -78,7 +78,7 @@ def trajectory_costs(
     ``twists`` (n, 2) are m/s and rad/s, ``steps`` (n,) the numbers of poses. ``outlines_m`` are the
     outline of the robot in the base frame, shape (k, 2), and its scale on each trajectory, shape
     (n,). A trajectory is invalid if the outline touches an obstacle or leaves the costmap, or if
-    the base comes to a cell from which the path or the local goal cannot be reached.
+    the base reaches a cell from which the path or the local goal cannot be reached.
     """
     outline_m, scales = outlines_m
     frame = np.array([*costmap.origin_m, costmap.resolution, nose_m])

@@ -91,6 +91,14 @@ def contradictions(pair: Comparison, metrics: Mapping[str, Metric]) -> List[str]
 
 def differences_note(pair: Comparison, metrics: Mapping[str, Metric]) -> Text:
     comparisons = [comparison for comparison in pair.metrics if comparison.worlds]
+    absent_metrics = [
+        metric_heading(metrics[comparison.name])
+        for comparison in pair.metrics
+        if not comparison.worlds
+    ]
+    no_world = f"No world has a value of both for {joined(absent_metrics)}."
+    if not comparisons:
+        return Text(no_world, style="dim")
     text = (
         f"Means of {pair.first} and {pair.second} in the same n worlds. Difference: mean or median "
         f"over these worlds of {pair.first} − {pair.second}. The median describes the typical "
@@ -105,14 +113,6 @@ def differences_note(pair: Comparison, metrics: Mapping[str, Metric]) -> Text:
     if completed_metrics:
         short = joined([metric_heading(metric) for metric in completed_metrics])
         text += f" {short[0].upper()}{short[1:]}: worlds in which both reached the goal."
-    absent_metrics = [
-        metric_heading(metrics[comparison.name])
-        for comparison in pair.metrics
-        if not comparison.worlds
-    ]
-    no_world = f"No world has a value of both for {joined(absent_metrics)}."
-    if not comparisons:
-        return Text(no_world, style="dim")
     if absent_metrics:
         text += f" {no_world}"
     reasons = sorted(

@@ -1,6 +1,6 @@
 """The specification of a campaign: worlds × planners × repetitions, and the limits of a trial.
 
-Checks that need other files are elsewhere; ``config/`` has examples.
+Checks that need other files are in :mod:`gz_testauto.trial.checks`; ``config/`` has examples.
 """
 
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Type, cast

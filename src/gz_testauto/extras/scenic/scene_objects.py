@@ -395,7 +395,7 @@ def put_down(
 
     ``rest_m`` is the height of the object's center above the surface. ``middle`` and ``level`` are
     the heights of the center of an adjacent object and of the surface below it, or None, and
-    ``stands`` states whether that object rests on the surface. With ``always``, the surface of an
+    ``stands`` is True if that object rests on the surface. With ``always``, the surface of an
     object at any other height is the ground."""
     x, y, z = position
     if level is not None and middle is not None and abs(z - middle) < SAME_HEIGHT_M:

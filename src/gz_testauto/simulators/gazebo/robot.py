@@ -2,7 +2,7 @@
 
 Gazebo's drive plugins subscribe to ``Pose`` messages on ``~/<model>/vel_cmd``: ``x`` is the
 speed, and the yaw angle is the yaw rate. SkidSteerDrivePlugin sets the wheel speed only once per
-message, and controls joints with fixed names, whatever its SDF element specifies.
+message, and controls joints with fixed names instead of those in its SDF element.
 """
 
 import functools
