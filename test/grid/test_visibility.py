@@ -11,7 +11,13 @@ from scipy.sparse.csgraph import dijkstra
 
 from gz_testauto.grid.occupancy import OccupancyGrid
 from gz_testauto.grid.search import path_length_m, shortest_path, simplify
-from gz_testauto.grid.visibility import free_region, inflate, shortest_path_in
+from gz_testauto.grid.visibility import (
+    DistancesToGoal,
+    free_region,
+    inflate,
+    shortest_path_in,
+    shortest_path_through,
+)
 
 AREA = shapely.box(-10, -10, 10, 10)
 
@@ -120,6 +126,26 @@ def test_path_has_the_length_of_the_full_visibility_graph(seed):
     start, goal = (np.flatnonzero((corners == end).all(axis=1))[0] for end in ends)
     shortest_m = dijkstra(graph, directed=False, indices=start)[goal]
     assert path_length_m(path_among(blocked, *ends)) == pytest.approx(shortest_m, rel=1e-9)
+    distances_m = DistancesToGoal(free_region(AREA, blocked, *ends), ends[1]).at(corners)
+    is_known = np.isfinite(distances_m)
+    assert is_known.sum() > 100
+    expected_m = dijkstra(graph, directed=False, indices=goal)[is_known]
+    assert distances_m[is_known] == pytest.approx(expected_m, rel=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_bounds_of_an_area_with_fewer_obstacles_do_not_change_the_path(seed):
+    rng = np.random.default_rng(seed)
+    centers, sizes = rng.uniform(-8, 8, (40, 2)), rng.uniform(0.1, 1.5, (40, 2))
+    blocked = inflate(shapely.box(*(centers - sizes).T, *(centers + sizes).T), 0.2)
+    points = (-9.5, -9.5), (9.5, -9.5), (-9.5, 9.5)
+    walls = free_region(AREA, shapely.union_all(blocked[:20]), *points)
+    free = free_region(AREA, shapely.union_all(blocked), *points)
+    if free is None:
+        pytest.skip("no path")
+    bounds = [DistancesToGoal(walls, goal) for goal in points[1:]]
+    path = shortest_path_through(free, *points, bounds=bounds)
+    assert np.array_equal(path, shortest_path_through(free, *points))
 
 
 def test_path_around_an_outline_with_many_corners_is_found():

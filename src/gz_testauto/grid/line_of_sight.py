@@ -1,18 +1,114 @@
 """Compiled inner loops of :mod:`gz_testauto.grid.visibility`.
 
 Outlines consist of directed edges with the free side on their left. Edge ``e`` leads from
-``tails[e]`` to ``tails[after[e]]`` (m). Nodes are the ends of a path and the corners at which it
-can bend. ``starting[n]`` is the edge that starts at node ``n``, or -1 for an end of the path.
-``into[n]`` and ``out[n]`` are the vectors of the edges that end and start there, or 0.
+``tails[e]`` to ``tails[next_edges[e]]`` (m).
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from gz_testauto.base.compiled import compiled
 
 TOUCH_M = 1e-9
+_PAD_M = 1e-6
+"""Width by which a segment is enlarged when its cells are looked up, for rounding."""
+
+
+class EdgeGrid(NamedTuple):
+    """Edges, and a grid of square cells that lists the edges near each cell, so that a line of
+    sight is tested only against edges on its way.
+
+    Cell ``c = column * rows + row`` contains the edges ``listed[first[c] : first[c + 1]]``.
+    """
+
+    tails: np.ndarray
+    next_edges: np.ndarray
+    low_x: float
+    low_y: float
+    cell_m: float
+    columns: int
+    rows: int
+    first: np.ndarray
+    listed: np.ndarray
+
+
+class Nodes(NamedTuple):
+    """The ends of a path and the corners at which it can bend, shape (n, 2), in m. ``start_edges``
+    are the edges that start there, -1 at an end of the path; ``incoming`` and ``outgoing`` are the
+    vectors of the edges that end and start there, or 0."""
+
+    points: np.ndarray
+    start_edges: np.ndarray
+    incoming: np.ndarray
+    outgoing: np.ndarray
+
+
+def edge_grid(tails: np.ndarray, next_edges: np.ndarray) -> EdgeGrid:
+    """Return a grid with about as many cells as edges."""
+    low, high = tails.min(axis=0), tails.max(axis=0)
+    width, height = (high - low).tolist()
+    cell_m = max(math.sqrt(width * height / len(tails)), _PAD_M)
+    columns, rows = int(width / cell_m) + 1, int(height / cell_m) + 1
+    nothing = np.zeros(0, dtype=np.int64)
+    grid = EdgeGrid(
+        tails, next_edges, float(low[0]), float(low[1]), cell_m, columns, rows, nothing, nothing
+    )
+    return grid._replace(**dict(zip(("first", "listed"), _list_edges(grid))))
+
+
+@compiled
+def _list_edges(grid):  # type: ignore[no-untyped-def]
+    """Return ``first`` and ``listed`` of a grid."""
+    first = np.zeros(grid.columns * grid.rows + 1, np.int64)
+    listed = np.zeros(0, np.int64)
+    for is_counting in (True, False):
+        if not is_counting:
+            first = np.cumsum(first)
+            listed = np.empty(first[-1], np.int64)
+        for edge in range(len(grid.tails)):
+            head = grid.next_edges[edge]
+            x, y, end_x, end_y = (
+                grid.tails[edge, 0],
+                grid.tails[edge, 1],
+                grid.tails[head, 0],
+                grid.tails[head, 1],
+            )
+            low_column, high_column = _columns(x, end_x, grid)
+            for column in range(low_column, high_column + 1):
+                low_row, high_row = _rows(x, y, end_x, end_y, column, grid)
+                for cell in range(column * grid.rows + low_row, column * grid.rows + high_row + 1):
+                    if is_counting:
+                        first[cell] += 1
+                    else:  # from the last entry of the cell to its first one
+                        first[cell] -= 1
+                        listed[first[cell]] = edge
+    return first, listed
+
+
+@compiled
+def _columns(x, end_x, grid):  # type: ignore[no-untyped-def]
+    """Return the first and the last column that a segment passes."""
+    low = math.floor((min(x, end_x) - _PAD_M - grid.low_x) / grid.cell_m)
+    high = math.floor((max(x, end_x) + _PAD_M - grid.low_x) / grid.cell_m)
+    return max(0, int(low)), min(grid.columns - 1, int(high))
+
+
+@compiled
+def _rows(x, y, end_x, end_y, column, grid):  # type: ignore[no-untyped-def]
+    """Return the first and the last row that a segment passes in a column."""
+    along = end_x - x
+    share, end_share = 0.0, 1.0
+    if abs(along) > 1000.0 * _PAD_M:  # otherwise the shares are imprecise
+        left = grid.low_x + column * grid.cell_m - _PAD_M
+        right = left + grid.cell_m + 2.0 * _PAD_M
+        share = min(max((left - x) / along, 0.0), 1.0)
+        end_share = min(max((right - x) / along, 0.0), 1.0)
+    first_y, last_y = y + share * (end_y - y), y + end_share * (end_y - y)
+    low = math.floor((min(first_y, last_y) - _PAD_M - grid.low_y) / grid.cell_m)
+    high = math.floor((max(first_y, last_y) + _PAD_M - grid.low_y) / grid.cell_m)
+    return max(0, int(low)), min(grid.rows - 1, int(high))
 
 
 @compiled
@@ -42,96 +138,98 @@ def _touches(x, y, end_x, end_y, tail_x, tail_y, head_x, head_y, margin):  # typ
 
 
 @compiled
-def _blocking_edge(x, y, end_x, end_y, own_start, own_end, tails, next_edges, likely_edge):  # type: ignore[no-untyped-def]
-    """Return the index of an edge that the segment from (x, y) to (end_x, end_y) touches, or -1.
-    Edges at the corners ``own_start`` and ``own_end`` are ignored, since the segment is tangent
-    there. The edge ``likely_edge`` is checked first, unless it is -1."""
-    margin = TOUCH_M * math.hypot(end_x - x, end_y - y)
-    for number in range(-1 if likely_edge >= 0 else 0, len(tails)):
-        edge = likely_edge if number < 0 else number
-        head = next_edges[edge]
-        if edge in (own_start, own_end) or head in (own_start, own_end):
-            continue
-        tail_x, tail_y = tails[edge, 0], tails[edge, 1]
-        if _touches(x, y, end_x, end_y, tail_x, tail_y, tails[head, 0], tails[head, 1], margin):
-            return edge
+def _is_blocking(edge, x, y, end_x, end_y, own_start, own_end, grid):  # type: ignore[no-untyped-def]
+    """Return whether the segment from (x, y) to (end_x, end_y) touches an edge. Edges at the
+    corners ``own_start`` and ``own_end`` are ignored, since the segment is tangent there."""
+    head = grid.next_edges[edge]
+    if edge in (own_start, own_end) or head in (own_start, own_end):
+        return False
+    tails, margin = grid.tails, TOUCH_M * math.hypot(end_x - x, end_y - y)
+    tail_x, tail_y = tails[edge, 0], tails[edge, 1]
+    return _touches(x, y, end_x, end_y, tail_x, tail_y, tails[head, 0], tails[head, 1], margin)
+
+
+@compiled
+def _blocking_edge(x, y, end_x, end_y, own_start, own_end, grid):  # type: ignore[no-untyped-def]
+    """Return the index of an edge that is blocking (:func:`_is_blocking`), or -1."""
+    low_column, high_column = _columns(x, end_x, grid)
+    for column in range(low_column, high_column + 1):
+        low_row, high_row = _rows(x, y, end_x, end_y, column, grid)
+        if low_row <= high_row:
+            cell = column * grid.rows
+            for number in range(grid.first[cell + low_row], grid.first[cell + high_row + 1]):
+                edge = grid.listed[number]
+                if _is_blocking(edge, x, y, end_x, end_y, own_start, own_end, grid):
+                    return edge
     return -1
 
 
 @compiled
-def touches_any(path, tails, next_edges):  # type: ignore[no-untyped-def]
+def touches_any(path, grid):  # type: ignore[no-untyped-def]
     """Return whether a path (n, 2) touches any edge."""
     for start in range(len(path) - 1):
         x, y, end_x, end_y = path[start, 0], path[start, 1], path[start + 1, 0], path[start + 1, 1]
-        if _blocking_edge(x, y, end_x, end_y, -1, -1, tails, next_edges, -1) >= 0:
+        if _blocking_edge(x, y, end_x, end_y, -1, -1, grid) >= 0:
             return True
     return False
 
 
 @compiled
-def _is_tangent(along_x, along_y, incoming_edges, outgoing_edges, node):  # type: ignore[no-untyped-def]
+def _is_tangent(along_x, along_y, nodes, node):  # type: ignore[no-untyped-def]
     """Return whether the outline at a node is on one side of a line, so that a shortest path can
     bend there."""
-    into_side = along_x * incoming_edges[node, 1] - along_y * incoming_edges[node, 0]
-    out_side = along_x * outgoing_edges[node, 1] - along_y * outgoing_edges[node, 0]
+    into_side = along_x * nodes.incoming[node, 1] - along_y * nodes.incoming[node, 0]
+    out_side = along_x * nodes.outgoing[node, 1] - along_y * nodes.outgoing[node, 0]
     return into_side * out_side >= -TOUCH_M * TOUCH_M
 
 
 @compiled
-def shortest_path_nodes(nodes, start_edges, incoming_edges, outgoing_edges, tails, next_edges):  # type: ignore[no-untyped-def]
-    """Return the indices of the nodes of the shortest path from node 0 to node 1 by A*, or an empty
-    array if no path exists."""
-    count = len(nodes)
-    ahead = np.empty(count)
-    for n in range(count):
-        ahead[n] = math.hypot(nodes[n, 0] - nodes[1, 0], nodes[n, 1] - nodes[1, 1])
+def shortest_paths(nodes, grid, ahead, target):  # type: ignore[no-untyped-def]
+    """Return the lengths (m, inf if unknown) of the shortest paths from node 0 and the node before
+    each node, or -1, by A* until the path to ``target`` is known, or for all nodes if it is -1.
+
+    ``ahead`` are lower bounds of the distances (m) from each node to the target. They need not be
+    consistent: a node is expanded again if a shorter path to it is found.
+    """
+    points = nodes.points
+    count = len(points)
     path_lengths, predecessors = np.full(count, np.inf), np.full(count, -1)
-    path_lengths[0] = 0.0
-    waiting = np.arange(count)
-    current_node = 0
-    while current_node != 1:
-        min_length, position = np.inf, -1
-        for number in range(len(waiting)):
-            node = waiting[number]
-            if path_lengths[node] + ahead[node] < min_length:
-                min_length, position = path_lengths[node] + ahead[node], number
-        if position < 0:
-            return np.empty(0, np.int64)
-        current_node = waiting[position]
-        waiting[position] = waiting[-1]
-        waiting = waiting[:-1]
+    is_open = np.zeros(count, np.bool_)
+    path_lengths[0], is_open[0] = 0.0, True
+    while True:
+        min_length, current_node = np.inf, -1
+        for node in range(count):
+            if is_open[node] and path_lengths[node] + ahead[node] < min_length:
+                min_length, current_node = path_lengths[node] + ahead[node], node
+        if current_node in (-1, target):
+            return path_lengths, predecessors
+        is_open[current_node] = False
         blocking = -1  # the edge that hides one node often hides the next
-        for node in waiting:
-            along_x, along_y = (
-                nodes[node, 0] - nodes[current_node, 0],
-                nodes[node, 1] - nodes[current_node, 1],
-            )
+        for node in range(count):
+            along_x = points[node, 0] - points[current_node, 0]
+            along_y = points[node, 1] - points[current_node, 1]
             path_length = path_lengths[current_node] + math.hypot(along_x, along_y)
             if path_length >= path_lengths[node]:
                 continue
-            if not _is_tangent(along_x, along_y, incoming_edges, outgoing_edges, current_node):
+            if target >= 0 and path_length + ahead[node] >= path_lengths[target]:
                 continue
-            if not _is_tangent(along_x, along_y, incoming_edges, outgoing_edges, node):
+            if not _is_tangent(along_x, along_y, nodes, current_node):
                 continue
+            if target >= 0 and not _is_tangent(along_x, along_y, nodes, node):
+                continue  # without a target, paths can end at a corner without a bend
             i, j = min(current_node, node), max(current_node, node)
-            x, y, end_x, end_y = nodes[i, 0], nodes[i, 1], nodes[j, 0], nodes[j, 1]
-            edge = _blocking_edge(
-                x, y, end_x, end_y, start_edges[i], start_edges[j], tails, next_edges, blocking
-            )
+            x, y, end_x, end_y = points[i, 0], points[i, 1], points[j, 0], points[j, 1]
+            own_start, own_end = nodes.start_edges[i], nodes.start_edges[j]
+            if blocking >= 0 and _is_blocking(
+                blocking, x, y, end_x, end_y, own_start, own_end, grid
+            ):
+                continue
+            edge = _blocking_edge(x, y, end_x, end_y, own_start, own_end, grid)
             if edge < 0:
                 path_lengths[node], predecessors[node] = path_length, current_node
+                is_open[node] = True
             else:
                 blocking = edge
-    length = 1
-    while predecessors[current_node] >= 0:
-        current_node = predecessors[current_node]
-        length += 1
-    path = np.empty(length, np.int64)
-    current_node = 1
-    for number in range(length - 1, -1, -1):
-        path[number] = current_node
-        current_node = predecessors[current_node]
-    return path
 
 
 @compiled

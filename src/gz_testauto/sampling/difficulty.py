@@ -4,6 +4,7 @@ The path is the exact shortest path of the robot's circumscribed circle, enlarge
 (:mod:`gz_testauto.grid.visibility`).
 """
 
+import functools
 from dataclasses import dataclass
 from typing import Optional, Sequence, Tuple
 
@@ -13,7 +14,7 @@ from shapely.geometry.base import BaseGeometry
 
 from gz_testauto.grid.occupancy import cells_with_center_inside
 from gz_testauto.grid.search import path_length_m
-from gz_testauto.grid.visibility import inflate
+from gz_testauto.grid.visibility import DistancesToGoal, inflate
 from gz_testauto.sampling.outline import Outline, cores_and_radii
 from gz_testauto.sampling.site import Site, check_base
 
@@ -84,7 +85,16 @@ class DifficultyEvaluator:
         """Return the corners of the shortest path, shape (n, 2), or None if no path exists."""
         widened_outlines = self._widened(outlines)
         blocked_area = shapely.union_all([*widened_outlines, self._blocked_area])
-        return self._site.shortest_path(blocked_area, list(widened_outlines))
+        return self._site.shortest_path(
+            blocked_area, list(widened_outlines), self._distances_to_goals
+        )
+
+    @functools.cached_property
+    def _distances_to_goals(self) -> Tuple[DistancesToGoal, ...]:
+        # the walls are the same in all worlds, and obstacles only make paths longer
+        free_area, mission = self._site.free_region(self._blocked_area), self._site.mission
+        assert free_area is not None and mission is not None  # checked by check_base
+        return tuple(DistancesToGoal(free_area, goal) for goal in mission.goals)
 
     def difficulty(
         self, outlines: Sequence[Outline], covered_m2: float, path: Optional[np.ndarray]

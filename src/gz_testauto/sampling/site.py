@@ -11,7 +11,12 @@ import shapely
 from shapely.geometry.base import BaseGeometry
 
 from gz_testauto.base.errors import PlacementError
-from gz_testauto.grid.visibility import free_region, inflate, shortest_path_through
+from gz_testauto.grid.visibility import (
+    DistancesToGoal,
+    free_region,
+    inflate,
+    shortest_path_through,
+)
 from gz_testauto.sdf.floor import ANY_ROBOT, Heights
 from gz_testauto.sdf.scene import WorldScene
 from gz_testauto.spec.regions import KeepOut
@@ -114,12 +119,21 @@ class Site:
         return free_region(self.area(obstacles), blocked_area, *self.mission.points)
 
     def shortest_path(
-        self, blocked_area: BaseGeometry, obstacles: Sequence[BaseGeometry] = ()
+        self,
+        blocked_area: BaseGeometry,
+        obstacles: Sequence[BaseGeometry] = (),
+        bounds: Sequence[DistancesToGoal] = (),
     ) -> Optional[np.ndarray]:
-        """Return the corners of the shortest path in :meth:`free_region`, shape (n, 2), or None."""
+        """Return the corners of the shortest path in :meth:`free_region`, shape (n, 2), or None.
+
+        ``bounds`` are the distances to each goal in an area that contains this region; they make
+        the search faster.
+        """
         assert self.mission is not None
         free_area = self.free_region(blocked_area, obstacles)
-        return None if free_area is None else shortest_path_through(free_area, *self.mission.points)
+        if free_area is None:
+            return None
+        return shortest_path_through(free_area, *self.mission.points, bounds=bounds)
 
     def keep_out(self, zones: Sequence[KeepOut]) -> "List[Tuple[BaseGeometry, float]]":
         """Return the core and the radius (m) of each keep-out. Raises ``PlacementError`` for a
