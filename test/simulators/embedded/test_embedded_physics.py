@@ -480,6 +480,36 @@ class TestBodies:
         simulation.delete(["late"])
         assert simulation.step(0.2).models["box"] == expected
 
+    @pytest.mark.parametrize("how", ["set_states", "apply"])
+    def test_static_model_can_be_moved_although_it_is_part_of_the_world(
+        self, simulator, tmp_path, how
+    ):
+        pillars = [scenes.box(f"pillar{i}", 10 + 2 * i, 0, 0.5) for i in range(50)]
+        falling = scenes.box("falling", 0, 0, 3.0, static=False)
+        table = scenes.box("table", 0.2, 0, 1.0, "1 1 0.1")
+        world = scenes.write_world(tmp_path, *pillars, falling, table)
+        simulation = simulator.load(Scene(world))
+        assert simulation._engine.model.nbody == 2  # the world and what falls
+        simulation.step(0.5)
+        away = Pose((5.0, 0.0, 1.0))
+        if how == "apply":
+            simulation.apply([SetModel("table", away)])
+        else:
+            simulation.set_states({"table": ModelState(away)})
+        assert simulation._engine.model.nbody == 3
+        falls = [simulation.step(0.1).models for _ in range(10)]
+        assert falls[-1]["falling"].pose.position == pytest.approx((0, 0, 0.5), abs=0.002)
+        assert falls[-1]["table"].pose == away
+
+        world = scenes.write_world(tmp_path, *pillars, falling)
+        sdf = f'<sdf version="1.6">{table}</sdf>'
+        table_pose = Pose((0.2, 0.0, 1.0))
+        expected = simulator.load(Scene(world, models=(NamedModel("table", sdf, table_pose),)))
+        assert expected._engine.model.nbody == 3  # models of a scene can be actors
+        expected.step(0.5)
+        expected.set_states({"table": ModelState(away)})
+        assert [expected.step(0.1).models for _ in range(10)] == falls
+
 
 class TestSensors:
     def test_imu_samples_have_the_update_rate_and_correct_stamps(self, simulator, robot, tmp_path):

@@ -6,7 +6,7 @@ of the geom with the higher priority, so geoms with lower friction get a higher 
 
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Dict, List, Mapping, Optional, Sequence, Tuple, Union
+from typing import Container, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
 import numpy as np
 from lxml import etree
@@ -76,13 +76,16 @@ def write_mjcf(
     gravity_mps2: Sequence[float],
     robots: Mapping[str, RobotEquipment],
     grip: bool = False,
+    placeable: Container[str] = (),
 ) -> Blueprint:
     """Convert models at their poses to a MuJoCo model.
 
+    The static models in ``placeable`` are bodies whose pose can be changed; the shapes of the
+    others are part of the world, so that their number has nearly no effect on the time of a step.
     MuJoCo's sensor data have the order of the IMUs in ``robots``, which is by name. With ``grip``,
     bodies slide according to Coulomb's law, as required by wheels that move the robot by friction.
     """
-    return _MjcfWriter(models, coverage, robots, grip).write(step_s, gravity_mps2)
+    return _MjcfWriter(models, coverage, robots, grip, placeable).write(step_s, gravity_mps2)
 
 
 def motor_name(robot: str, motor: Union[Wheel, Servo]) -> str:
@@ -96,8 +99,10 @@ class _MjcfWriter:
         coverage: SdfCoverage,
         robots: Mapping[str, RobotEquipment],
         grip: bool,
+        placeable: Container[str],
     ) -> None:
         self._models = models
+        self._placeable = placeable
         self._grip = grip
         self._equipment = robots
         self._wheels: Dict[str, Tuple[Wheel, Drivetrain]] = {
@@ -149,20 +154,26 @@ class _MjcfWriter:
 
     def _add_memory(self, root: Element) -> None:
         """Set MuJoCo's memory size, whose default is too small for many bodies."""
-        bodies = sum(1 if model.static else len(model.bodies) for model in self._models)
+        bodies = sum(
+            model.name in self._placeable if model.static else len(model.bodies)
+            for model in self._models
+        )
         if bodies > MANY_BODIES:
             needs = 2 * bodies**2 + 120_000 * bodies + MIN_MEMORY_BYTES
             # the system allocates the memory when it is used
             etree.SubElement(root, "size", memory=str(needs))
 
     def _add_static(self, world: Element, model: EngineModel) -> None:
-        body = place(etree.SubElement(world, "body", name=model.name), model.pose)
+        body, frame = world, model.pose
+        if model.name in self._placeable:
+            body = place(etree.SubElement(world, "body", name=model.name), model.pose)
+            frame = Pose()
         for link in model.roots:
             for shape in link.shapes:
                 pose = link.pose * shape.pose
                 if isinstance(shape.geometry, (Heightmap, Plane)):
                     pose = model.pose.inverse() * ground_pose(shape.geometry, model.pose * pose)
-                self._add_geoms(body, shape, pose, self._factory.geoms(shape))
+                self._add_geoms(body, shape, frame * pose, self._factory.geoms(shape))
 
     def _add_movable(self, world: Element, contact: Element, model: EngineModel) -> None:
         for root in model.roots:

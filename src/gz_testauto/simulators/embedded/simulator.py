@@ -6,7 +6,18 @@ To add or remove models, a simulation recompiles its world and copies the state 
 import copy
 import os
 import threading
-from typing import Any, Dict, Mapping, NamedTuple, Optional, Sequence, Set, Tuple, get_args
+from typing import (
+    Any,
+    Dict,
+    Iterable,
+    Mapping,
+    NamedTuple,
+    Optional,
+    Sequence,
+    Set,
+    Tuple,
+    get_args,
+)
 
 import mujoco
 
@@ -15,7 +26,7 @@ from gz_testauto.base.observation import ModelState
 from gz_testauto.sdf.engine_model.bodies import EngineModel
 from gz_testauto.sdf.engine_model.coverage import SdfCoverage
 from gz_testauto.sdf.robot import RobotModel
-from gz_testauto.simulators.changes import Change, ChangeKind, SetFriction
+from gz_testauto.simulators.changes import Change, ChangeKind, SetFriction, SetModel
 from gz_testauto.simulators.embedded.engine import Engine, mujoco_link_states
 from gz_testauto.simulators.embedded.mjcf import write_mjcf
 from gz_testauto.simulators.embedded.robot import DrivenRobot, MujocoRobot, drive_robot
@@ -115,6 +126,7 @@ class EmbeddedSimulation(EngineSimulation[MujocoRobot]):
         self._viewer = viewer
         self._gravity = self._world.gravity_mps2
         self._lasting_changes: Dict[Tuple[ChangeKind, str], Change] = {}
+        self._placeable = {model.name for model in scene.models}  # actors, among others
         self._onboard = {
             driven_robot.engine_robot.robot.name: MujocoRobot(
                 driven_robot, settings.step_s, noise, settings.fast_lidar
@@ -142,6 +154,23 @@ class EmbeddedSimulation(EngineSimulation[MujocoRobot]):
 
     def _remove(self, names: Sequence[str]) -> None:
         self._recompile({name: model for name, model in self._models.items() if name not in names})
+
+    def _set_states(self, states: Mapping[str, ModelState]) -> None:
+        self._make_placeable(states)
+        super()._set_states(states)
+
+    def _apply(self, changes: Sequence[Change]) -> None:
+        self._make_placeable([change.name for change in changes if type(change) is SetModel])
+        super()._apply(changes)
+
+    def _make_placeable(self, names: Iterable[str]) -> None:
+        """Recompile static models that are part of the world as bodies."""
+        fixed_names = {
+            name for name in names if name not in self._placeable and self._models[name].static
+        }
+        if fixed_names:
+            self._placeable |= fixed_names
+            self._recompile(self._models)
 
     def _update(self) -> None:
         self._engine.refresh()
@@ -173,6 +202,7 @@ class EmbeddedSimulation(EngineSimulation[MujocoRobot]):
             self._gravity,
             {name: robot.equipment for name, robot in self._onboard.items()},
             self._settings.grip,
+            self._placeable,
         )
         return Engine(blueprint, engine_models)
 
