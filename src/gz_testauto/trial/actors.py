@@ -101,7 +101,10 @@ class TrialActors:
         return result.with_values(self.numbers)
 
     def numbers_so_far(self) -> Dict[str, float]:
-        """Return the numbers recorded up to now; raise ``SceneError`` if a hook fails."""
+        """Return the numbers that hooks have recorded so far, by name.
+
+        Raises ``SceneError`` if a hook fails.
+        """
         hook_results = [_results_of(hook).numbers for hook in self.hooks if hook.numbers]
         return {name: float(value) for numbers in hook_results for name, value in numbers.items()}
 
@@ -109,9 +112,9 @@ class TrialActors:
         return replace(scene, models=(*scene.models, *self.models))
 
     def simulation(self, simulation: Simulation, robot: Optional[str] = None) -> Simulation:
-        """Wrap a simulation in the hooks and filters, if there are any.
+        """Return the simulation with the hooks and filters, or unchanged if there are none.
 
-        ``robot`` is the name of the first robot if ``simulation`` does not contain its model.
+        ``robot`` is the name of the first robot, by default that of the robot of ``simulation``.
         """
         if not self.hooks and not self.filters:
             return simulation
@@ -138,7 +141,8 @@ def _results_of(hook: Hook) -> HookResults:
 class ActorContext(NamedTuple):
     """The inputs from which the actors of a trial are created.
 
-    ``file`` is that of the world. ``companions`` are the other robots with their starts.
+    ``file`` and ``scene`` are the world. Starts are in the world frame. ``companions`` are the
+    other robots with their starts.
     """
 
     spec: CampaignSpec
@@ -235,9 +239,8 @@ def _radius_m(
 
 
 def _has_bit_masks(context: ActorContext) -> bool:
-    """Return whether world or robot contain ``<collide_bitmask>``.
-
-    True also if the robot's model is unknown.
+    """Return whether the world or the robot contains ``<collide_bitmask>``, or the robot's model is
+    unknown.
     """
     if not isinstance(context.robot, RobotModel):
         return True
@@ -348,7 +351,8 @@ def links_sdf(robot: str, links: Sequence[str]) -> str:
 
 
 def check_actors(spec: CampaignSpec) -> None:
-    """Raise ``SpecError`` for a change of the world that the simulator does not support."""
+    """Raise ``SpecError`` if an actor, term, effect or hook is invalid, or requires a change of the
+    world that the simulator does not support."""
     if isinstance(spec, BuiltinCampaignSpec):
         _check_robots(spec)
         simulator, subject = spec.simulator, f"the simulator {spec.simulator!r}"

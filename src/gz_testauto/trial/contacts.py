@@ -27,7 +27,8 @@ _IGNORE = ""
 class ContactClassifier:
     """A classifier of contacts for one robot in one world.
 
-    ``ground_shapes`` are scoped names of collision shapes. A name in ``models`` can contain ``::``.
+    ``ground_shapes`` are the scoped names (``MODEL::LINK::SHAPE``) of the ground's collision
+    shapes. ``models`` are all model names; only those that contain ``::`` are needed.
     """
 
     def __init__(

@@ -69,10 +69,8 @@ def find_launch_file(launch: LaunchSpec, location: str) -> Path:
 
 
 def fill_in(launch: LaunchSpec, location: str, values: Mapping[str, object]) -> Launch:
-    """Return the launch file with its arguments, whose placeholders are replaced by ``values``.
-
-    Raises the errors of :func:`find_launch_file`.
-    """
+    """Return the launch file with its arguments, each placeholder ``{NAME}`` replaced by
+    ``values[NAME]``. Raises the errors of :func:`find_launch_file`."""
     arguments = tuple(
         f"{name}:={fill(argument_text(value), values)}" for name, value in launch.args.items()
     )

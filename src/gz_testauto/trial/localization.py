@@ -68,8 +68,8 @@ class EstimateRecorder:
         return np.array(self._poses, dtype=float).reshape(-1, 3)
 
     def has_arrived(self, goal: Pose2D, time_s: float, is_new: bool) -> bool:
-        """Return whether the estimated position arrived at the goal at least
-        :data:`ARRIVED_GRACE_S` ago.
+        """Return whether the estimated position first reached the goal's tolerance at least
+        :data:`ARRIVED_GRACE_S` before ``time_s``, the simulated time of the latest sample.
 
         ``is_new`` is True at the first sample with this goal.
         """
@@ -84,10 +84,10 @@ class EstimateRecorder:
 
 
 def localization_errors(poses: np.ndarray, true_poses: np.ndarray) -> Dict[str, float]:
-    """Return the mean, largest and last distance (m) of estimated and true poses (n, 3).
+    """Return the mean, largest and last distance (m) between estimated and true positions, by the
+    names of the metrics. Poses are x, y (m) and yaw (rad), shape (n, 3).
 
-    The keys are the names of the metrics.
-    Samples without an estimate are omitted; without any, the values are NaN.
+    Samples without an estimate (NaN) are omitted. Without any estimate, the values are NaN.
     """
     distances_m = np.hypot(*(poses[:, :2] - true_poses[: len(poses), :2]).T)
     known_distances_m = distances_m[np.isfinite(distances_m)]

@@ -165,8 +165,8 @@ class LoadedTrial(NamedTuple):
 class TrialRobot:
     """A robot in a trial, with its planner and its monitor.
 
-    ``tasks`` returns the planner's task after a number of reached goals. ``name`` is None for the
-    first robot. ``sensors`` are those in addition to the scan.
+    ``tasks(n)`` returns the planner's task after n reached goals. ``name`` is None for the first
+    robot. ``sensors`` are the sensors that the planner reads in addition to the scan.
     """
 
     def __init__(

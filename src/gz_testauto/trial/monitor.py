@@ -114,7 +114,7 @@ class TrialMonitor:
 
     @property
     def twist(self) -> Twist2D:
-        """The true forward speed and yaw rate."""
+        """The true forward speed (m/s) and yaw rate (rad/s)."""
         return self._recorder.twist
 
     @property

@@ -54,7 +54,11 @@ class Recorder:
         actors: Optional[Mapping[str, np.ndarray]] = None,
         lanes: Sequence[Lane] = (),
     ) -> None:
-        """``actors`` are outlines (k, 2) by the names of models whose poses are also recorded."""
+        """Create the recorder of the robot ``body``.
+
+        ``actors`` are the models whose poses are also recorded, with their outlines, shape (k, 2)
+        (m, in the model's frame).
+        """
         self.body = body
         self._constants = _constant_series(body, {} if actors is None else actors, lanes)
         self._actors = tuple(actors or ())
@@ -109,7 +113,7 @@ class Recorder:
 
     @property
     def time_s(self) -> np.ndarray:
-        """Times since the first sample, shape (n,)."""
+        """Simulated times (s) since the first sample, shape (n,)."""
         return self._rows[: self._row_count, _TIME]
 
     @property
@@ -124,7 +128,7 @@ class Recorder:
 
     @property
     def span_m(self) -> Tuple[float, float]:
-        """The lowest and highest z of the robot at the latest sample."""
+        """The lowest and highest z (m, world frame) of the robot at the latest sample."""
         assert self._last_pose is not None, "sample comes first"
         return self.body.span_m(self._last_pose)
 
@@ -135,7 +139,7 @@ class Recorder:
 
     @property
     def twist(self) -> Twist2D:
-        """The latest forward speed and yaw rate."""
+        """The latest true forward speed (m/s) and yaw rate (rad/s)."""
         forward_mps, _, turn_radps = self._rows[self._row_count - 1, _TWIST].tolist()
         return Twist2D(forward_mps, turn_radps)
 

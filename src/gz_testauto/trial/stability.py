@@ -200,7 +200,7 @@ class StabilityCheck:
         time_s: float,
         collision: Optional[ContactEpisode],
     ) -> str:
-        """Return the description of a motion of a model that gravity does not explain, or ""."""
+        """Return a text about a motion of a model that is physically impossible, or ""."""
         state = snapshot.models.get(model.name)
         if state is None:
             return ""

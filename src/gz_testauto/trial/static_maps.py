@@ -27,7 +27,8 @@ from gz_testauto.worlds.static_map import DEFAULT_HEIGHT_M, Bounds, bounds_of, m
 
 
 class MapInputs(NamedTuple):
-    """The inputs of a static map, which must contain the start and the goals."""
+    """The inputs of a static map: the world file ``base``, and the start and the goals (world
+    frame), which the map must contain."""
 
     base: Path
     start: Pose2D
@@ -35,11 +36,11 @@ class MapInputs(NamedTuple):
 
     @property
     def legs(self) -> Tuple[Tuple[Pose2D, Pose2D], ...]:
-        """The first and last pose of the path to each goal."""
+        """The start of each part of the mission, and its goal."""
         return tuple(zip((self.start, *self.goals), self.goals))
 
     def named(self, pose: Pose2D) -> str:
-        """Return the name of a start or goal in messages."""
+        """Return the name of ``pose``, the start or one of the goals, for messages."""
         if pose is self.start:
             return "robot.start"
         if len(self.goals) == 1:

@@ -115,11 +115,12 @@ def is_stuck(rules: TerminationRules, time_s: np.ndarray, position_m: np.ndarray
 def lost_motion(
     rules: TerminationRules, time_s: np.ndarray, position_m: np.ndarray, speed_mps: np.ndarray
 ) -> str:
-    """Return the end of the detail of a stuck trial; empty if the robot followed its commands.
+    """Return a clause for the message of a stuck trial if the robot did not follow its commands,
+    for example because its wheels slid; else "".
 
-    ``speed_mps`` (n,) are the commanded speeds, NaN before the first command. A robot that did not
-    follow was commanded at least :data:`LEAST_COMMANDED_M` in the last ``stuck_window_s``, and
-    moved less than :data:`LOST_SHARE` of it, for example with sliding wheels.
+    In the last ``stuck_window_s``, the commands were for a distance of at least
+    :data:`LEAST_COMMANDED_M`, and the robot moved less than the share :data:`LOST_SHARE` of it.
+    ``speed_mps`` (n,) are the commanded speeds, NaN before the first command.
     """
     first = int(np.searchsorted(time_s, time_s[-1] - rules.stuck_window_s - TIME_SLACK_S))
     commanded_m = float(np.nansum(np.abs(speed_mps[first:-1]) * np.diff(time_s[first:])))

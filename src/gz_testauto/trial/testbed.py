@@ -75,7 +75,7 @@ class TestBed:
 
     @property
     def robots(self) -> "Tuple[TestBed, ...]":
-        """Return this test bed and the test bed of each companion robot."""
+        """The test beds of all robots: this test bed, then those of companion robots."""
         return (self,)
 
     @property
@@ -210,10 +210,8 @@ class BuiltinTestBed(TestBed):
         return (self, *self.companions)
 
     def without(self, names: FrozenSet[str]) -> "BuiltinTestBed":
-        """Return the test bed without the entries of :data:`REMOVABLE` keys that have these names.
-
-        Raises ``SpecError`` for an unknown name.
-        """
+        """Return the test bed of the campaign without the actors, robots, effects, hooks and terms
+        with these names. Raises ``SpecError`` for an unknown name."""
         if not names:
             return self
         if self._reduced_bed[0] != names:
