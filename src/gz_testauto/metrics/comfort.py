@@ -113,7 +113,8 @@ def jerk_rms_mps3(recording: Recording, context: MetricContext) -> float:
     description="negative logarithm of the dimensionless jerk; larger values are smoother",
 )
 def log_dimensionless_jerk(recording: Recording, context: MetricContext) -> float:
-    """Return NaN for fewer than five samples, without jerk, and for a stationary robot."""
+    """Return the log dimensionless jerk, or NaN for fewer than five samples, no jerk, or a
+    stationary robot."""
     if len(recording.time_s) <= ORDER:
         return math.nan
     rms = jerk_rms_mps3(recording, context)

@@ -113,8 +113,8 @@ def overlapping(recording: Recording) -> np.ndarray:
 
 
 def imminent(recording: Recording, speed_mps: float, within_s: float) -> np.ndarray:
-    """Return whether the robot would collide within ``within_s``, straight ahead at ``speed_mps``
-    and with constant velocities of the objects, at each sample, shape (n,)."""
+    """Return at each sample, shape (n,), whether the robot would collide within ``within_s`` if it
+    drove straight ahead at ``speed_mps`` and moving objects kept their velocities."""
     collides = np.zeros(len(recording.time_s), dtype=bool)
     robot = recording.series.get(FOOTPRINT_SERIES)
     if robot is None or len(recording.time_s) < 2:
@@ -131,16 +131,16 @@ def imminent(recording: Recording, speed_mps: float, within_s: float) -> np.ndar
 
 
 def placed(outline: np.ndarray, poses: np.ndarray) -> np.ndarray:
-    """Return an outline, shape (k, 2), at each of ``poses``, shape (n, 3), as shape (n, k, 2)."""
+    """Return an outline, shape (k, 2), at each of n poses (x, y, yaw), as shape (n, k, 2)."""
     cos, sin = np.cos(poses[:, 2]), np.sin(poses[:, 2])
     turns = np.stack([np.stack([cos, sin], axis=-1), np.stack([-sin, cos], axis=-1)], axis=-2)
     return matrix_product(outline, turns) + poses[:, None, :2]
 
 
 def velocity_mps(poses: np.ndarray, time_s: np.ndarray) -> np.ndarray:
-    """Return the velocity in the period before each sample, shape (n, 2).
+    """Return the mean velocity, shape (n, 2), in the period before each of n poses, shape (n, 3).
 
-    After an absence (NaN), it is that of the period after the sample, or 0.
+    If the previous pose is unknown (NaN), it is that of the period after the sample, or 0.
     """
     periods = np.full((len(poses) + 1, 2), np.nan)
     periods[1:-1] = np.diff(poses[:, :2], axis=0) / np.diff(time_s)[:, None]
@@ -181,7 +181,8 @@ def time_to_collision_s(first: np.ndarray, second: np.ndarray, closing: np.ndarr
 
 
 def greatest_drac_mps2(encounter: Encounter) -> float:
-    """Return the largest c²/2d (m/s²) for a distance d that decreases at the speed c, or 0."""
+    """Return the largest deceleration c²/2d (m/s²) that avoids the object, where the distance d
+    decreases at the speed c; 0 if it never decreases."""
     if len(encounter.time_s) < 2:
         return 0.0
     distance = encounter.distance_m
@@ -194,15 +195,15 @@ def greatest_drac_mps2(encounter: Encounter) -> float:
 
 
 def post_encroachment_s(recording: Recording, name: str) -> float:
-    """Return the smallest time between robot and object on the same grid cell, or ``inf`` if they
-    share no cell."""
+    """Return the smallest time (s) between the presence of the robot and of the object ``name`` on
+    the same grid cell, or ``inf`` if they share no cell."""
     trajectory = recording.series[ACTOR_SERIES + name]
     is_present = np.isfinite(trajectory).all(axis=1)
     if is_present.sum() < 2:
         return np.inf
     samples = np.flatnonzero(is_present)
-    time_s, robot_poses = _between(samples, recording.time_s, recording.pose)
-    _, object_poses = _between(samples, recording.time_s, trajectory)
+    time_s, robot_poses = _interpolate(samples, recording.time_s, recording.pose)
+    _, object_poses = _interpolate(samples, recording.time_s, trajectory)
     outlines = (recording.series[FOOTPRINT_SERIES], recording.series[OUTLINE_SERIES + name])
     near_samples = _near(
         robot_poses, object_poses, sum(float(np.hypot(*outline.T).max()) for outline in outlines)
@@ -238,10 +239,11 @@ def post_encroachment_s(recording: Recording, name: str) -> float:
     return least_s
 
 
-def _between(
+def _interpolate(
     samples: np.ndarray, time_s: np.ndarray, poses: np.ndarray
 ) -> Tuple[np.ndarray, np.ndarray]:
-    """Return times and poses at ``samples``, and interpolated between consecutive ones."""
+    """Return times and poses at the row indices ``samples``, and :data:`FINER` times as many
+    between consecutive rows."""
     sampled_poses = poses[samples]
     places = np.arange(FINER * (len(samples) - 1) + 1) / FINER
     is_followed = np.append(np.diff(samples) == 1, False)
@@ -272,7 +274,7 @@ def _near(
 
 def _covers(outlines: np.ndarray, cells: np.ndarray) -> np.ndarray:
     """Return whether each outline, shape (n, k, 2), convex and counter-clockwise, contains each of
-    the centers ``cells``, shape (c, 2)."""
+    the cell centers ``cells``, shape (c, 2), as shape (n, c)."""
     is_inside = np.ones((len(outlines), len(cells)), dtype=bool)
     for corner in range(outlines.shape[1]):
         corners = outlines[:, corner]
@@ -283,8 +285,8 @@ def _covers(outlines: np.ndarray, cells: np.ndarray) -> np.ndarray:
 
 
 def social_intrusion(recording: Recording, name: str) -> float:
-    """Return the largest intrusion of the robot into the space around a person, from 0 to 1 at the
-    center.
+    """Return the largest intrusion of the robot into the space around the person ``name``, from 0
+    to 1 at the center.
 
     It is a Gaussian function of the robot's position. Its standard deviation ahead of the person is
     2 s times the person's speed, but at least 0.5 m; behind the person half, and to the sides two

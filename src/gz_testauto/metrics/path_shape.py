@@ -161,7 +161,7 @@ def _area(part: SmoothSection, at_m: np.ndarray) -> np.ndarray:
     description="total change of yaw per meter of path",
 )
 def heading_change_radpm(recording: Recording, context: MetricContext) -> float:
-    """Return NaN for a path shorter than 0.2 m."""
+    """Return the heading change per meter, or NaN for a path shorter than 0.2 m."""
     along_m = length_along(recording)
     steps = int(along_m[-1] / SPACING_M) if len(along_m) else 0
     if steps < 2:

@@ -21,7 +21,7 @@ LEAST_CLOSING_MPS = 1e-3
 
 
 def task_metrics(spec: CampaignSpec) -> Tuple[Metric, ...]:
-    """Return the metrics of a campaign in addition to the installed ones."""
+    """Return the metrics that only this campaign has, in addition to the installed ones."""
     metrics: List[Metric] = []
     tasks = spec.metrics
     if tasks.gates_m:
@@ -80,8 +80,10 @@ def _gates_passed(
 
 
 def _time_inside(region: BaseGeometry, recording: Recording, context: MetricContext) -> float:
-    """Return the time (s) of the robot in a region, in which each sample counts until the next
-    one."""
+    """Return the time (s) for which the robot's base is in a region (world frame).
+
+    Each sample applies until the next sample.
+    """
     time_s = recording.time_s
     if len(time_s) < 2:
         return 0.0
@@ -96,8 +98,8 @@ def _share_outside(region: BaseGeometry, recording: Recording, context: MetricCo
 
 
 def least_time_to_collision_s(recording: Recording, context: MetricContext) -> float:
-    """Return the smallest ratio of the clearance to the speed at which it decreases, or NaN if it
-    never decreases."""
+    """Return the smallest ratio (s) of the clearance to the speed at which it decreases, or NaN if
+    it never decreases."""
     clearance, time_s = recording.clearance_m, recording.time_s
     if len(time_s) < 2:
         return math.nan

@@ -62,8 +62,8 @@ def _values(recording: Recording, value: Callable[[Encounter], float]) -> List[f
 
 @_extra("higher", "smallest distance to a moving object", "m")
 def object_distance_min_m(recording: Recording, context: MetricContext) -> float:
-    """Return the smallest distance between the outlines of the robot and a moving object, or NaN
-    without moving objects."""
+    """Return the smallest distance (m) between the outlines of the robot and a moving object, or
+    NaN without moving objects."""
     return min(
         _values(recording, lambda encounter: float(encounter.distance_m.min())), default=math.nan
     )
@@ -71,8 +71,8 @@ def object_distance_min_m(recording: Recording, context: MetricContext) -> float
 
 @_extra("higher", "smallest time to collision with a moving object at constant velocities", "s")
 def object_ttc_min_s(recording: Recording, context: MetricContext) -> float:
-    """Return the smallest time to collision with a moving object, or ``inf``, which is stored as
-    NaN, if no collision would occur."""
+    """Return the smallest time (s) to collision with a moving object, or ``inf``, which is stored
+    as NaN, if no collision would occur."""
     return min(_values(recording, lambda encounter: float(encounter.ttc_s.min())), default=math.nan)
 
 
@@ -84,43 +84,47 @@ def _least_by_sample(recording: Recording) -> np.ndarray:
     return least_values
 
 
-def _held(recording: Recording, values: np.ndarray) -> float:
-    """Return the integral of ``values``, each of which applies until the next sample."""
+def _integrate(recording: Recording, values: np.ndarray) -> float:
+    """Return the integral over time of one value per sample, which applies until the next
+    sample."""
     return float((np.diff(recording.time_s) * values[:-1]).sum())
 
 
 def _share_of_time(recording: Recording, values: np.ndarray) -> float:
-    """Return the mean of ``values`` over time; NaN without duration."""
+    """Return the time-weighted mean of one value per sample; NaN without duration."""
     duration_s = recording.duration_s
-    return _held(recording, values) / duration_s if duration_s > 0.0 else math.nan
+    return _integrate(recording, values) / duration_s if duration_s > 0.0 else math.nan
 
 
 @_extra("lower", f"time with a time to collision below {TTC_LIMIT_S:g} s", "s")
 def object_tet_s(recording: Recording, context: MetricContext) -> float:
-    """Return the time-exposed time to collision (TET), or NaN without moving objects."""
+    """Return the time-exposed time to collision (TET): the time with a time to collision below
+    1.5 s, or NaN without moving objects."""
     if not encounters(recording):
         return math.nan
-    return _held(recording, (_least_by_sample(recording) < TTC_LIMIT_S).astype(float))
+    return _integrate(recording, (_least_by_sample(recording) < TTC_LIMIT_S).astype(float))
 
 
 @_extra("lower", f"integral of {TTC_LIMIT_S:g} s minus the time to collision below that", "s²")
 def object_tit_s2(recording: Recording, context: MetricContext) -> float:
-    """Return the time-integrated time to collision (TIT), or NaN without moving objects."""
+    """Return the time-integrated time to collision (TIT): the integral of its deficit below 1.5 s,
+    or NaN without moving objects."""
     if not encounters(recording):
         return math.nan
-    return _held(recording, np.maximum(0.0, TTC_LIMIT_S - _least_by_sample(recording)))
+    return _integrate(recording, np.maximum(0.0, TTC_LIMIT_S - _least_by_sample(recording)))
 
 
 @_extra("lower", "largest deceleration that is needed to avoid a moving object", "m/s²")
 def object_drac_max_mps2(recording: Recording, context: MetricContext) -> float:
-    """Return the largest deceleration rate to avoid a crash (DRAC), or NaN without moving
+    """Return the largest deceleration (m/s²) needed to avoid a crash (DRAC), or NaN without moving
     objects."""
     return max(_values(recording, greatest_drac_mps2), default=math.nan)
 
 
 @_extra("higher", "smallest post-encroachment time with a moving object", "s")
 def object_pet_min_s(recording: Recording, context: MetricContext) -> float:
-    """Return the smallest post-encroachment time (PET), or NaN without moving objects."""
+    """Return the smallest post-encroachment time (PET): the time (s) between robot and object at
+    the same position, or NaN without moving objects."""
     if FOOTPRINT_SERIES not in recording.series:
         return math.nan
     names = moving_objects(recording.series)
@@ -130,8 +134,8 @@ def object_pet_min_s(recording: Recording, context: MetricContext) -> float:
 def _share_within(
     limit_m: float, names: Sequence[str], recording: Recording, context: MetricContext
 ) -> float:
-    """Return the share of the time nearer than ``limit_m`` to an object in ``names``, or to any
-    object if ``names`` is empty; NaN without such objects."""
+    """Return the share of the time in which the robot is nearer than ``limit_m`` to an object in
+    ``names``, or to any object if ``names`` is empty; NaN without these objects."""
     near_values = np.zeros(len(recording.time_s))
     relevant = [
         encounter for encounter in encounters(recording) if not names or encounter.name in names
@@ -145,13 +149,13 @@ def _share_within(
 
 @_extra("higher", f"share of the time at least {COMPLIANT_M:g} m from every moving object")
 def space_compliance(recording: Recording, context: MetricContext) -> float:
-    """Return NaN without moving objects."""
+    """Return the share of the time at least 0.5 m from all moving objects, or NaN without any."""
     return 1.0 - _share_within(COMPLIANT_M, (), recording, context)
 
 
 @_extra("lower", f"share of the time nearer than {DISCOMFORT_M:g} m to a moving object")
 def discomfort_share(recording: Recording, context: MetricContext) -> float:
-    """Return NaN without moving objects."""
+    """Return the share of the time nearer than 0.2 m to a moving object, or NaN without any."""
     return _share_within(DISCOMFORT_M, (), recording, context)
 
 
@@ -162,13 +166,14 @@ def discomfort_share(recording: Recording, context: MetricContext) -> float:
     "s",
 )
 def yielding_s(recording: Recording, context: MetricContext) -> float:
-    """Return NaN without moving objects."""
+    """Return the time (s) for which the robot drives slowly in the path of a moving object, or NaN
+    without moving objects. The metric's description states the limits."""
     if len(recording.time_s) < 2 or not moving_objects(recording.series):
         return math.nan
     steps_m = np.hypot(*np.diff(recording.pose[:, :2], axis=0).T)
     slow = steps_m < YIELD_SHARE * context.max_linear_mps * np.diff(recording.time_s)
     is_blocked = imminent(recording, context.max_linear_mps, YIELD_S)
-    return _held(recording, np.append(slow, False) & is_blocked)
+    return _integrate(recording, np.append(slow, False) & is_blocked)
 
 
 @_extra(
@@ -187,7 +192,7 @@ def struck_standing(recording: Recording, context: MetricContext) -> float:
     "success weighted by time: time of the shortest path at the greatest speed over time driven",
 )
 def stl(recording: Recording, context: MetricContext) -> float:
-    """Return the success weighted by time (STL), or NaN if the shortest path is unknown."""
+    """Return the success weighted by time (STL), 0 to 1, or NaN if the shortest path is unknown."""
     if recording.shortest_path_m is None:
         return math.nan
     if not recording.completed:
@@ -198,11 +203,11 @@ def stl(recording: Recording, context: MetricContext) -> float:
 
 @_extra("lower", "time in which two moving objects overlap", "s")
 def objects_overlap_s(recording: Recording, context: MetricContext) -> float:
-    """Return NaN with fewer than two moving objects."""
+    """Return the time (s) in which moving objects overlap, or NaN for fewer than two objects."""
     # Moving objects do not block each other, so they can overlap where their paths cross.
     if len(moving_objects(recording.series)) < 2:
         return math.nan
-    return _held(recording, overlapping(recording).astype(float))
+    return _integrate(recording, overlapping(recording).astype(float))
 
 
 def _greatest_intrusion(
@@ -252,7 +257,8 @@ def lanes_of(recording: Recording) -> List[np.ndarray]:
 
 @_extra("lower", "share of the time with a part of the robot outside all lanes")
 def lane_departure_share(recording: Recording, context: MetricContext) -> float:
-    """Return NaN without lanes."""
+    """Return the share of the time in which the robot is not completely on lanes, or NaN without
+    lanes."""
     lanes, outline = lanes_of(recording), recording.series.get(FOOTPRINT_SERIES)
     if not lanes or outline is None:
         return math.nan
@@ -263,15 +269,15 @@ def lane_departure_share(recording: Recording, context: MetricContext) -> float:
 
 
 def surface_of(lane: np.ndarray) -> shapely.Geometry:
-    """Return the surface of a lane with points of shape (n, 3): x, y and width (m)."""
+    """Return the polygon of a lane with center points of shape (n, 3): x, y and width (m)."""
     ends = shapely.buffer(shapely.points(lane[:, :2]), lane[:, 2] / 2)
     pieces = [shapely.MultiPolygon(pair).convex_hull for pair in zip(ends, ends[1:])]
     return shapely.union_all(pieces)
 
 
 def _lane_error(recording: Recording) -> np.ndarray:
-    """Return the distance to the nearest lane's center at each sample, shape (n,), or an empty
-    array without lanes."""
+    """Return the distance (m) of the base to the nearest lane's center line at each sample, shape
+    (n,), or an empty array without lanes."""
     positions = shapely.points(recording.pose[:, :2])
     lines = [shapely.LineString(lane[:, :2]) for lane in lanes_of(recording)]
     distances = [shapely.distance(line, positions) for line in lines]
@@ -280,15 +286,15 @@ def _lane_error(recording: Recording) -> np.ndarray:
 
 @_extra("lower", "mean distance of the base to the nearest lane's center", "m")
 def lane_error_mean_m(recording: Recording, context: MetricContext) -> float:
-    """Return the mean distance to the nearest lane's center, or NaN without lanes."""
+    """Return the mean distance (m) to the nearest lane's center line, or NaN without lanes."""
     errors = _lane_error(recording)
     return _share_of_time(recording, errors) if len(errors) else math.nan
 
 
 @_extra("lower", "largest distance of the base to the nearest lane's center", "m")
 def lane_error_max_m(recording: Recording, context: MetricContext) -> float:
-    """Return the largest distance to the nearest lane's center, or infinity, which is stored as
-    NaN, without lanes."""
+    """Return the largest distance (m) to the nearest lane's center line, or minus infinity, which
+    is stored as NaN, without lanes."""
     return float(np.max(_lane_error(recording), initial=-math.inf))
 
 
