@@ -23,9 +23,10 @@ Key = Tuple[str, ...]
 class ComparedCampaign:
     """One of the compared campaigns.
 
-    ``common`` is the number of worlds that all compared campaigns share. ``finished`` of its
-    ``planned`` trials have finished. ``reasons`` state why it is not comparable with the first
-    campaign; ``notes`` are other differences.
+    It has ``worlds`` worlds, of which all compared campaigns share ``common``, and ``planned``
+    trials, of which ``finished`` have finished. ``reasons`` state why it is not comparable with the
+    first campaign; ``notes`` are other differences. If ``left_out`` is true, its trials are
+    excluded.
     """
 
     label: str
@@ -65,8 +66,8 @@ def pair_campaigns(
     ignore_differences: bool = False,
     with_trials: bool = False,
 ) -> PairedCampaigns:
-    """Pair the trials of campaigns. Unless ``ignore_differences`` is true, those whose conditions
-    differ from the first one's are excluded.
+    """Pair the trials of campaigns. Unless ``ignore_differences`` is true, campaigns under other
+    conditions than the first campaign are excluded.
 
     If ``with_trials`` is true, worlds without a finished trial are ignored. Raises ``ResultsError``
     if two labels are equal, or the remaining campaigns share no world.
@@ -134,9 +135,12 @@ def _require_labels(campaigns: Sequence[LoadedCampaign]) -> None:
 
 
 def _keys(campaign: LoadedCampaign, with_trials: bool) -> Dict[str, Key]:
-    """Return the key of each world by its name, or only of each world ``with_trials``: the hash of
-    the file, the start, goals and road, and a number, since the same file can have other random
-    numbers."""
+    """Return the key of each world by its name, or only of worlds with trials. Paired worlds have
+    the same key.
+
+    A key contains the file's hash, the start, goals and road, and a number that counts worlds with
+    these values, since their random numbers differ.
+    """
     specified_missions = missions(campaign.manifest.inputs)
     numbers: Counter[Key] = Counter()
     keys: Dict[str, Key] = {}
@@ -190,8 +194,7 @@ def _planner_names(campaigns: Sequence[LoadedCampaign]) -> Dict[Tuple[str, str],
 def _pairs(
     campaigns: Sequence[LoadedCampaign], names: Mapping[Tuple[str, str], str]
 ) -> Tuple[Tuple[str, str], ...]:
-    """Return the pairs of planners from two campaigns, neither of which compares this pair
-    itself."""
+    """Return the pairs of planners of different campaigns that no single campaign contains."""
     pairs = []
     for left, right in itertools.combinations(campaigns, 2):
         for first, second in itertools.product(left.results.planners, right.results.planners):

@@ -31,8 +31,8 @@ _SMALLEST = 1e-13
 
 
 def mean_interval(values: np.ndarray, bounds: Bounds) -> Estimate:
-    """Return the mean over worlds with its interval, which does not exist for one world. ``bounds``
-    are the smallest and the largest possible value."""
+    """Return the mean of one value per world with its interval, which does not exist for a single
+    world. ``bounds`` are the smallest and the largest possible value."""
     numbers = without_noise(values)
     if not len(numbers):
         return Estimate.unknown()
@@ -62,27 +62,27 @@ def one_sided_bounds(
     return float(low), float(high)
 
 
-def one_sided_p_values(values: np.ndarray, at: float, bounds: Bounds) -> Tuple[float, float]:
-    """Return the p-values of two hypotheses: that the mean is at most ``at``, and that it is at
-    least ``at``."""
+def one_sided_p_values(values: np.ndarray, limit: float, bounds: Bounds) -> Tuple[float, float]:
+    """Return the p-values of two hypotheses: that the mean is at most ``limit``, and that it is at
+    least ``limit``."""
     numbers = without_noise(values)
     lowest, highest = bounds
-    return _at_most(numbers, lowest, at), _at_most(-numbers, -highest, -at)
+    return _at_most(numbers, lowest, limit), _at_most(-numbers, -highest, -limit)
 
 
-def mean_p_value(values: np.ndarray, at: float, bounds: Bounds) -> float:
-    """Return the two-sided p-value of the hypothesis that the mean is ``at``; 1 for fewer than two
-    worlds.
+def mean_p_value(values: np.ndarray, expected: float, bounds: Bounds) -> float:
+    """Return the two-sided p-value of the hypothesis that the mean is ``expected``; 1 for fewer
+    than two worlds.
 
-    It is below 0.05 if and only if the interval does not contain ``at``.
+    It is below 0.05 if and only if the interval does not contain ``expected``.
     """
     if len(values) < 2:
         return 1.0
-    return min(1.0, 2.0 * min(one_sided_p_values(values, at, bounds)))
+    return min(1.0, 2.0 * min(one_sided_p_values(values, expected, bounds)))
 
 
-def _at_most(values: np.ndarray, end: float, at: float) -> float:
-    """Return the probability that Σ D_i x_i + D_0·end ≤ at, where D is uniform on the simplex.
+def _at_most(values: np.ndarray, end: float, limit: float) -> float:
+    """Return the probability that Σ D_i x_i + D_0·end ≤ limit, where D is uniform on the simplex.
 
     Σ D_i x_i ≤ m if and only if Σ G_i (x_i − m) ≤ 0, with independent Gamma variables G_i, whose
     distribution is an integral over the characteristic function: J. P. Imhof, Biometrika 48 (1961)
@@ -90,7 +90,7 @@ def _at_most(values: np.ndarray, end: float, at: float) -> float:
     """
     points, counts = np.unique(np.append(values, end), return_counts=True)
     shapes = counts.astype(float)
-    slopes = points - at
+    slopes = points - limit
     shapes, slopes = shapes[slopes != 0.0], slopes[slopes != 0.0]
     if not len(slopes) or slopes.max() < 0.0:
         return 1.0

@@ -41,8 +41,8 @@ _WALL_TIMES = frozenset(
 class Conditions:
     """The differences between two campaigns, such as ``robot.max_linear_mps: 1.0, and 2.0``.
 
-    ``reasons`` make their trials incomparable, and ``notes`` do not. ``without`` contains metrics
-    that cannot be compared.
+    ``reasons`` make their trials incomparable, and ``notes`` do not. ``without`` are the names of
+    metrics that cannot be compared.
     """
 
     reasons: Tuple[str, ...]

@@ -128,7 +128,10 @@ class Profile:
 
     def limits(self, column: int, start: float, step: float, reach: float) -> Tuple[float, float]:
         """Return the lowest and the highest coefficient of ``column`` with a deviance of up to
-        ``reach``, or infinity. ``start`` is near them, and ``step`` is a first step."""
+        ``reach``, or infinity.
+
+        The search starts at the coefficient ``start`` with steps of ``step``.
+        """
         from scipy.optimize import brentq
 
         start = self._inside(column, start, step, reach)
@@ -168,8 +171,8 @@ class Profile:
         return bool(np.abs(step).max() < _CONVERGED)
 
     def _maximum(self, free_columns: List[int], offset: np.ndarray) -> Tuple[float, np.ndarray]:
-        """Return the largest likelihood, or its limit, over the coefficients of the columns
-        ``free_columns``, and the coefficients."""
+        """Return the largest log-likelihood over the coefficients of ``free_columns``, and these
+        coefficients. ``offset``, shape (n,), is the logit of the other columns."""
         design, beta, logit = self._design[:, free_columns], np.zeros(len(free_columns)), offset
         likelihood = self._value(logit)
         for _ in range(_STEPS if free_columns else 0):

@@ -20,9 +20,9 @@ LEAST_WORLDS = 4
 class SuccessCurve:
     """A logistic regression of the success rate on a figure of the worlds.
 
-    At the figures ``x``, shape (n,), the curve is ``rate`` with the limits ``low`` and ``high``.
-    ``slope`` is the coefficient ``b`` of the figure. ``p`` is the p-value of Wald's test of ``b =
-    0``, which agrees with the interval of ``slope``.
+    At the figures ``x``, shape (n,), the curve is ``rate`` with the confidence limits ``low`` and
+    ``high``. ``slope`` is the coefficient ``b`` of the figure. ``p`` is the p-value of Wald's test
+    of ``b = 0``, which agrees with the interval of ``slope``.
     """
 
     x: np.ndarray
