@@ -117,8 +117,11 @@ class Attempts:
         self._valid.add(trial)
 
     def abandon(self, trial: Trial, scene_at_fault: bool = False) -> None:
-        """Record that a trial is not attempted again. If ``scene_at_fault`` is true, its scene
-        caused the failure, which does not affect other worlds."""
+        """Record that a trial is not attempted again.
+
+        If ``scene_at_fault`` is true, its scene caused the failure. Other worlds are then not
+        affected, and :attr:`is_hopeless` does not change.
+        """
         if scene_at_fault:
             return
         causes = {_NUMBER.sub("0", attempt.cause) for attempt in self._counted(trial.index)}

@@ -29,8 +29,11 @@ def file_sha256(path: Path) -> str:
 
 
 def flatten(value: Any, prefix: str = "", lists: bool = True) -> Iterator[Tuple[str, Any]]:
-    """Yield the leaves of nested mappings, each with its dotted name, also ``name[index]`` for the
-    items of lists if ``lists`` is true."""
+    """Yield the name and the value of each leaf of nested mappings, such as ``robot.name``.
+
+    If ``lists`` is true, lists are not leaves, but their items, such as ``goals[0]``. ``prefix`` is
+    the name of ``value``.
+    """
     if isinstance(value, Mapping):
         for key, item in value.items():
             yield from flatten(item, f"{prefix}.{key}" if prefix else str(key), lists)
@@ -69,8 +72,9 @@ def refuse_differences(
     differences: Sequence[str],
     remedy: str = "specify a new directory with --out",
 ) -> None:
-    """Raise ``ResultsError`` if ``differences`` is not empty. ``content`` names the different
-    content of the results in ``path``, such as another campaign."""
+    """Raise ``ResultsError`` if ``differences``, lines of :func:`list_differences`, is not empty.
+    ``content`` describes the content of ``path`` in the message, such as ``results of another
+    campaign``."""
     if not differences:
         return
     lines = list(differences[:SHOWN_DIFFERENCES])

@@ -88,7 +88,7 @@ class RunDirectory:
         raise ResultsError(f"{self.path}: {fault}; specify {remedy}")
 
     def require_fresh_or_begun(self) -> None:
-        """Raise ``ResultsError`` if the directory contains files of no run of this kind."""
+        """Raise ``ResultsError`` if the directory contains files but no run of this kind."""
         try:
             str(self.path).encode()
         except UnicodeEncodeError:

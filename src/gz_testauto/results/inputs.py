@@ -39,9 +39,10 @@ SELECTED_LIDAR = "robot.lidar (selected)"
 
 
 def further_files(spec: CampaignSpec, robot: RobotBody) -> Dict[str, str]:
-    """Return the hashes of the files on which trials depend and that the campaign does not name.
+    """Return the hashes of the files on which trials depend and that the campaign does not name,
+    by the names of the inputs.
 
-    The origin of a planner and the selected lidar are a description instead of a hash.
+    The values of planners' origins and of the selected lidar are texts instead of hashes.
     """
     inputs: Dict[str, str] = {}
     if isinstance(spec, StackCampaignSpec):

@@ -236,9 +236,11 @@ class Manifest:
         return {**kept_inputs, "gz_testauto": self.gz_testauto}
 
     def with_simulator(self, identity: SimulatorIdentity, bound: bool) -> "Manifest":
-        """Return the manifest with the version of the simulator. Raises ``ResultsError`` for a
-        different simulator if ``bound`` is true: if the results already contain trials of the
-        previous one."""
+        """Return the manifest with the name and version of the simulator.
+
+        If ``bound`` is true, since the results already contain trials, raises ``ResultsError`` for
+        another simulator than the stored one.
+        """
         stored_simulator = self._content["simulator"]
         simulator = {"name": identity.name, "version": identity.version}
         if bound and stored_simulator is not None and stored_simulator != simulator:

@@ -25,7 +25,7 @@ class OpenedResults:
 
     @property
     def typed(self) -> Path:
-        """The path as it is written in a command."""
+        """The path to write in a command: ``pack`` if it is set, else ``path``."""
         return self.path if self.pack is None else self.pack
 
 

@@ -21,7 +21,8 @@ from gz_testauto.results.records import TrialRecord
 
 
 class CampaignLog:
-    """The text log of one campaign. ``goals_in`` returns the goals of a world by its name."""
+    """The file ``campaign.log`` of one campaign. ``goals_in(name)`` returns the goals of a
+    world."""
 
     def __init__(self, path: Path, goals_in: Callable[[str], Tuple[Pose2D, ...]]) -> None:
         self._path = path
@@ -48,7 +49,7 @@ class CampaignLog:
 
 
 def end_line(record: TrialRecord) -> str:
-    """Return the last line of a trial, and the empty line after it."""
+    """Return the line that reports the outcome of a trial, and the empty line after it."""
     text = record.outcome.declaration.log
     if not record.outcome.valid:
         return f"{text} || {record.detail}\n\n"

@@ -317,7 +317,8 @@ def stored_version(connection: sqlite3.Connection) -> int:
 
 
 def _require_stored_values(connection: sqlite3.Connection) -> None:
-    """Raise ``ValueError`` unless the file contains only tables whose values are stored once."""
+    """Raise ``ValueError`` if a damaged or malicious file would return values that it does not
+    store, such as those of a view."""
     # Otherwise a small file could contain unlimited values: views, virtual tables, generated
     # columns, long default values, and pages that several rows share. Triggers change written data.
     unsafe = connection.execute(

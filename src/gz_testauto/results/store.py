@@ -108,8 +108,9 @@ class ResultStore:
         relevant_success: float = RELEVANT_SUCCESS,
         normal_real_time_factor: float = 1.0,
     ) -> None:
-        """Store fields of :class:`CampaignResults` and declarations of metrics, which replace those
-        with the same names."""
+        """Store declarations of metrics, which replace those of the same names, and two fields of
+        :class:`CampaignResults`: the smallest relevant difference of success rates
+        ``relevant_success`` and the real-time factor of an unloaded machine."""
         metrics_by_name = {metric.name: metric for metric in metrics}
         with _reporting_damage(self._directory.results), self._transaction():
             stored_metrics = schema.DECLARATIONS.read(self._connection)
@@ -138,8 +139,8 @@ class ResultStore:
             )
 
     def judge(self, world: str) -> None:
-        """Append a world to those that count for the early stop. Their order is part of the
-        statistical test."""
+        """Append a world to those that the early stop has evaluated. The statistical test depends
+        on their order."""
         self._insert(schema.JUDGED, schema.JudgedWorld(world))
 
     def holds_valid_trial(self) -> bool:
@@ -162,7 +163,8 @@ class ResultStore:
         return {"max_attempts": row.max_attempts, "max_worker_deaths": row.max_worker_deaths}
 
     def reopen(self, trials: Iterable[int], max_attempts: int, max_worker_deaths: int) -> None:
-        """Delete the invalid trials among ``trials``, and store the limits."""
+        """Delete the invalid records among the trials with these indices, so that the trials run
+        again, and store the limits of attempts."""
         with self._transaction():
             self._connection.executemany(
                 "DELETE FROM trials WHERE trial = ? AND outcome = ?",

@@ -30,8 +30,10 @@ def missions(inputs: Mapping[str, str]) -> Dict[str, Mission]:
 
 
 def copies_of_worlds(worlds: Sequence[WorldRecord], inputs: Mapping[str, str]) -> Dict[str, str]:
-    """Return the name of the first of several equal worlds for each of the others. A world without
-    a known file is not equal to any other."""
+    """Return each world that is a copy of an earlier world, with the name of that world.
+
+    ``inputs`` are those of the manifest. A world without a known file is not a copy.
+    """
     entries = _entries(inputs)
     is_drawn = any(map(_DRAWN_PER_WORLD.match, inputs))
     originals: Dict[Tuple[object, ...], str] = {}
