@@ -23,7 +23,7 @@ class Progress:
 
     @property
     def remaining_s(self) -> Optional[float]:
-        """The estimated remaining wall time; None before the first finished trial."""
+        """The estimated remaining wall time (s); None before the first finished trial."""
         done_now = self.done - self.done_before
         if done_now <= 0:
             return None
@@ -31,9 +31,8 @@ class Progress:
 
 
 class CauseTexts:
-    """The causes of invalid attempts that have been reported, so that no cause is reported twice
-    for the same trial.
-    """
+    """The reported causes of invalid attempts, by trial, so that the same cause is not reported
+    twice in succession."""
 
     def __init__(self) -> None:
         self._last_causes: Dict[int, str] = {}
@@ -44,9 +43,8 @@ class CauseTexts:
         return "the same cause" if is_repeated else cause
 
     def of_trial(self, record: TrialRecord) -> str:
-        """Return the text that reports a trial: its detail, or for an invalid trial whose cause was
-        already reported, only the number of attempts.
-        """
+        """Return the detail of a finished trial, or for an invalid trial whose cause was already
+        reported, only the number of attempts."""
         if record.outcome.valid or self._last_causes.get(record.trial) != record.detail:
             return record.detail
         return f"after {record.attempts} {'attempt' if record.attempts == 1 else 'attempts'}"

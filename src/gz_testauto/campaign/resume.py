@@ -95,8 +95,9 @@ def open_for_replay(
 ) -> PreparedCampaign:
     """Return the campaign of a results directory with its inputs, without writing files.
 
-    ``require_trust`` raises an error unless the programs of the campaign and of its worlds can run.
-    Raises ``ResultsError`` with the names of changed inputs, except the code of planners.
+    ``require_trust`` is called with the campaign and its world files, before models and launch
+    files are read. It raises an error if the user does not trust their programs. Raises
+    ``ResultsError`` with the names of changed inputs, except the code of planners.
     """
     spec = _read_spec(directory)
     worlds = tuple(find_world(world, directory) for world in store.worlds())

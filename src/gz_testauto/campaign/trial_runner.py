@@ -209,7 +209,8 @@ class TrialRunner:
         return self.execute(trial, should_stop)
 
     def execute(self, trial: Trial, should_stop: StopRequest = lambda: False) -> MeasuredTrial:
-        """Run one trial, as :meth:`run`. Its index and its repetition do not matter."""
+        """Run one trial like :meth:`run`. The fields ``index`` and ``repetition`` have no
+        effect."""
         key = _content_key(trial)
         if key not in self._cache:
             self._cache[key] = self._measure(trial, key, should_stop)
@@ -321,7 +322,7 @@ def path_of_mission_m(
 
 
 def _content_key(trial: Trial) -> str:
-    """Return a hash of the inputs in which trials of the same runner can differ."""
+    """Return a hash of the inputs that can differ between trials of one runner."""
     # Files count by their content. Names of worlds and planners do not count.
     planner, world = trial.planner, trial.world
     assert isinstance(planner, BuiltinPlannerSpec)
