@@ -22,9 +22,10 @@ Parameters = TypeVar("Parameters", bound=NodeParameters)
 
 
 def run_node(name: str, main: Callable[[], int], own_signals: bool = False) -> int:
-    """Register a node, run ``main``, and return the exit status, 2 for a known error.
+    """Register a ROS node, run ``main``, and return its exit status, or 2 after a known error,
+    which is logged.
 
-    With ``own_signals``, ``main`` handles SIGINT and SIGTERM.
+    With ``own_signals``, ``main`` handles SIGINT and SIGTERM instead of rospy.
     """
     try:
         rospy.init_node(name, disable_signals=own_signals)
@@ -41,7 +42,8 @@ def run_node(name: str, main: Callable[[], int], own_signals: bool = False) -> i
 
 
 def read_parameters(kind: Type[Parameters]) -> Parameters:
-    """Return the private parameters of this node; ``SpecError`` lists all invalid ones."""
+    """Return the private parameters of this node, or raise ``SpecError`` with all invalid
+    parameters."""
     node = rospy.get_name()
     parameters = rospy.get_param(node, {})
     try:

@@ -49,7 +49,8 @@ class Session:
     """The parent's connection to a running session."""
 
     def __init__(self, start: SessionStart, settings: object, log_file: Path) -> None:
-        """Start a process that calls ``start`` with ``settings``; both must support pickle."""
+        """Start a process that calls ``start`` with ``settings``, which must both support pickle.
+        Its output is written to ``log_file``."""
         self._trials_file = log_file.with_name(TRIALS_FILE)
         self._connection, child_end = multiprocessing.Pipe()
         command = [sys.executable, "-m", "gz_testauto.ros.session", str(child_end.fileno())]
@@ -123,7 +124,7 @@ class SessionExecutor(TrialExecutor):
     @property
     @abc.abstractmethod
     def _silence_timeout_s(self) -> float:
-        """Wall time without a progress report after which the session counts as hung."""
+        """Wall time (s) without a progress report after which the session counts as hung."""
 
     def _request(self, request: object, should_stop: StopRequest) -> Any:
         try:

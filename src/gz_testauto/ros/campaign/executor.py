@@ -54,10 +54,11 @@ LATE_PERIODS = "late_periods"
 
 
 class Lateness:
-    """A counter of control periods that started without the command for the previous snapshot.
+    """A counter of late control periods: those that started before the planner's command for the
+    previous snapshot.
 
-    In lock-step, such a trial is invalid. ``limits_s`` are the longest wall times for which
-    simulated time is held, per period and for the first command.
+    In lock-step, a late period makes the trial invalid. ``limits_s`` are the longest wall times for
+    which simulated time is held, per period and for the first command.
     """
 
     def __init__(self, planner: str, limits_s: Tuple[float, float]) -> None:
@@ -147,7 +148,8 @@ class RosTrialExecutor(TrialExecutor):
 
     @require_master()
     def execute(self, trial: Trial, should_stop: StopRequest) -> TrialResult:
-        """Raise also ``MasterError`` if the master has exited, which is no attempt at the trial."""
+        """Run one trial as in ``TrialExecutor.execute``. Raises ``MasterError`` if the ROS master
+        has exited; this does not count as an attempt."""
         actors = self._bed.actors(trial)
         monitor = self._bed.monitor(trial, actors.all_models)
         planner = self._planner(trial)
@@ -332,7 +334,8 @@ def _require_ros_support(spec: BuiltinCampaignSpec) -> None:
 
 
 def _abort_reason(move_base: MoveBaseClient) -> Optional[str]:
-    """Return why the planner aborted; raise ``NavigatorError`` for any other end."""
+    """Return why the planner aborted, or None if it has not; raise ``NavigatorError`` if its goal
+    ended for another reason."""
     try:
         move_base.check_status()
     except PlannerAborted as aborted:

@@ -98,10 +98,8 @@ class TrialInbox:
             )
 
     def unused(self, before_ns: int) -> Tuple[str, ...]:
-        """Return ``the scan`` and sensors whose newest measurement the planner did not use.
-
-        Only cycles before this ROS time count.
-        """
+        """Return the names of sensors, and ``the scan``, of which the planner used an outdated
+        measurement in a cycle before the ROS time ``before_ns``."""
         with self._cycles_lock:
             return tuple(
                 name
@@ -134,7 +132,7 @@ class TrialInbox:
 
 
 def _stamps_ns(message: Union[SnapshotMessage, PlannerCycle]) -> Dict[str, int]:
-    """Return the stamps (ns) of the scan and of sensors, by name."""
+    """Return the ROS time stamps of the scan and of sensors, by name."""
     stamps = zip(message.sensor_names, message.sensor_stamps)
     return {"the scan": message.scan.to_nsec(), **{name: stamp.to_nsec() for name, stamp in stamps}}
 

@@ -37,8 +37,9 @@ _MULTIPLYING = threading.Lock()
 """Held while worlds are written, so that the node stops after they are removed."""
 
 
-def _publishing(handler: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """Publish the obstacle set after each call, also after an error."""
+def _publish_afterwards(handler: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """Decorate a service handler so that the node publishes the obstacle set after each call, also
+    after an error."""
 
     @functools.wraps(handler)
     def call(node: "ObstacleSpawnerNode", request: Any) -> Any:
@@ -63,7 +64,7 @@ class ObstacleSpawnerNode:
         self._set = advertise(interface.OBSTACLES)
         self._markers = advertise(interface.MARKERS)
 
-    @_publishing
+    @_publish_afterwards
     def spawn(self, request: srv.SpawnObstaclesRequest) -> srv.SpawnObstaclesResponse:
         began_s = time.monotonic()
         draw = Draw(read_set(request.spec), label_of(request.spec), request.seed)
@@ -73,7 +74,7 @@ class ObstacleSpawnerNode:
             True, message, [obstacle_message(o) for o in placed_obstacles]
         )
 
-    @_publishing
+    @_publish_afterwards
     def respawn(self, request: srv.RespawnObstaclesRequest) -> srv.RespawnObstaclesResponse:
         began_s = time.monotonic()
         placed_obstacles = self._spawner.respawn()
@@ -85,13 +86,13 @@ class ObstacleSpawnerNode:
             [obstacle_message(obstacle) for obstacle in placed_obstacles],
         )
 
-    @_publishing
+    @_publish_afterwards
     def clear(self, request: srv.ClearObstaclesRequest) -> srv.ClearObstaclesResponse:
         began_s = time.monotonic()
         deleted_count = self._spawner.clear()
         return srv.ClearObstaclesResponse(True, _done("deleted", deleted_count, began_s))
 
-    @_publishing
+    @_publish_afterwards
     def save_world(self, request: srv.SaveWorldRequest) -> srv.SaveWorldResponse:
         path = resources.resolve(request.path, user_directory())
         self._spawner.save_world(path)
@@ -209,7 +210,8 @@ def _end_at_shutdown(done_count: int, total_count: int) -> None:
 
 
 def start_multiplier() -> int:
-    """Run until shutdown, which cancels a running call and removes its worlds."""
+    """Offer the service ``~multiply`` until shutdown, which cancels a running call and removes its
+    worlds. Return the exit status."""
     offer(interface.MULTIPLIER.services, {"multiply": write_worlds}.__getitem__)
     rospy.spin()
     with _MULTIPLYING:

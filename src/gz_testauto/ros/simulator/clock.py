@@ -21,7 +21,7 @@ class SceneClock:
         self.origin_ns = self._latest_ns + GAP_NS
 
     def restart(self, scene_time_s: float) -> None:
-        """Set ROS time to 0 at a scene time, as gazebo_ros does at a reset."""
+        """Set ROS time at ``scene_time_s`` to 0, as gazebo_ros does at a reset."""
         self.origin_ns = -nanoseconds_of(scene_time_s)
         self._latest_ns = 0
 

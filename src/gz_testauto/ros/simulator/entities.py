@@ -22,7 +22,8 @@ def find_entity(snapshot: Snapshot, name: str) -> Optional[ModelState]:
 
 
 def find_link(links: Mapping[str, ModelState], name: str) -> Optional[ModelState]:
-    """Find a link by its scoped name, or by its last part if this is unique."""
+    """Return the state of a link by its scoped name, or by the last part of it if that is unique;
+    otherwise None."""
     if name in links:
         return links[name]
     ends = [scoped for scoped in links if name and scoped.endswith("::" + name)]
@@ -30,9 +31,9 @@ def find_link(links: Mapping[str, ModelState], name: str) -> Optional[ModelState
 
 
 def reference(snapshot: Snapshot, frame: str, failure: str) -> ModelState:
-    """Return the state of a model, a link, or the world frame, in the world.
+    """Return the state in the world frame of the model, link or inertial frame ``frame``.
 
-    Raises ``RequestRejectedError`` with the message ``failure``.
+    Raises ``RequestRejectedError`` with the message ``failure`` if it does not exist.
     """
     entity = find_entity(snapshot, frame)
     if entity is not None:
@@ -43,7 +44,8 @@ def reference(snapshot: Snapshot, frame: str, failure: str) -> ModelState:
 
 
 def relative_to(state: ModelState, frame: ModelState) -> ModelState:
-    """An unknown twist counts as zero."""
+    """Return ``state`` relative to ``frame``, both in the world frame. Unknown twists count as
+    zero."""
     return ModelState(
         frame.pose.inverse() * state.pose,
         _rotated_back(frame.pose, state.linear_mps, frame.linear_mps),
@@ -52,7 +54,10 @@ def relative_to(state: ModelState, frame: ModelState) -> ModelState:
 
 
 def in_world(state: ModelState, frame: ModelState) -> ModelState:
-    """Return a state in the world frame; its twist is only rotated."""
+    """Return ``state``, which is relative to ``frame``, in the world frame.
+
+    Its twist is rotated, without the velocity of ``frame``. Unknown twists count as zero.
+    """
     # gazebo_ros does not add the velocity of the frame
     rotation = frame.pose.rotation
     return ModelState(

@@ -97,7 +97,7 @@ class SimulationLoop:
 
     @property
     def simulation(self) -> Simulation:
-        """Raises ``SimulatorError`` if no simulation is loaded, or it has failed."""
+        """The loaded simulation. Raises ``SimulatorError`` if there is none, or it has failed."""
         if self._failure is not None:
             raise SimulatorError(f"the simulation has ended: {self._failure}; {REMEDY}")
         if self._simulation is None:
@@ -109,7 +109,8 @@ class SimulationLoop:
         return self._failure is not None
 
     def snapshot(self) -> Snapshot:
-        """Return a snapshot whose contacts and IMU samples also occur at the end of the period."""
+        """Return the current snapshot between two steps. Its contacts and IMU samples are also part
+        of the snapshot of the next period."""
         snapshot = self.simulation.snapshot()
         self._seen_early = _merged(self._seen_early, snapshot)
         return snapshot
@@ -119,9 +120,10 @@ class SimulationLoop:
         self._placed_poses.update({name: state.pose for name, state in states.items()})
 
     def load(self, scene: Scene, actors: TrialActors = NO_ACTORS) -> Snapshot:
-        """Load a scene, paused at its time 0, and publish its first snapshot.
+        """Load a scene, publish its snapshot at time 0, and return it.
 
-        If the simulator rejects the scene before it ends the present one, that continues.
+        If the simulator rejects the scene before it ends the present scene, the present scene
+        continues.
         """
         try:
             simulation = actors.simulation(self.simulator.load(actors.scene(scene)))

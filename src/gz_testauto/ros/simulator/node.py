@@ -237,7 +237,7 @@ class SimulatorNode:
 def _localization(
     parameters: interface.SimulatorParameters, campaign: Optional[BuiltinCampaignSpec]
 ) -> Optional[LocalizationSpec]:
-    """Return the specified localization, by default the campaign's."""
+    """Return the localization of the parameter ``~localization``, by default the campaign's."""
     if parameters.localization is None:
         return None if campaign is None else campaign.localization
     text = yaml.safe_dump(parameters.localization)
@@ -257,7 +257,10 @@ def first_scene(parameters: interface.SimulatorParameters) -> Optional[Scene]:
 
 
 def chosen_sensors(robot: Optional[RobotModel], names: str) -> Tuple[Sensor, ...]:
-    """Raise ``SdfError`` if the robot does not have one of the sensors."""
+    """Return the robot's sensors with the names in a comma-separated list, or all for ``all``.
+
+    Raises ``SdfError`` if the robot does not have one of the sensors.
+    """
     if robot is None or not names.strip():
         return ()
     if names.strip() == ALL_SENSORS:
@@ -331,9 +334,9 @@ def serve(parameters: interface.SimulatorParameters) -> None:
 
 
 def start() -> int:
-    """Return the exit status.
+    """Run the node until shutdown, and return the exit status.
 
-    In a campaign, the campaign node reports an error of this node, which waits until shutdown.
+    In a campaign, the node stores an error in ``~error``, which the campaign node reports.
     """
     rospy.set_param("~error", "")
     try:

@@ -27,7 +27,8 @@ class Odometry:
         self._twist = (0.0, 0.0, 0.0)
 
     def place(self, pose: Pose) -> None:
-        """Move the robot; estimators do not measure this motion."""
+        """Handle a robot that was moved to ``pose`` (world frame), a motion that odometry does not
+        measure."""
         if self._previous_state is not None:
             self._previous_state = (self._previous_state[0], ModelState(pose))
         if self._estimator is not None:
@@ -98,7 +99,8 @@ class Odometry:
         return compose(corrected_pose, self._origin.planar).to_pose(self._origin.position[2])
 
     def as_estimated(self, objects: Sequence[TrackedObject]) -> Tuple[TrackedObject, ...]:
-        """Place tracked objects relative to the estimated pose."""
+        """Return tracked objects at the same positions relative to the estimated pose as to the
+        true pose."""
         if self._estimator is None:
             return tuple(objects)
         return as_estimated(objects, self._state.pose.planar, self._estimator.pose)

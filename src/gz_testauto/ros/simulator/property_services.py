@@ -45,7 +45,8 @@ class PropertyServices:
     # Services for several models, visuals or lights.
 
     def get_model_states(self, request: GetModelStatesRequest) -> GetModelStatesResponse:
-        """Without names, return all models."""
+        """Return the states of the requested models, or of all models if no names are
+        requested."""
         snapshot = self._loop.snapshot()
         names = list(request.names) or list(snapshot.models)
         missing_names = [name for name in names if name not in snapshot.models]
@@ -241,7 +242,11 @@ class PropertyServices:
 
 
 def _columns(request: Any, **kinds: Callable[[Any], Any]) -> List[Tuple[str, Dict[str, Any]]]:
-    """Return the elements of each name in the request's arrays, except empty arrays."""
+    """Return each name in a request with its element of each array that is not empty, by field.
+
+    ``kinds`` are the array fields with a conversion of their elements. Raises ``SimulatorError`` if
+    an array and ``request.names`` have different lengths.
+    """
     names: Sequence[str] = request.names
     rows: List[Tuple[str, Dict[str, Any]]] = [(name, {}) for name in names]
     for field, kind in kinds.items():

@@ -77,7 +77,8 @@ def _parse(xml: str) -> etree._Element:
 
 
 def _include_in_place(root: etree._Element) -> Tuple[etree._Element, etree._Element]:
-    """Return the document and model of the ``<include>`` in a ``<world>``, as in older files."""
+    """Return the included document and its ``<model>`` for XML of the older form
+    ``<world><include>``. Raises ``RequestRejectedError``."""
     include = root.find("world/include")
     if include is None:
         raise RequestRejectedError(NOT_A_MODEL)

@@ -94,9 +94,10 @@ def cast_rays(
     reach_m: float,
     poses: Mapping[str, Pose],
 ) -> Tuple[RayHit, ...]:
-    """Return the first hit of each ray of a simulated lidar without noise on models at ``poses``.
+    """Return the first hit of each ray of an ideal lidar at ``origin_m`` and ``height_m``.
 
-    ``directions_rad`` has shape (n,). All inputs are in the world frame. Rays are ``reach_m`` long.
+    Rays have the directions ``directions_rad``, shape (n,), and the length ``reach_m``. They hit
+    the models of ``scene`` at ``poses``. All inputs are in the world frame.
     """
     lidar = shapely.Point(origin_m)
     directions = np.column_stack([np.cos(directions_rad), np.sin(directions_rad)])
@@ -130,7 +131,8 @@ def _outline(model: SceneModel, pose: Pose, height_m: float) -> BaseGeometry:
 
 
 def receive_costmap(topic: str) -> Optional[OccupancyGrid]:
-    """Return the current costmap; None without a publisher, or after :data:`ANSWER_S`."""
+    """Return the current costmap; None without a publisher, or after a timeout of
+    :data:`ANSWER_S` of wall time."""
     if rospy.resolve_name(topic) not in {name for name, _ in rospy.get_published_topics()}:
         return None
     # costmap_2d sends the costmap to each new subscriber
@@ -223,7 +225,8 @@ class CostmapCheck:
         A single marked cell is sufficient if a topic other than ``stack.names.scan`` marks the
         costmap, or if only shapes of the static map are visible. ``look`` returns the true states
         of the robot and of the named models. The world file does not contain ``extra_models``.
-        Raises ``NavigatorError`` after :data:`WAIT_S` or ``stack.start_timeout_s``.
+        Raises ``NavigatorError`` after :data:`WAIT_S` of simulated time or
+        ``stack.start_timeout_s`` of wall time.
         """
         topic = self._stack.names.costmap
         if topic is None:

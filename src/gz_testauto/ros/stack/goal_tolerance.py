@@ -11,7 +11,8 @@ ROUNDING_M = 1e-6
 
 
 def move_base_tolerances(action: str) -> Dict[str, float]:
-    """Return the goal tolerances (m) by parameter, of the active local planner if it is known."""
+    """Return the goal tolerances (m) of move_base's local planners by parameter name, or only that
+    of the active planner if it is known. ``action`` is the name of the action."""
     parameters = rospy.get_param(action, {})
     return tolerances_in(parameters if isinstance(parameters, dict) else {}, action)
 
@@ -32,7 +33,8 @@ def tolerances_in(parameters: Mapping[str, Any], action: str) -> Dict[str, float
 def tolerance_warning(
     tolerances_m: Mapping[str, float], goal_tolerance_m: float, localization_error_m: float
 ) -> str:
-    """Return a warning if tolerance and localization error exceed the goal tolerance, or ""."""
+    """Return a warning if a tolerance of move_base plus the localization error exceeds the
+    campaign's ``goal_tolerance_m``, else ""."""
     wide_tolerances = {
         name: value
         for name, value in tolerances_m.items()

@@ -34,9 +34,9 @@ class GroundTruth:
         self._take_contacts()
 
     def request_snapshot(self, robot: str, other_models: Iterable[str]) -> Snapshot:
-        """Return the current snapshot of the robot and of those models that exist.
+        """Return the current snapshot of the robot and of those ``other_models`` that exist.
 
-        Raises ``SimulatorError`` without a response or a robot.
+        Raises ``SimulatorError`` if the simulator does not respond or the robot does not exist.
         """
         time_s, models = self._gazebo.states_now([robot, *other_models])
         if robot not in models:
@@ -52,7 +52,7 @@ class GroundTruth:
         stall_timeout_s: float,
         meanwhile: Callable[[], None],
     ) -> Snapshot:
-        """Return the snapshot ``period_s`` after that at the time ``last_s``.
+        """Wait for the simulated time ``last_s + period_s``, and return a snapshot.
 
         Raises the errors of :meth:`request_snapshot` and :meth:`await_time`.
         """

@@ -57,7 +57,8 @@ def launch_inputs(spec: StackCampaignSpec) -> Dict[str, Union[Path, str]]:
 
 
 def arguments_of(spec: StackCampaignSpec, launch: LaunchSpec, planner: str) -> Mapping[str, str]:
-    """Replace the placeholders that have the same values in all trials."""
+    """Return the arguments of a launch file by name. Placeholders that have the same value in all
+    trials of ``planner`` are replaced."""
     constant = {
         "robot": spec.robot.name,
         "robot_model": str(spec.robot.model or ""),
@@ -118,7 +119,8 @@ class LaunchContents:
             texts.append(text)
 
     def add_words(self, text: str, file: Path, raw: str = "") -> None:
-        """Add the files that a text of ``file`` names; ``raw`` is the text before substitutions."""
+        """Add the existing files that ``text``, a text in ``file``, names. ``raw`` is the text
+        before substitutions."""
         words = list(_words(text))
         for word in words:
             if _TRIAL_VALUE.search(word):

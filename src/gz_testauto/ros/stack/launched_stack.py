@@ -69,16 +69,17 @@ class LaunchedStack:
                 raise (NavigatorError if name == "navigation" else SimulatorError)(failure)
 
     def runs_navigation_of(self, trial: Trial, values: Mapping[str, object]) -> bool:
-        return self._navigation == self._launch_of(trial, values)
+        return self._navigation == self._navigation_launch(trial, values)
 
     @property
     def simulating(self) -> bool:
         return "simulator" in self._parts
 
-    def start_simulator(self, values: Mapping[str, object], of_world: AbstractSet[str]) -> None:
+    def start_simulator(self, values: Mapping[str, object], world_models: AbstractSet[str]) -> None:
         """Start simulator and robot; wait until the robot is in the world and time advances.
 
-        ``of_world`` are the models of the world file.
+        ``values`` are those of placeholders in launch files. ``world_models`` are the names of the
+        models in the world file.
         """
         self._start("simulator", self._stack.simulator, values)
         for service in SERVICES:
@@ -99,12 +100,12 @@ class LaunchedStack:
         )
         if self._stack.robot is not None:
             self._start("robot", self._stack.robot, values)
-        self._await_robot(of_world)
+        self._await_robot(world_models)
         if self._stack.max_real_time_factor is not None:
             self._limit_real_time_factor(self._stack.max_real_time_factor)
 
     def _limit_real_time_factor(self, factor: float) -> None:
-        """Limit the update rate of the physics engine. Raise ``SimulatorError`` if this fails."""
+        """Set the update rate of the physics engine. Raise ``SimulatorError`` if this fails."""
         physics = self._gazebo.physics()
         if physics.step_size_s <= 0.0:
             raise SimulatorError(
@@ -115,7 +116,7 @@ class LaunchedStack:
         if abs(physics.max_update_rate_hz - rate_hz) > SAME_SHARE * rate_hz:
             self._gazebo.set_physics(dataclasses.replace(physics, max_update_rate_hz=rate_hz))
 
-    def _await_robot(self, of_world: AbstractSet[str]) -> None:
+    def _await_robot(self, world_models: AbstractSet[str]) -> None:
         name = self._bed.robot.name
         self._await(
             Requirement(
@@ -125,12 +126,12 @@ class LaunchedStack:
                 "its name",
                 kind="other models than the world file's",
                 name=name,
-                existing=lambda: sorted(self._models - of_world),
+                existing=lambda: sorted(self._models - world_models),
             )
         )
 
     def _model_names(self) -> AbstractSet[str]:
-        """Return the names of the models, without a response the last known ones."""
+        """Return the names of the models, or the last known names if Gazebo does not respond."""
         try:
             self._models, self._silence = self._gazebo.model_names(), ""
         except ServiceTimeoutError as error:  # as while gazebo_ros loads a robot
@@ -144,10 +145,11 @@ class LaunchedStack:
         launch = self._bed.navigation(trial)
         self._parameters = set(rospy.get_param_names())
         self._start("navigation", launch, values)
-        self._navigation = self._launch_of(trial, values)
+        self._navigation = self._navigation_launch(trial, values)
 
     def store_usual_messages(self) -> None:
-        """Store the current errors, which do not explain a later failure."""
+        """Store the errors that were logged in a successful start. They are omitted from the
+        messages of later failures."""
         if self._has_stored_usual:
             return
         self._has_stored_usual = True
@@ -204,11 +206,12 @@ class LaunchedStack:
                 "spawn it at {start_x}, {start_y}, {start_yaw}"
             )
 
-    def _launch_of(self, trial: Trial, values: Mapping[str, object]) -> Launch:
-        """Return the navigation's launch without the values of one trial."""
+    def _navigation_launch(self, trial: Trial, values: Mapping[str, object]) -> Launch:
+        """Return the launch file of the navigation with its arguments, in which placeholders of a
+        single trial are empty, to compare two trials."""
         launch = self._bed.navigation(trial)
-        lasting = {**values, **dict.fromkeys(PER_TRIAL, "")}
-        return fill_in(launch, "stack.navigation", lasting)
+        constant_values = {**values, **dict.fromkeys(PER_TRIAL, "")}
+        return fill_in(launch, "stack.navigation", constant_values)
 
     def _start(self, name: str, launch: LaunchSpec, values: Mapping[str, object]) -> None:
         file, arguments = fill_in(launch, f"stack.{name}", values)

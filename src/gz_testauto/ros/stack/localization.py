@@ -46,10 +46,11 @@ class Localization:
     def establish(
         self, truth: Callable[[], Pose2D], timeout_s: float, meanwhile: Callable[[], None]
     ) -> None:
-        """Publish the initial pose, and wait until the pose in tf agrees with the true pose.
+        """Publish the initial pose, and wait until the pose in tf agrees with the true pose, which
+        ``truth`` returns. Call ``meanwhile`` repeatedly.
 
         Raises ``NavigatorError`` after ``timeout_s`` of wall time, or ``ConfigurationError`` if a
-        frame is wrong.
+        frame of the campaign does not exist.
         """
         within_m = self._stack.max_localization_error_m
         requirement = Requirement(
@@ -98,7 +99,8 @@ class Localization:
             raise NavigatorError(f"{name} failed: {error}") from error
 
     def pose_of(self, frame: str, reference: str, time_s: float = 0.0) -> Optional[Pose]:
-        """Return the pose at a simulated time, by default the latest; None if tf has none."""
+        """Return the pose of ``frame`` in ``reference`` at a simulated time, by default the latest
+        pose; None if tf has none."""
         try:
             transform = self._buffer.lookup_transform(
                 reference.lstrip("/"), frame.lstrip("/"), rospy.Time.from_sec(time_s)
@@ -112,7 +114,7 @@ class Localization:
         return None if pose is None else pose.planar
 
     def wrong_frames(self) -> str:
-        """Return a message about frames of the campaign that are not among those in tf."""
+        """Return a message about frames of the campaign that do not exist in tf, or ""."""
         existing, frames = self._frames(), self._stack.frames
         wrong_names = [
             f"stack.frames.{key} is {name!r}"

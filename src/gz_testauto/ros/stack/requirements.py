@@ -74,7 +74,8 @@ class RequirementTimeout:
         return time.monotonic() - self._began_s
 
     def has_expired(self, cannot_start: bool) -> bool:
-        """Return whether the wait is over; ``cannot_start`` is True if a node did not start."""
+        """Return whether the wait must end. ``cannot_start`` is True if roslaunch could not start a
+        node."""
         existing = tuple(self.requirement.existing())
         if existing != self._existing:
             self._existing, self._changed_s = existing, time.monotonic()

@@ -99,7 +99,7 @@ class StackTrialRunner:
         self._checked_s = 0.0
 
     def execute(self, trial: Trial) -> TrialResult:
-        """Raise the errors of ``TrialExecutor.execute``."""
+        """Run one trial, with the result and the errors of ``TrialExecutor.execute``."""
         actors = self._bed.actors(trial)
         monitor = self._bed.monitor(trial, actors.all_models)
         try:
@@ -165,9 +165,10 @@ class StackTrialRunner:
         )
 
     def _pushed_links(self) -> Tuple[str, ...]:
-        """Return the links that the campaign pushes and that no model file describes.
+        """Return the scoped names of the robot's links to which the campaign applies forces; none
+        if the robot has a model file.
 
-        Raises ``ConfigurationError`` with the existing links if one does not exist.
+        Raises ``ConfigurationError`` with the existing links if a link does not exist.
         """
         robot = self._bed.robot
         links = pushed_links(self._bed.spec, robot.name)
@@ -264,7 +265,7 @@ class StackTrialRunner:
         self._updater.set_started_world(world.path, scene)
 
     def _reset(self, trial: Trial, values: Mapping[str, object]) -> None:
-        """Reset the robot, whose start is free in every world, and then change the world."""
+        """Move the robot to its start, which is free in every world, then change the world."""
         running_stack = self._running
         running_stack.require_alive()
         self._report("resetting the robot")

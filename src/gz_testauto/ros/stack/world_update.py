@@ -19,7 +19,7 @@ WITHIN_M, WITHIN_RAD = 0.05, 0.05
 
 
 class WorldUpdater:
-    """The contents of a running simulator's world, with methods that change them."""
+    """A client that changes the models of a running world. ``report`` receives its activity."""
 
     def __init__(self, gazebo: GazeboRosClient, report: Callable[[str], None]) -> None:
         self._report = report
