@@ -41,8 +41,11 @@ SUPPORTED_CHANGES: FrozenSet[ChangeKind] = frozenset(
 )
 
 
-def check(change: Change, truth: Callable[[], Description]) -> None:
-    """Raise ``SimulatorError`` for a change that no service of gazebo_ros supports."""
+def check(change: Change, describe: Callable[[], Description]) -> None:
+    """Raise ``SimulatorError`` for a change that no service of gazebo_ros supports.
+
+    ``describe`` returns the description of the current world.
+    """
     if isinstance(change, SetLight) and change.range_m is not None:
         raise SimulatorError(f"SetLight: {change.name!r}: gazebo_ros cannot set range_m; omit it")
     if isinstance(change, SetJoint) and change.velocity is not None:
@@ -50,22 +53,27 @@ def check(change: Change, truth: Callable[[], Description]) -> None:
             f"SetJoint: {change.name!r}: gazebo_ros cannot set a velocity; omit it"
         )
     if isinstance(change, SetLink) and any(
-        joint.child == change.name for joint in truth().joints.values()
+        joint.child == change.name for joint in describe().joints.values()
     ):
         raise SimulatorError(f"SetLink: {change.name!r} is attached to a joint; use SetModel")
 
 
-def wanted_state(change: SetModel, states: Mapping[str, ModelState]) -> ModelState:
-    """Return the specified state, with the components of ``states`` if it has no pose."""
+def target_state(change: SetModel, current_states: Mapping[str, ModelState]) -> ModelState:
+    """Return the state (world frame) that ``change`` requests for its model or link.
+
+    A change without a pose keeps the pose, and the components of the twist that it does not set,
+    of ``current_states[change.name]``.
+    """
     if change.pose is not None:
         return ModelState(change.pose, change.linear_mps, change.angular_radps)
-    return change.with_twist(states[change.name])
+    return change.with_twist(current_states[change.name])
 
 
 class ChangeCalls:
     """A client that applies property changes by service calls.
 
-    If ``paused`` is False, poses are not verified, since the models move.
+    ``truth`` returns the description of the world, with the requested changes. ``step_s`` is the
+    physics step. If ``paused`` is False, poses are not verified, since the models move.
     """
 
     def __init__(
@@ -80,7 +88,7 @@ class ChangeCalls:
         self._setters: Dict[str, Callable[[], None]] = {}
 
     def apply(self, changes: Sequence[Change]) -> None:
-        """Apply changes in order, and then those of models in one call."""
+        """Apply changes of properties in order, then the states of all models in one call."""
         properties = [change for change in changes if change.part != "model"]
         if properties:
             truth = self._described_world()
@@ -104,7 +112,7 @@ class ChangeCalls:
             [name for name, c in changes.items() if c.pose is None]
         )
         states = {
-            name: wanted_state(change, current_states)
+            name: target_state(change, current_states)
             for name, change in changes.items()
             if set_fields(change) and (change.pose is not None or name in current_states)
         }
@@ -116,7 +124,8 @@ class ChangeCalls:
     def _set_properties(
         self, changes: Sequence[Change], loaded_world: Description, new_world: Description
     ) -> None:
-        """Apply changes. ``loaded_world`` is the world before them, ``new_world`` the result."""
+        """Apply changes of properties. ``loaded_world`` describes the world without any changes, to
+        restore it, and ``new_world`` the world with them."""
         for change in changes:
             if isinstance(change, SetGravity):
                 self._set_gravity(new_world.gravity_mps2)
@@ -163,7 +172,7 @@ class ChangeCalls:
         self._client.request("apply_body_wrench", [request])
 
     def _place(self, change: SetLink) -> None:
-        link_state = wanted_state(change, self._client.link_states([change.name]))
+        link_state = target_state(change, self._client.link_states([change.name]))
         pose, twist = (
             ros_messages.pose_message(link_state.pose),
             ros_messages.twist_of_state(link_state),

@@ -80,10 +80,7 @@ else:
 
 @dataclass(frozen=True)
 class WorldNow:
-    """The simulated time and the names of all models, in the order of the simulator.
-
-    A name can occur twice.
-    """
+    """The simulated time (s) and the names of all models, which can occur twice."""
 
     time_s: float
     names: Tuple[str, ...]
@@ -139,7 +136,7 @@ class GazeboRosClient:
         return self._states(list(names))[0]
 
     def states_now(self, names: Iterable[str]) -> Tuple[float, Dict[str, ModelState]]:
-        """Return the simulated time (s) of the first state, and the states."""
+        """Return the simulated time (s), and the result of :meth:`states` at this time."""
         # The stamp of a response is the time that gazebo_ros's node has received; it can be late.
         time_s = self.world().time_s
         states, stamp_s = self._states(list(names))
@@ -199,7 +196,8 @@ class GazeboRosClient:
         within_rad: float = PLACED_RAD,
         from_above: bool = False,
     ) -> None:
-        """Set states of models, and wait until the poses are reached within the tolerances.
+        """Set states of models (world frame), and wait until the poses are reached within the
+        tolerances.
 
         A state without a twist leaves the model at rest. A rejected state does not affect other
         models. With ``from_above``, only x, y and yaw are compared, since the model can fall.
@@ -222,7 +220,7 @@ class GazeboRosClient:
             )
 
     def send_states(self, states: Mapping[str, ModelState]) -> None:
-        """Set states of models without verifying them."""
+        """Set states of models (world frame), without waiting for their effect."""
         requests = [
             srv.SetModelStateRequest(_state_message(name, state)) for name, state in states.items()
         ]
@@ -242,7 +240,7 @@ class GazeboRosClient:
         any other error, some of the models can exist.
         """
         for name, xml in models.items():
-            _readable(name, xml)
+            _parse_model(name, xml)
         self._spawn([(name, xml, Pose()) for name, xml in models.items()])
 
     def spawn_models(self, models: Sequence[NamedModel]) -> None:
@@ -250,7 +248,7 @@ class GazeboRosClient:
 
         After an error, the models that were spawned are removed.
         """
-        parts = [(model.name, _without_pose(model), model.pose) for model in models]
+        parts = [(model.name, _remove_pose(model), model.pose) for model in models]
         names = [model.name for model in models]
         try:
             self._spawn(parts)
@@ -313,7 +311,7 @@ class GazeboRosClient:
     def _request_spawning(self, parts: Sequence[Tuple[str, str, Pose]]) -> Dict[str, str]:
         poses = [ros_messages.pose_message(pose) for _, _, pose in parts]
         names, texts = [name for name, _, _ in parts], [xml for _, xml, _ in parts]
-        if self._handles_many("spawn_sdf_model", "spawn_models"):
+        if self._has_batch_service("spawn_sdf_model", "spawn_models"):
             (answer,) = self._call("spawn_models", [SpawnModelsRequest(names, texts, poses)], False)
             if not answer.success:
                 raise SimulatorError(f"not spawned: {answer.message}")
@@ -326,8 +324,8 @@ class GazeboRosClient:
         }
 
     def _request_deletion(self, names: Sequence[str]) -> Dict[str, str]:
-        """Return the messages of rejected requests by model."""
-        if self._handles_many("delete_model", "delete_models"):
+        """Request the deletion of models, and return the messages of rejected requests by model."""
+        if self._has_batch_service("delete_model", "delete_models"):
             (answer,) = self._call("delete_models", [DeleteModelsRequest(list(names))])
             return {} if answer.success else {names[0]: answer.message}
         requests = [srv.DeleteModelRequest(name) for name in names]
@@ -337,21 +335,27 @@ class GazeboRosClient:
             if not answer.success
         }
 
-    def _handles_many(self, service: str, for_many: str) -> bool:
-        """Return whether the simulator is a node of this package with the service ``for_many``."""
-        if for_many not in OWN_KINDS:
+    def _has_batch_service(self, service: str, batch_service: str) -> bool:
+        """Return whether the node that provides ``service`` also has ``batch_service``, which
+        handles several models in one call. Only this package's simulator node has it."""
+        if batch_service not in OWN_KINDS:
             return False
         try:
-            name = self._master.private_service(self._services[service].name, for_many)
+            name = self._master.private_service(self._services[service].name, batch_service)
         except ServiceUnavailableError:
             return False
-        connection = self._services.get(for_many)
+        connection = self._services.get(batch_service)
         if name is not None and (connection is None or connection.name != name):
-            self._services[for_many] = ServiceConnection(self._master, name, OWN_KINDS[for_many])
+            self._services[batch_service] = ServiceConnection(
+                self._master, name, OWN_KINDS[batch_service]
+            )
         return name is not None
 
     def _spawn_one(self, request: srv.SpawnModelRequest) -> str:
-        """Request the spawning of a model; return the response's message if it can still appear."""
+        """Request the spawning of a model, and return the response's message.
+
+        Raises ``SimulatorError`` if the request was rejected, so that the model will not appear.
+        """
         name = request.model_name
         try:
             (answer,) = self._call("spawn_sdf_model", [request], repeatable=False)
@@ -373,7 +377,7 @@ class GazeboRosClient:
         return str(answer.status_message)
 
     def _states(self, names: Sequence[str]) -> Tuple[Dict[str, ModelState], float]:
-        """Return the states, and the stamp (s) of the first response, or 0."""
+        """Return the states by name, and the time stamp (s) of the first response, or 0."""
         requests = [srv.GetModelStateRequest(name, WORLD) for name in names]
         answers = self._call("get_model_state", requests)
         states = {
@@ -388,7 +392,7 @@ class GazeboRosClient:
         return answer
 
     def request(self, service: str, requests: Sequence[Any]) -> List[Any]:
-        """Return the responses of a service in :data:`KINDS`.
+        """Send requests to a service in :data:`KINDS`, and return its responses.
 
         Raises ``SimulatorError`` if the field ``success`` is false in a response.
         """
@@ -430,11 +434,11 @@ def _state_message(name: str, state: ModelState) -> ModelStateMessage:
     return ModelStateMessage(name, pose, twist, WORLD)
 
 
-def _readable(name: str, sdf: str) -> Element:
-    """Return the root element of an SDF text, whose includes Gazebo resolves.
+def _parse_model(name: str, sdf: str) -> Element:
+    """Return the root element of the SDF text of a model, with unresolved includes.
 
-    Raises ``SimulatorError`` if the text contains no valid model, for which gazebo_ros would wait
-    until its timeout.
+    Raises ``SimulatorError`` if the text is not a valid model. gazebo_ros would wait for it until
+    its timeout.
     """
     try:
         document = SdfDocument.parse(sdf, name)
@@ -446,9 +450,12 @@ def _readable(name: str, sdf: str) -> Element:
     return document.root
 
 
-def _without_pose(model: NamedModel) -> str:
-    """Return SDF without a pose, with which gazebo_ros would compose."""
-    root = _readable(model.name, model.sdf)
+def _remove_pose(model: NamedModel) -> str:
+    """Return the model's SDF text without the pose in it.
+
+    gazebo_ros would compose that pose with the requested pose, which is complete.
+    """
+    root = _parse_model(model.name, model.sdf)
     element = root.find("model")
     for pose in element.findall("pose"):
         element.remove(pose)

@@ -42,7 +42,8 @@ class MasterLink:
         self._timeout_s = timeout_s
 
     def service_address(self, name: str) -> Tuple[str, int]:
-        """Return host and port. Raises ``ServiceUnavailableError`` for an unknown service."""
+        """Return host and port of the node that provides a service. Raises
+        ``ServiceUnavailableError`` for an unknown service."""
         code, reason, uri = self._ask("lookupService", name)
         if code != 1:
             raise ServiceUnavailableError(
@@ -92,7 +93,7 @@ class ServiceConnection:
     def call(self, requests: Sequence[Any], timeout_s: float, repeatable: bool = True) -> List[Any]:
         """Return the responses to all requests, in order. The timeout applies to each response.
 
-        If the connection is closed, ``repeatable`` requests are sent once more over a new one.
+        If the connection was lost, ``repeatable`` requests are sent once more over a new one.
         Raises ``ServiceUnavailableError``, ``ServiceTimeoutError``, or ``SimulatorError`` for a
         failed request.
         """

@@ -41,7 +41,7 @@ class PausedTime:
         self.now_ns = 0
 
     def stop(self) -> int:
-        """Pause the simulated time, wait until it no longer changes, and return it (ns)."""
+        """Pause simulated time, wait until it no longer changes, and return it (ns)."""
         self._client.pause()
         # Gazebo can respond before it finishes the active physics step.
         deadline = time.monotonic() + STOP_TIMEOUT_S
@@ -74,7 +74,7 @@ class PausedTime:
         return self.stop()
 
     def _await(self, due_ns: int) -> bool:
-        """Return whether the simulated time reached ``due_ns``."""
+        """Wait until simulated time is ``due_ns``; return False if it stalls."""
         probe_s = min(PROBE_S, self._stall_timeout_s)
         stood_s, last_s = 0.0, math.nan
         while not self._topics.await_clock(due_ns, probe_s):
@@ -124,7 +124,7 @@ class GazeboRosSimulation(Simulation):
 
     @property
     def time_s(self) -> float:
-        """The time since the start of the scene."""
+        """The simulated time (s) since the start of the scene."""
         return (self._clock.now_ns - self._origin_ns) / NANOSECONDS
 
     def _snapshot(self) -> Snapshot:

@@ -51,7 +51,7 @@ SETTLING_S = 0.2
 
 
 class ModelDiff(NamedTuple):
-    """The models to delete, to spawn and to move, in this order."""
+    """Operations on models: delete, then spawn, then set the poses ``place`` (world frame)."""
 
     delete: Tuple[str, ...]
     spawn: Tuple[NamedModel, ...]
@@ -155,7 +155,8 @@ class GazeboRosSimulator(Simulator):
             self.was_started_with(Path(world))
 
     def was_started_with(self, world: Path) -> None:
-        """Assume that the current models equal the models of the same names in a world file."""
+        """Store that Gazebo was started with ``world``: its models are then assumed to equal the
+        models of the same names in this file."""
         self._texts = {name: model.sdf for name, model in read_models(world)[0].items()}
 
     def _load(self, scene: Scene) -> GazeboRosSimulation:

@@ -73,20 +73,21 @@ class RobotTopics:
         self._commands.unregister()
 
     def begin(self, origin_ns: int, mount: Pose) -> None:
-        """Start a scene at ``origin_ns``; ``mount`` is the pose of the lidar on the robot."""
+        """Start a scene at the simulated time ``origin_ns``, and forget earlier messages. ``mount``
+        is the pose of the lidar in the base frame."""
         with self._news:
             self._origin_ns, self._mount = origin_ns, mount
             self._scan, self._imu, self._contacts = None, [], []
 
-    def await_robot(self, hears_scans: bool, timeout_s: float) -> None:
-        """Wait until a drive controller subscribes and, with ``hears_scans``, a lidar publishes.
+    def await_robot(self, has_lidar: bool, timeout_s: float) -> None:
+        """Wait until a node subscribes to commands and, with ``has_lidar``, a node publishes scans.
 
         Raises ``SimulatorError``, which names the topic, after ``timeout_s`` of wall time.
         """
         requirements: List[Tuple[str, Callable[[], int], str]] = [
             (self._names.cmd_vel, self._commands.get_num_connections, "subscribes to")
         ]
-        if hears_scans:
+        if has_lidar:
             scans = self._subscribers[self._names.scan]
             requirements.append((self._names.scan, scans.get_num_connections, "publishes"))
         deadline = time.monotonic() + timeout_s
@@ -114,11 +115,13 @@ class RobotTopics:
         return True
 
     def _moves(self, clock_ns: Optional[int], timeout_s: float) -> bool:
-        """Return whether the clock changes within ``timeout_s``. The caller must hold the lock."""
+        """Return whether the clock changes from ``clock_ns`` within ``timeout_s`` of wall time. The
+        caller must hold the lock."""
         return self._news.wait_for(lambda: self._clock_ns != clock_ns, timeout_s)
 
     def await_scan(self, since_s: float, timeout_s: float) -> bool:
-        """Return whether a scan later than ``since_s`` arrives within ``timeout_s`` (wall time)."""
+        """Return whether a scan with a stamp later than ``since_s`` (scene time) arrives within
+        ``timeout_s`` of wall time."""
 
         def fresh() -> bool:
             return self._scan is not None and self._scan.stamp_s > since_s
