@@ -119,8 +119,6 @@ class _AnimatedTrial:
 
 
 class _MovingOutline:
-    """The outline of a robot or an actor, and its path until now."""
-
     def __init__(
         self,
         axes: Any,

@@ -20,8 +20,8 @@ FIRST = 6
 
 
 def means_table(analysis: Analysis) -> Table:
-    """Return the first table of means. A number of trials follows a mean if some of them have no
-    value."""
+    """Return the table of means of the first :data:`FIRST` metrics. The number of trials follows a
+    mean in parentheses if other trials have no value."""
     table = plain_table("mean of", "n")
     metrics = sorted(_shown(analysis)[:FIRST], key=lambda metric: not metric.completed_only)
     for metric in metrics:
@@ -37,7 +37,7 @@ def means_table(analysis: Analysis) -> Table:
 
 
 def further_means(analysis: Analysis) -> List[RenderableType]:
-    """Return the tables of all other metrics."""
+    """Return the tables of means of all metrics after the first :data:`FIRST`, and a note."""
     columns = [
         (metric, [_counted(metric, summary) for summary in analysis.summaries])
         for metric in _shown(analysis)[FIRST:]
@@ -45,7 +45,7 @@ def further_means(analysis: Analysis) -> List[RenderableType]:
     if not columns:
         return []
     parts: List[RenderableType] = []
-    for group in _fitting(columns, [summary.planner for summary in analysis.summaries]):
+    for group in _split_columns(columns, [summary.planner for summary in analysis.summaries]):
         table = plain_table("mean of")
         for metric, _ in group:
             table.add_column(_heading(metric), justify="right")
@@ -143,10 +143,11 @@ def _counted(metric: Metric, summary: PlannerSummary) -> str:
     return f"{row.mean} ({row.trials})" if row.trials else row.mean
 
 
-def _fitting(
+def _split_columns(
     columns: Sequence[Tuple[Metric, List[str]]], planners: Sequence[str]
 ) -> Iterator[List[Tuple[Metric, List[str]]]]:
-    """Yield groups of columns that fit next to the planners' names."""
+    """Yield groups of columns that fit into a terminal next to the planners' names. A column is a
+    metric with the texts of its cells."""
     first = max(map(len, (*planners, "mean of"))) + 1
     group: List[Tuple[Metric, List[str]]] = []
     width = first

@@ -138,7 +138,6 @@ def _figure(
 
 
 def _height_inches(axes: Any) -> float:
-    """Return the height of an image that fits the axes, at most a square."""
     (left, right), (bottom, top) = axes.get_xlim(), axes.get_ylim()
     needed_inches = SIZE_INCHES * (top - bottom) / (right - left) + LABELS_INCHES
     return float(min(SIZE_INCHES, max(LEAST_INCHES, needed_inches)))
@@ -245,7 +244,6 @@ def draw_mission(axes: Any, campaign: PreparedCampaign, world: WorldRecord) -> N
 
 
 def _draw_moving_objects(axes: Any, recording: Recording, color: str) -> None:
-    """Draw the actors' trajectories, and robot and actor at their smallest distance."""
     outlines = recording.series
     for encounter in encounters(recording):
         trajectory = outlines[ACTOR_SERIES + encounter.name]

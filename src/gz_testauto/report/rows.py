@@ -17,7 +17,8 @@ from gz_testauto.trial.outcome import Outcome
 
 @dataclass(frozen=True)
 class Notation:
-    """The notation of numbers in an output format."""
+    """The notation of an output format: texts for a missing number, a missing interval and the
+    minus sign, and the form of an interval with the ends ``{}``."""
 
     missing: str = "-"
     no_interval: str = "-"
@@ -25,7 +26,7 @@ class Notation:
     interval_form: str = "[{}, {}]"
 
     def number(self, value: float, decimals: int, sign: str = "") -> str:
-        """Return a number as text. ``sign`` is the sign option of Python's ``format``."""
+        """Return a number as text. ``sign`` is ``+`` to show the sign of positive numbers."""
         if math.isnan(value):
             return self.missing
         return number_text(value, decimals, sign).replace("-", self.minus)
@@ -43,7 +44,8 @@ class Notation:
 
 
 class SuccessRow(NamedTuple):
-    """Rate and interval in percent, and the number of trials with each outcome."""
+    """Success rate and interval of a planner in percent, and the numbers of trials with each
+    outcome of the table's columns."""
 
     summary: PlannerSummary
     rate: str
@@ -112,14 +114,14 @@ def mean_of(metric: Metric, summary: PlannerSummary, notation: Notation) -> Mean
 
 
 def success_difference(pair: Comparison, notation: Notation) -> DifferenceRow:
-    """Return the difference of two success rates, in points."""
+    """Return the difference of two success rates, in percentage points."""
     return DifferenceRow(
         pair.worlds,
         (notation.number(100 * pair.first_rate, 1), notation.number(100 * pair.second_rate, 1)),
         "mean",
         notation.number(100 * pair.difference.value, 1, "+"),
         notation.interval(pair.difference, 1, 100, "+"),
-        *_tested(pair, notation),
+        *_test_texts(pair, notation),
     )
 
 
@@ -139,13 +141,13 @@ def metric_differences(
             comparison.statistic,
             notation.number(comparison.difference.value * factor, decimals, "+"),
             notation.interval(comparison.difference, decimals, factor, "+"),
-            *_tested(comparison, notation),
+            *_test_texts(comparison, notation),
         )
         rows.append((metric, row))
     return rows
 
 
-def _tested(
+def _test_texts(
     comparison: Union[Comparison, MetricComparison], notation: Notation
 ) -> Tuple[str, str, str]:
     """Return the p-value, the p-value adjusted by Holm's method, and whether the difference is

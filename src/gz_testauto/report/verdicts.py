@@ -38,7 +38,8 @@ class VerdictText:
 
 
 def success_verdict(pair: Comparison, end: Optional[EarlyStop] = None) -> VerdictText:
-    """Compare two success rates, by the stopping test in a campaign that can stop early."""
+    """Return the result of the comparison of two success rates. ``end`` is the current decision of
+    a campaign that can stop early."""
     if not pair.worlds:
         lead = f"{pair.first} and {pair.second} have no common world with valid trials of both."
         return VerdictText(lead, "", False)
@@ -137,7 +138,6 @@ def _interval(pair: Comparison, sign: float) -> str:
 
 
 def _ending(end: EarlyStop) -> str:
-    """Return the sentence on when the campaign stops, and by which rule."""
     valid = "its result is valid at every number of worlds."
     if end.worlds >= end.max_worlds:
         return f"The campaign reached its limit of {end.max_worlds} worlds; {valid}"

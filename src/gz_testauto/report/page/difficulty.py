@@ -97,7 +97,6 @@ def curves(results: CampaignResults, values: Values) -> List[Optional[SuccessCur
 def _manifest(
     directory: CampaignDirectory, spec: Optional[CampaignSpec], problems: List[str]
 ) -> Dict[str, WorldRecord]:
-    """Return the records in ``worlds.json`` by hash."""
     folders = [directory.worlds]
     if spec is not None and spec.worlds.directory is not None:
         folders.append(spec.worlds.directory)

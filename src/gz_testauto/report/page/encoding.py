@@ -90,7 +90,6 @@ def _plans(points: np.ndarray) -> List[List[int]]:
 
 
 def _thinned_poses(time_s: np.ndarray, pose: np.ndarray) -> List[List[int]]:
-    """Return time, x, y and yaw for the poses (n, 3) that are not missing."""
     is_present = np.isfinite(pose).all(axis=1)
     time_s, pose = time_s[is_present], pose[is_present]
     if len(time_s) < 2:
@@ -143,7 +142,8 @@ class ShapeTable:
         self.shapes: List[Dict[str, Any]] = []
 
     def place(self, outlines: Iterable[BaseGeometry]) -> List[int]:
-        """Return ``[shape, x, y, shape, x, y, ...]`` for all parts of the outlines."""
+        """Add the parts of the outlines to the shapes, and return ``[shape, x, y, shape, x, ...]``:
+        the index and the position (mm) of each part."""
         indexes: List[int] = []
         for outline in outlines:
             for part in shapely.get_parts(outline).tolist():
@@ -174,7 +174,8 @@ class ShapeTable:
 
 
 def _circle(part: shapely.Polygon) -> Tuple[np.ndarray, Any]:
-    """Return the center and, if a polygon approximates a circle, the radius."""
+    """Return the center and the radius (m) of a polygon that approximates a circle; the radius of
+    other polygons is None."""
     corners = shapely.get_coordinates(part.exterior)[:-1]
     center = shapely.get_coordinates(part.centroid)[0]
     if part.interiors or len(corners) < _CORNERS_OF_A_CIRCLE:

@@ -105,7 +105,6 @@ class PageMaker:
         self._drawer: Optional[WorldsDrawer] = None
 
     def make(self) -> Page:
-        """Return the page with the current results."""
         with ResultStore.read(CampaignDirectory(self._results.path)) as store:
             analysis = analyze(store.results())
         return self.make_of([Source.of(self._results, analysis.results.planners)], analysis)

@@ -31,8 +31,11 @@ ReadRecording = Callable[[TrialRecord], Recording]
 
 @dataclass
 class WorldContext:
-    """The data of a campaign in addition to its results, None with a line of ``problems`` if they
-    cannot be read."""
+    """The data with which the worlds of a campaign are drawn.
+
+    Fields are None for imported results and for data that cannot be read, each of which adds a line
+    to ``problems``.
+    """
 
     directory: CampaignDirectory
     spec: Optional[CampaignSpec] = None
@@ -62,8 +65,8 @@ class WorldContext:
         return None if self.campaign is None else np.asarray(self.campaign.bed.limits.footprint_m)
 
     def planned_path(self, world: WorldRecord) -> List[List[float]]:
-        """Return the waypoints of this package's planners, none for a navigation stack and for
-        worlds with separate maps."""
+        """Return the waypoints [x, y] (m, world frame) from the start to the last goal; none for a
+        navigation stack or worlds with separate maps."""
         if self.campaign is None or self._without_path:
             return []
         spec = self.campaign.spec
@@ -178,18 +181,18 @@ def _trial(
             round(1000 * episode.start_s),
             escape_text(episode.partner),
             episode.speed_mps,
-            *_touched(surroundings.footprint_m, recording, outlines, episode),
+            *_contact_point(surroundings.footprint_m, recording, outlines, episode),
         ]
         for episode in recording.contacts[:SHOWN_CONTACTS]
     ]
     return data
 
 
-def _touched(
+def _contact_point(
     footprint_m: Optional[np.ndarray], recording: Recording, outlines: Outlines, episode: Any
 ) -> List[float]:
-    """Return the position (m) of the first contact of ``episode``: the centroid of the intersection
-    of the outlines of robot and partner, or the nearest point of the robot's outline."""
+    """Return x and y (m, world frame) of the first contact of ``episode``: the centroid of the
+    intersection of both outlines, or the nearest point of the robot's outline."""
     sample = min(int(np.searchsorted(recording.time_s, episode.start_s)), len(recording.pose) - 1)
     pose = recording.pose[sample]
     point = shapely.Point(pose[:2])
