@@ -103,7 +103,8 @@ class ExampleSpec(Spec):
     mean: AxisValues
     """Published means of the simulator along x, y and z."""
     range: AxisValues
-    """Published ranges (largest minus smallest value) of the simulator along x, y and z."""
+    """Published ranges (mean of the largest hundredth minus mean of the smallest hundredth of the
+    values) of the simulator along x, y and z."""
     reference_mean: AxisValues
     """Published means of the reference along x, y and z."""
     reference_range: AxisValues
