@@ -36,7 +36,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def parser_of_all_verbs(files: Dict[str, Any]) -> argparse.ArgumentParser:
-    """Return a parser in which arguments without choices are marked as ``files``."""
+    """Return the parser of all verbs. ``files`` is shtab's completion of file names, which applies
+    to each argument without choices."""
     from gz_testauto.cli.main import VERBS, grouped_verbs  # which imports this module by name only
 
     parser = argparse.ArgumentParser(prog="gz_testauto")

@@ -196,7 +196,6 @@ def _remedies() -> Remedies:
 
 
 def _sourced_workspace() -> Optional[Path]:
-    """Return the sources of the last sourced catkin workspace, or None for that of ./bootstrap."""
     for prefix in map(Path, filter(None, os.environ.get("CMAKE_PREFIX_PATH", "").split(":"))):
         with contextlib.suppress(OSError):
             sources = (prefix / ".catkin").read_text().split(";")

@@ -80,7 +80,6 @@ EXIT_BROKEN_PIPE = 141
 
 
 def main(argv: Optional[List[str]] = None) -> int:
-    """Run a verb, and return the exit status."""
     _prepare_streams()
     arguments = sys.argv[1:] if argv is None else list(argv)
     if not arguments or arguments[0] in ("-h", "--help", "help"):
@@ -101,7 +100,7 @@ def _status(arguments: List[str]) -> int:
     except GzTestautoError as error:
         print(f"gz_testauto: {escape_text(str(error))}", file=sys.stderr)
         if str(error) != error.full:
-            print(f"gz_testauto: in full: {_kept(error.full)}", file=sys.stderr)
+            print(f"gz_testauto: in full: {_store_message(error.full)}", file=sys.stderr)
         return EXIT_ERROR
     except KeyboardInterrupt:
         print("gz_testauto: interrupted", file=sys.stderr)
@@ -240,9 +239,9 @@ def _continued(line: str) -> str:
     return (" \\\n" if is_command else "\n").join(lines or [line])
 
 
-def _kept(message: str) -> str:
+def _store_message(message: str) -> str:
     """Write a message to a temporary file, and return the path of the file, or the text of the
-    error if that fails. Earlier messages are removed after :data:`MESSAGE_KEPT_S`."""
+    error if that fails. Files older than :data:`MESSAGE_KEPT_S` are removed."""
     try:
         for old_file in Path(tempfile.gettempdir()).glob(f"{_MESSAGE_PREFIX}*{_MESSAGE_SUFFIX}"):
             with contextlib.suppress(OSError):  # of another user, or removed by another command

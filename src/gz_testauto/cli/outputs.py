@@ -62,7 +62,6 @@ def add_output_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def requests_outputs(arguments: argparse.Namespace) -> bool:
-    """Return whether an option of :func:`add_output_arguments` requests a file."""
     names = ("html", "csv", "latex", "figures", "plots")
     return any(getattr(arguments, name) not in (None, "-") for name in names)
 

@@ -105,7 +105,7 @@ def _replay(results: OpenedResults, arguments: argparse.Namespace) -> int:
                 speed = arguments.speed or (1.0 if arguments.gui else 0.0)
                 executor = chosen_executor(campaign.spec, directory.path, arguments.gui)
                 result = run_once(
-                    bed, trial, executor, _paced(stop, bed.spec.control_period_s, speed)
+                    bed, trial, executor, _delayed(stop, bed.spec.control_period_s, speed)
                 )
         except TrialStopped:
             return stop.exit_status
@@ -200,7 +200,7 @@ def run_once(
     make_executor: ExecutorFactory,
     should_stop: Callable[[], bool],
 ) -> TrialResult:
-    """Run one trial in a separate executor."""
+    """Run one trial with a new executor, which is closed afterwards."""
     executor = make_executor(bed)
     try:
         executor.open()
@@ -209,18 +209,18 @@ def run_once(
         close_completely(executor.close)
 
 
-def _paced(stop: Callable[[], bool], period_s: float, speed: float) -> Callable[[], bool]:
-    """Return a function with the result of ``stop``, which is called once in each ``period_s`` of
-    simulated time. It delays each call so that the real-time factor is ``speed``."""
+def _delayed(stop: Callable[[], bool], period_s: float, speed: float) -> Callable[[], bool]:
+    """Return a stop request with the result of ``stop``. It is called in each control period of
+    ``period_s``, and waits so that the real-time factor is at most ``speed``, if positive."""
     if speed <= 0.0:
         return stop
     period_s /= speed
     due_s = time.monotonic()
 
-    def paced() -> bool:
+    def delayed() -> bool:
         nonlocal due_s
         due_s = max(due_s + period_s, time.monotonic())
         time.sleep(max(due_s - time.monotonic(), 0.0))
         return stop()
 
-    return paced
+    return delayed
