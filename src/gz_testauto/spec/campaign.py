@@ -485,8 +485,11 @@ class CampaignSpec(LocatedSpec):
 def _require_unless_set_by_source(
     info: ValidationInfo, sets: str, is_set_by_key: Mapping[str, bool]
 ) -> None:
-    """Raise an error for a missing key, or for a key that the world source sets. ``sets`` is the
-    property of the world source that is True if it sets the keys."""
+    """Raise an error for a missing key, or for a key that the world source sets.
+
+    ``is_set_by_key`` maps keys to whether the campaign has them. ``sets`` is the name of the
+    property of the world source that is True if it sets these keys.
+    """
     worlds: Optional[WorldsSpec] = info.data.get("worlds")
     if worlds is None:  # the invalid worlds are reported
         return

@@ -108,13 +108,17 @@ STORED = {"is_stored": True}
 
 
 def is_stored(info: ValidationInfo) -> bool:
-    """Return whether a stored campaign is validated."""
+    """Return whether the validated data are a campaign in a results directory, whose files are not
+    read."""
     return bool((info.context or {}).get("is_stored"))
 
 
 def resolve_path(value: Any, info: ValidationInfo) -> Any:
-    """Return an absolute path. A relative path is relative to the directory of the file ``source``
-    in the validation context. ``$(env NAME)`` is replaced as in roslaunch."""
+    """Return the absolute path of an existing path or URI. Raises an error of pydantic.
+
+    A relative path is relative to the directory of the file ``source`` in the validation context.
+    ``$(env NAME)`` is replaced as in roslaunch.
+    """
     if not isinstance(value, str):
         return value
     if is_stored(info):
