@@ -109,7 +109,6 @@ class PlannerConformance:
         assert abs(drive.commands[-1].linear_mps) < 1e-3, "does not stop at the goal"
 
     def test_a_task_can_have_a_single_waypoint(self) -> None:
-        """A task whose start and goal are the same point has a single waypoint."""
         task = self.task(START, waypoints_m=np.zeros((1, 2)))
         drive = self.drive(task).run(2.0)
         assert drive.at_goal, f"left the goal {START}: the robot is at {drive.pose}"
@@ -119,7 +118,6 @@ class PlannerConformance:
 
     @pytest.mark.parametrize("scans", list(STRANGE_SCANS))
     def test_commands_are_finite_and_within_the_limits(self, scans: str) -> None:
-        """A planner respects the limits on speed, acceleration and reversing for any scan."""
         self.check_limits(self.drive(sense=self.made_up(STRANGE_SCANS[scans])).run(6.0))
 
     def test_commands_are_within_the_limits_of_the_task(self) -> None:
@@ -149,7 +147,6 @@ class PlannerConformance:
     # the scan
 
     def test_the_planner_does_not_fail_without_a_scan(self) -> None:
-        """A planner must not raise an error if a scan is late or missing."""
         self.check_limits(self.drive(sense=lambda time_s, pose: None).run(6.0))
 
     def test_the_planner_reaches_the_goal_with_late_and_repeated_scans(self) -> None:
@@ -212,7 +209,6 @@ class PlannerConformance:
         assert same_place.differs_from(drive), "an obstacle that moved changed no command"
 
     def test_an_obstacle_that_disappears_changes_the_command(self) -> None:
-        """The goal is reached after the scan shows a free path again."""
         self.need_avoidance()
         wall = [post(2.6, 1.2 * place, 0.7) for place in range(-3, 4)]
         drive = self.drive(sense=self.see(wall, until_s=4.0))
@@ -224,8 +220,6 @@ class PlannerConformance:
         drive.run_to_goal(self.timeout_s)
 
     def test_a_planner_that_does_not_avoid_obstacles_ignores_the_scan(self) -> None:
-        """A planner with ``avoids_obstacles = False`` computes the same commands with and without
-        obstacles."""
         if self.avoids_obstacles:
             pytest.skip("this planner avoids obstacles")
         free_drive, crowd_drive = (
@@ -242,8 +236,6 @@ class PlannerConformance:
     def test_equal_observations_give_equal_commands(
         self, place: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """Two planners with equal parameters give bit-identical commands, independent of the
-        wall-clock time."""
         first = self.drive_in(place)
         with hurried_clock(monkeypatch):
             second_drive = self.drive_in(place)
@@ -264,7 +256,6 @@ class PlannerConformance:
         assert_same(new_drive, second_drive, "a planner that was used before gives other commands")
 
     def test_two_planners_do_not_affect_each_other(self) -> None:
-        """The planners of several robots in one trial must not affect each other."""
         single_drive = self.drive(sense=self.see(self.crowd())).run(6.0)
         first, second = self.drive(sense=self.see(self.crowd())), self.drive(self.task(START))
         for _ in range(round(6.0 / PERIOD_S)):
@@ -284,7 +275,6 @@ class PlannerConformance:
         )
 
     def test_the_planner_does_not_use_global_random_generators(self) -> None:
-        """A planner must use its own random generator, since other modules use the global ones."""
         previous_state = (random.getstate(), repr(np.random.get_state()))
         for place in PLACES:
             self.drive_in(place)
@@ -313,8 +303,6 @@ class PlannerConformance:
             np.testing.assert_array_equal(array, copies[name], f"the planner changed the {name}")
 
     def test_numbers_of_a_planner_have_valid_names_and_reading_them_changes_nothing(self) -> None:
-        """The campaign reads numbers from a planner for the results. Reading them must not change
-        the planner's commands."""
         drive = self.drive(sense=self.see(self.crowd()))
         for _ in range(60):
             drive.cycle()
@@ -403,7 +391,8 @@ class PlannerConformance:
         return sense
 
     def made_up(self, ranges: Callable[[np.random.Generator], np.ndarray]) -> Sense:
-        """Return a function that computes scans with ranges from a generator with a fixed seed."""
+        """Return a function that computes scans whose ranges (m) are ``ranges(generator)``, with a
+        random generator of fixed seed."""
         generator, lidar = np.random.default_rng(1), Lidar(self.mount)
         return lambda time_s, pose: lidar.scan(time_s, ranges(generator))
 

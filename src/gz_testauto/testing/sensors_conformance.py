@@ -53,7 +53,6 @@ class SensorsConformance(SimulatorSuite):
     def test_only_selected_sensors_are_measured_and_have_a_reading_at_time_0(
         self, simulator: Simulator, world: Path, robot: RobotModel
     ) -> None:
-        """A sensor that is not selected has no reading."""
         sensors = named(robot, "camera", "sonar_left", "bumper")
         simulation = self.load(simulator, Scene(world, robot, sensors=sensors))
         readings = simulation.snapshot().sensors
@@ -119,7 +118,6 @@ class SensorsConformance(SimulatorSuite):
     def test_noise_depends_only_on_the_seed(
         self, simulator: Simulator, world: Path, robot: RobotModel
     ) -> None:
-        """The rear lidar has noise with a standard deviation of 5 mm."""
         rear_sensors = named(robot, "rear_lidar")
 
         def measured(seed: int, sensors: Tuple[Sensor, ...]) -> np.ndarray:
@@ -194,7 +192,6 @@ class SensorsConformance(SimulatorSuite):
     def test_each_of_several_robots_has_its_own_readings(
         self, simulator: Simulator, world: Path, robot: RobotModel
     ) -> None:
-        """The robots have different distances from the wall, and different sensors."""
         if not simulator.several_robots:
             pytest.skip(f"{simulator.name} supports one robot in a scene")
         second = service_robot("front_lidar", "second")

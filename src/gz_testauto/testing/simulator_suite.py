@@ -184,7 +184,8 @@ def assert_identical_traces(first: Sequence[bytes], second: Sequence[bytes]) -> 
 
 
 def to_spawn(name: str, x_m: float, y_m: float, yaw_rad: float = 0.0) -> NamedModel:
-    """Return a static box of 0.5 m on the floor. The pose in its SDF must be ignored."""
+    """Return a static box of 0.5 m on the floor at a position (m) and yaw (rad). Its SDF contains
+    another pose, which the simulator must ignore."""
     box = BOX.format(name="other", static="true", pose="9 9 9 0 0 0", size="0.5 0.5 0.5")
     return NamedModel(
         name, f'<sdf version="1.6">{box}</sdf>', Pose.from_rpy(x_m, y_m, 0.25, 0, 0, yaw_rad)
@@ -192,7 +193,8 @@ def to_spawn(name: str, x_m: float, y_m: float, yaw_rad: float = 0.0) -> NamedMo
 
 
 def body(name: str, place: str, gravity: bool = True, size: str = "0.2 0.2 0.2") -> str:
-    """Return the SDF of a movable box with a mass of 2 kg and moments of inertia of 0.02 kg m²."""
+    """Return the SDF of a movable box of 2 kg with moments of inertia of 0.02 kg m². ``place`` and
+    ``size`` are the texts of x, y and z (m)."""
     box = f"<geometry><box><size>{size}</size></box></geometry>"
     return (
         f'<model name="{name}"><pose>{place} 0 0 0</pose><link name="link">'

@@ -217,8 +217,8 @@ class WorkersConformance:
         raise NotImplementedError("override make_workers()")
 
     def growing(self) -> ContextManager[Optional[Growing]]:
-        """Return a factory of workers with one worker, and a function that adds a second worker.
-        Return None if workers cannot be added."""
+        """Return a context with a factory of workers that start with one worker, and a function
+        that adds a second worker. Its value is None if workers cannot be added."""
         return contextlib.nullcontext()
 
     # fixtures
