@@ -37,6 +37,6 @@ def matrix_product(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 
 
 def turned_tensor(turn: np.ndarray, tensor: np.ndarray) -> np.ndarray:
-    """Return a tensor, such as an inertia, in the frame to which the rotation matrix ``turn``
-    leads: ``turn · tensor · turnᵀ``."""
+    """Return a tensor, such as an inertia, shape (3, 3), rotated by the matrix ``turn``:
+    ``turn · tensor · turnᵀ``."""
     return matrix_product(matrix_product(turn, tensor), turn.T)

@@ -154,7 +154,6 @@ class _NamedFileSearch:
 
 @functools.lru_cache(maxsize=None)
 def _resource(uri: str, package_path: str) -> str:
-    """Return the path of a URI, or "" if its package or model does not exist."""
     try:
         return str(resources.resolve(uri, Path("/")))
     except ResourceError:

@@ -82,7 +82,7 @@ def require_regular(path: Union[str, Path], error_class: Type[GzTestautoError]) 
 def with_input(
     path: Union[str, Path], error_class: Type[GzTestautoError], read: Callable[[], Value]
 ) -> Value:
-    """Return ``read()``, and convert ``OSError`` into ``error_class``."""
+    """Return ``read()``, and convert ``OSError`` into ``error_class``, which names ``path``."""
     try:
         return read()
     except OSError as error:
@@ -138,7 +138,6 @@ def _create(path: str, flags: int) -> int:
 
 
 def make_scratch_directory(target: Path) -> Path:
-    """Create a directory that is later renamed to ``target``."""
     # Unlike tempfile, mkdir uses the permissions of the umask.
     scratch = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
     scratch.mkdir()

@@ -57,7 +57,8 @@ class Pose2D(NamedTuple):
 class Pose:
     """A rigid transform: position (m) and unit quaternion, xyzw as in ROS.
 
-    If pose ``b`` is given in frame ``a``, ``a * b`` is the same pose in the parent frame of ``a``.
+    If pose ``b`` is relative to frame ``a``, ``a * b`` is the same pose in the parent frame of
+    ``a``.
     The quaternion is stored unchanged, so that poses from a simulator can be compared bit for bit.
     """
 

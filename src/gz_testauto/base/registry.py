@@ -112,8 +112,11 @@ class Registry:
         return sorted(self._loaders)
 
     def get(self, name: str) -> Any:
-        """Raise ``UnknownNameError``, ``MissingDependencyError`` for a missing import of the
-        plug-in, and ``PluginError`` for any other exception of its module."""
+        """Return the plug-in with a name.
+
+        Raises ``UnknownNameError``, ``MissingDependencyError`` for a missing import of the plug-in,
+        and ``PluginError`` for any other exception of its module.
+        """
         if name not in self._loaders:
             self._discover()
         if name not in self._loaders:

@@ -54,7 +54,6 @@ def _search(folders: Tuple[str, ...]) -> Mapping[str, Path]:
 
 
 def _folders(parent: str) -> Iterator[Tuple[Path, bool]]:
-    """Yield the folder of each package below ``parent``, and whether it has a ``package.xml``."""
     for folder, subfolders, files in os.walk(parent, followlinks=True):
         if "CATKIN_IGNORE" not in files and (_MANIFEST in files or "manifest.xml" in files):
             yield Path(folder), _MANIFEST in files
@@ -64,8 +63,6 @@ def _folders(parent: str) -> Iterator[Tuple[Path, bool]]:
 
 
 def _name(package: Path) -> str:
-    """Return the name of a package, or "" for a metapackage, and if its ``package.xml`` cannot be
-    read, after a warning."""
     try:
         root = read_manifest(package)
         if root.find("export/metapackage") is not None:

@@ -29,12 +29,14 @@ class Angles(NamedTuple):
 
     @property
     def spacing_rad(self) -> float:
-        """The difference between adjacent angles. A single angle has the full circle."""
+        """The difference (rad) between adjacent angles, 2π for a single angle."""
         return (self.last - self.first) / (self.samples - 1) if self.samples > 1 else 2 * math.pi
 
     def nearest(self, angles_rad: np.ndarray) -> np.ndarray:
-        """Return the index of the nearest angle, outside the range from 0 to ``samples`` - 1 for an
-        angle beyond the first or the last one."""
+        """Return the index of the nearest angle of this object to each of ``angles_rad``.
+
+        It is outside 0 to ``samples`` - 1 for an angle beyond the first or the last angle.
+        """
         middle = (self.first + self.last) / 2
         from_middle = (angles_rad - middle + math.pi) % (2 * math.pi) - math.pi
         return np.asarray(
