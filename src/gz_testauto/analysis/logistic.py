@@ -153,7 +153,6 @@ class Profile:
         return ends[0], ends[1]
 
     def _inside(self, column: int, start: float, step: float, reach: float) -> float:
-        """Return a coefficient near ``start`` with a deviance of at most ``reach``."""
         # It differs from start only if the estimate has another penalty.
         deviance = self.deviance(column, start)
         if deviance > reach and self.deviance(column, start + step) > deviance:

@@ -95,9 +95,9 @@ def open_for_replay(
 ) -> PreparedCampaign:
     """Return the campaign of a results directory with its inputs, without writing files.
 
-    ``require_trust`` is called with the campaign and its world files, before models and launch
-    files are read. It raises an error if the user does not trust their programs. Raises
-    ``ResultsError`` with the names of changed inputs, except the code of planners.
+    ``require_trust`` is called with the campaign and its world files, and raises an error if the
+    user does not trust their programs. Raises ``ResultsError`` with the names of changed inputs,
+    except the code of planners.
     """
     spec = _read_spec(directory)
     worlds = tuple(find_world(world, directory) for world in store.worlds())
@@ -194,10 +194,6 @@ def _read_spec(directory: CampaignDirectory) -> CampaignSpec:
 
 
 def _declared_metrics(spec: CampaignSpec) -> Tuple[Metric, ...]:
-    """Return all metrics, with the smallest relevant differences that the campaign sets for them.
-
-    Raises ``SpecError`` for an unknown metric.
-    """
     source = world_source(spec)
     numbers = () if source is None else source.recorded_numbers()
     of_hooks = [(hook.name, number) for hook in spec.hooks for number in numbers_of(hook)]

@@ -168,8 +168,6 @@ class EarlyStopMonitor:
 
 @dataclass
 class _Run:
-    """The execution of trials in one call of :func:`run_campaign`."""
-
     _bed: TestBed
     _directory: CampaignDirectory
     _store: ResultStore

@@ -322,7 +322,6 @@ def path_of_mission_m(
 
 
 def _content_key(trial: Trial) -> str:
-    """Return a hash of the inputs that can differ between trials of one runner."""
     # Files count by their content. Names of worlds and planners do not count.
     planner, world = trial.planner, trial.world
     assert isinstance(planner, BuiltinPlannerSpec)

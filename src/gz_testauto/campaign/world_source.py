@@ -156,7 +156,6 @@ def _missing_plugins(path: Path, spec: WorldsSpec) -> Tuple[str, ...]:
 
 
 def _require_obstacle(worlds: WorldsSpec, models: Sequence[Sequence[str]]) -> None:
-    """Raise ``SpecError`` if ``obstacle_names`` matches none of the models of a directory."""
     pattern = worlds.obstacle_pattern
     if pattern is None or worlds.directory is None:
         return

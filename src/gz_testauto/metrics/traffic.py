@@ -91,7 +91,6 @@ def _integrate(recording: Recording, values: np.ndarray) -> float:
 
 
 def _share_of_time(recording: Recording, values: np.ndarray) -> float:
-    """Return the time-weighted mean of one value per sample; NaN without duration."""
     duration_s = recording.duration_s
     return _integrate(recording, values) / duration_s if duration_s > 0.0 else math.nan
 
@@ -167,7 +166,7 @@ def discomfort_share(recording: Recording, context: MetricContext) -> float:
 )
 def yielding_s(recording: Recording, context: MetricContext) -> float:
     """Return the time (s) for which the robot drives slowly in the path of a moving object, or NaN
-    without moving objects. The metric's description states the limits."""
+    without moving objects."""
     if len(recording.time_s) < 2 or not moving_objects(recording.series):
         return math.nan
     steps_m = np.hypot(*np.diff(recording.pose[:, :2], axis=0).T)

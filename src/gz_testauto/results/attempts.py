@@ -91,11 +91,9 @@ class Attempts:
 
     @property
     def has_valid_trial(self) -> bool:
-        """True if any trial of this run or an earlier one is valid."""
         return bool(self._valid)
 
     def count(self, trial: int) -> int:
-        """Return the number of invalid attempts at a trial in all runs."""
         return self._attempt_counts[trial]
 
     def has_reached_limit(self, trial: int) -> bool:
@@ -135,7 +133,6 @@ class Attempts:
         return self._lost_trial is not None and not self._valid
 
     def raise_if_hopeless(self) -> None:
-        """Raise ``LostTrialsError`` if :attr:`is_hopeless` is true."""
         if self.is_hopeless and self._lost_trial is not None:
             attempts = self._counted(self._lost_trial.index)
             attempt_count = len(attempts)

@@ -182,8 +182,6 @@ def modules_of(plugin: Any) -> Dict[str, Path]:
 
 
 def _file_of(module: str) -> Optional[Path]:
-    """Return the source or compiled file of a module in an imported package, or None without a
-    file."""
     top, _, submodules = module.partition(".")
     for folder in getattr(sys.modules.get(top), "__path__", ()):
         base = Path(folder, *submodules.split(".")) if submodules else Path(folder)

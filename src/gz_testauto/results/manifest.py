@@ -206,7 +206,6 @@ class Manifest:
         return cls(content)
 
     def write(self, directory: CampaignDirectory) -> None:
-        """Write the manifest atomically."""
         text = json.dumps(self._content, indent=2, ensure_ascii=False) + "\n"
         write_atomically(directory.manifest, text.encode("utf-8"))
 

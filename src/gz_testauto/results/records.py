@@ -212,7 +212,6 @@ class CampaignResults:
 
 
 def _installed(name: str) -> Metric:
-    """Return the installed metric of this name, or a metric without any other declaration."""
     try:
         metric = REPORTED.get(name) or METRICS.get(name)
     except GzTestautoError:

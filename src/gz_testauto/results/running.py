@@ -105,7 +105,6 @@ class Heartbeat:
 
 
 def _write(connection: sqlite3.Connection, runner: Optional[Runner]) -> None:
-    """Replace the content of both tables in one transaction."""
     with contextlib.suppress(sqlite3.Error):
         connection.execute("BEGIN IMMEDIATE")
         try:

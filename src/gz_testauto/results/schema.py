@@ -155,7 +155,6 @@ class Table(Generic[Record]):
 
 
 def _kind(hint: Any) -> Tuple[Any, bool]:
-    """Return the type of a field without ``Optional``, and whether it is optional."""
     arguments = get_args(hint)
     if get_origin(hint) is Union and type(None) in arguments:
         (kind,) = (argument for argument in arguments if argument is not type(None))
@@ -279,14 +278,12 @@ TABLES: Tuple[Table[Any], ...] = (
 
 
 def create_tables(connection: sqlite3.Connection) -> None:
-    """Create all tables in the caller's transaction."""
     for table in TABLES:
         table.create(connection)
     SCHEMA.insert(connection, [SchemaRow(SCHEMA_VERSION)])
 
 
 def is_created(connection: sqlite3.Connection) -> bool:
-    """Return whether the tables of any version exist."""
     cursor = connection.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (SCHEMA.name,))
     return bool(cursor.fetchall())
 

@@ -109,8 +109,7 @@ class ResultStore:
         normal_real_time_factor: float = 1.0,
     ) -> None:
         """Store declarations of metrics, which replace those of the same names, and two fields of
-        :class:`CampaignResults`: the smallest relevant difference of success rates
-        ``relevant_success`` and the real-time factor of an unloaded machine."""
+        :class:`CampaignResults`; ``relevant_success`` is ``smallest_relevant_success``."""
         metrics_by_name = {metric.name: metric for metric in metrics}
         with _reporting_damage(self._directory.results), self._transaction():
             stored_metrics = schema.DECLARATIONS.read(self._connection)
@@ -198,7 +197,6 @@ class ResultStore:
             schema.METRICS.insert(self._connection, values)
 
     def worlds(self) -> Tuple[WorldRecord, ...]:
-        """Return the worlds in the plan's order."""
         with _reporting_damage(self._directory.results), reporting_errors(self._directory.results):
             return tuple(schema.WORLDS.read(self._connection))
 
@@ -370,7 +368,6 @@ def connect(path: Path) -> sqlite3.Connection:
 
 
 def _connect_for_reading(path: Path) -> sqlite3.Connection:
-    """Open the database without a change of any file."""
     # An unfinished transaction of a killed process is rolled back in a copy.
     _require_no_further_files(path)
     with reporting_errors(path):
@@ -424,7 +421,6 @@ def _part(path: Path, read: Callable[[Path, int], bytes], size: int) -> bytes:
 
 @contextlib.contextmanager
 def reporting_errors(path: Path) -> Iterator[None]:
-    """Convert SQLite's errors into ``ResultsError``."""
     try:
         yield
     except UnicodeError as error:  # messages quote names from a damaged file unchanged

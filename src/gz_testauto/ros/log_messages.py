@@ -72,10 +72,8 @@ def _messages(lines: Sequence[str]) -> Iterator[str]:
 
 
 def _exception_start(lines: Sequence[str], index: int) -> Optional[int]:
-    """Return the index of the line with an exception, or None.
-
-    The exception, or the traceback before it, must start at the line ``index``.
-    """
+    """Return the index of the line that names the exception whose text, or traceback, starts at the
+    line ``index``; otherwise None."""
     if lines[index].startswith(_TRACEBACK):
         index += 1
         while index < len(lines) and (lines[index][:1].isspace() or not lines[index]):

@@ -99,7 +99,6 @@ def _await_master(core: LaunchedProcess, port: int, deadline: float) -> str:
 
 
 def _query_master(port: int) -> Dict[str, object]:
-    """Return the master's process id and whether rosout is registered; {} without a response."""
     try:
         with xmlrpc.client.ServerProxy(f"http://{LOOPBACK}:{port}") as proxy:
             master: Any = proxy  # the responses of the master are untyped

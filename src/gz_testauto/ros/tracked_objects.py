@@ -82,7 +82,6 @@ class TrackedObjectsPublisher:
             publish(self._markers, markers, stamp, self._frame)
 
     def _obstacle(self, tracked_object: TrackedObject) -> "ObstacleMsg":
-        """Return the message for the first pose of an object's path; the object keeps its id."""
         x_m, y_m, yaw_rad = tracked_object.path[0].tolist()
         pose = Pose2D(x_m, y_m, yaw_rad)
         message = ObstacleMsg(id=self._numbers.setdefault(tracked_object.name, len(self._numbers)))

@@ -87,7 +87,6 @@ class TrialActors:
 
     @property
     def activities(self) -> Dict[str, str]:
-        """The current activity of each moving model, as text."""
         return {name: text for hook in self.hooks for name, text in hook.activities.items()}
 
     def complete(self, result: TrialResult) -> TrialResult:
@@ -121,7 +120,6 @@ class TrialActors:
         return ActorSimulation(simulation, self.hooks, self.filters, robot)
 
     def close(self) -> None:
-        """Close the hooks. Idempotent."""
         for hook in self.hooks:
             hook.close()
 
@@ -351,8 +349,8 @@ def links_sdf(robot: str, links: Sequence[str]) -> str:
 
 
 def check_actors(spec: CampaignSpec) -> None:
-    """Raise ``SpecError`` if an actor, term, effect or hook is invalid, or requires a change of the
-    world that the simulator does not support."""
+    """Raise ``SpecError`` if an actor or hook is invalid, or if actors, terms, effects or hooks
+    require a change of the world that the simulator does not support."""
     if isinstance(spec, BuiltinCampaignSpec):
         _check_robots(spec)
         simulator, subject = spec.simulator, f"the simulator {spec.simulator!r}"

@@ -65,11 +65,8 @@ def check_trials(bed: TestBed, trials: Sequence[Trial]) -> Tuple[str, ...]:
 
 
 def _check_missions(bed: TestBed, trials: Sequence[Trial]) -> Dict[int, str]:
-    """Check the missions of all trials, and return notices about ``<actor>`` elements of worlds.
-
-    The keys are the indices of the worlds. Raises ``SpecError`` if a start or goal of the robot is
-    invalid.
-    """
+    """Raise ``SpecError`` if a start or goal of a trial is invalid, and return notices about
+    ``<actor>`` elements by the index of the world."""
     notices: Dict[int, str] = {}
     spec, outline = bed.spec, np.asarray(bed.limits.footprint_m)
     name = f"robot {spec.robot.name!r}"
@@ -184,7 +181,6 @@ def _check_scene(bed: TestBed, scene: WorldScene, location: str) -> None:
 
 
 def _check_static_models(scene: WorldScene, location: str) -> None:
-    """Raise ``SpecError`` if a plug-in moves static obstacles of a world."""
     # The file has only one position of such a model, and the simulator does not report the motion
     # of static models.
     by_pose: Dict[Pose, List[str]] = {}

@@ -178,7 +178,6 @@ class _Mover:
 
 
 def _radius_m(model: SceneModel) -> float:
-    """Return the radius (m) of a ball around the model's origin that contains it."""
     bounds = model.bounds
     if bounds is None:
         return 0.0

@@ -70,7 +70,6 @@ class ContactClassifier:
 
 
 def _is_support(contact: Contact, robot_bottom_m: float) -> bool:
-    """Return whether all points of the contact support the robot from below."""
     if not contact.normals or len(contact.normals) != len(contact.positions_m):
         return False
     return all(

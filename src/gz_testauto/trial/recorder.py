@@ -54,11 +54,8 @@ class Recorder:
         actors: Optional[Mapping[str, np.ndarray]] = None,
         lanes: Sequence[Lane] = (),
     ) -> None:
-        """Create the recorder of the robot ``body``.
-
-        ``actors`` are the models whose poses are also recorded, with their outlines, shape (k, 2)
-        (m, in the model's frame).
-        """
+        """``actors`` are the models whose poses are also recorded, with their outlines, shape
+        (k, 2) (m, in the model's frame)."""
         self.body = body
         self._constants = _constant_series(body, {} if actors is None else actors, lanes)
         self._actors = tuple(actors or ())

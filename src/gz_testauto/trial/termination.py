@@ -115,11 +115,9 @@ def is_stuck(rules: TerminationRules, time_s: np.ndarray, position_m: np.ndarray
 def lost_motion(
     rules: TerminationRules, time_s: np.ndarray, position_m: np.ndarray, speed_mps: np.ndarray
 ) -> str:
-    """Return a clause for the message of a stuck trial if the robot did not follow its commands,
-    for example because its wheels slid; else "".
+    """Return a clause for the message of a stuck trial if the robot moved much less than commanded
+    in the last ``stuck_window_s``, for example because its wheels slid; else "".
 
-    In the last ``stuck_window_s``, the commands were for a distance of at least
-    :data:`LEAST_COMMANDED_M`, and the robot moved less than the share :data:`LOST_SHARE` of it.
     ``speed_mps`` (n,) are the commanded speeds, NaN before the first command.
     """
     first = int(np.searchsorted(time_s, time_s[-1] - rules.stuck_window_s - TIME_SLACK_S))

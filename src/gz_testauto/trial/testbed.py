@@ -160,14 +160,9 @@ class TestBed:
     def tracker(
         self, trial: Trial, actors: TrialActors, moving_models: Sequence[NamedModel] = ()
     ) -> Optional[ObjectTracker]:
-        """Return the tracker of the actors and ``moving_models`` for a trial.
-
-        Returns None if ``tracking`` is not set in the campaign.
-        """
         return tracker_of(self._actor_context(trial), actors, moving_models)
 
     def obstacles(self, world: WorldRecord) -> ObstacleField:
-        """Return the obstacles of a world at their poses in the world file."""
         return self._world_data(world).obstacles()
 
     def world_scene(self, world: WorldRecord) -> WorldScene:

@@ -107,7 +107,6 @@ def main() -> int:
 
 
 def _stop_roslaunch() -> None:
-    """Stop the roslaunch that has started this node, as Ctrl-C does."""
     # If this node exited first, roslaunch would report a success in red, as the death of a required
     # process.
     launcher = os.getppid()

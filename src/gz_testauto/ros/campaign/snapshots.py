@@ -132,7 +132,6 @@ class TrialInbox:
 
 
 def _stamps_ns(message: Union[SnapshotMessage, PlannerCycle]) -> Dict[str, int]:
-    """Return the ROS time stamps of the scan and of sensors, by name."""
     stamps = zip(message.sensor_names, message.sensor_stamps)
     return {"the scan": message.scan.to_nsec(), **{name: stamp.to_nsec() for name, stamp in stamps}}
 

@@ -175,7 +175,6 @@ class ObservationSubscriber:
             self._condition.notify_all()
 
     def _await_objects(self, stamp: rospy.Time) -> Tuple[TrackedObject, ...]:
-        """Return the objects at ``stamp``; raise ``NavigatorError`` if no message is received."""
         # Otherwise the planner would drive as if there were no objects.
         newest, oldest_ns = self._objects, stamp.to_nsec() - self._objects_age_ns
         if newest is None:
@@ -212,7 +211,6 @@ class ObservationSubscriber:
             return odom
 
     def _await_sensors(self, stamp: rospy.Time, timeout_s: float) -> bool:
-        """Wait for all due readings; return False after ``timeout_s`` of wall time."""
         now_ns = stamp.to_nsec()
 
         def late() -> List[str]:

@@ -173,8 +173,6 @@ def _metric_areas(campaign: CampaignSpec) -> Dict[str, BaseGeometry]:
 
 
 class ActorMarkers:
-    """The publisher of ``~actors``: collision shapes, names and activities."""
-
     def __init__(self) -> None:
         self._topic = advertise(interface.ACTORS)
         self._actors = TrialActors()

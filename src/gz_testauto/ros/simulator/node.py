@@ -65,8 +65,6 @@ ALL_SENSORS = "all"
 
 
 class _SceneInputs(NamedTuple):
-    """The inputs of the scene that is loading."""
-
     numbers: RandomNumbers
     actors: TrialActors = TrialActors()
     tracker: Optional[ObjectTracker] = None
@@ -237,7 +235,6 @@ class SimulatorNode:
 def _localization(
     parameters: interface.SimulatorParameters, campaign: Optional[BuiltinCampaignSpec]
 ) -> Optional[LocalizationSpec]:
-    """Return the localization of the parameter ``~localization``, by default the campaign's."""
     if parameters.localization is None:
         return None if campaign is None else campaign.localization
     text = yaml.safe_dump(parameters.localization)
@@ -292,7 +289,6 @@ def choose_simulator(
 
 
 def _window_options(simulator: str, is_wanted: bool) -> Dict[str, Any]:
-    """Return options that open a window; none, with a warning, if this is not possible."""
     if not is_wanted:
         return {}
     try:

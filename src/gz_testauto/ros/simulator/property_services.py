@@ -223,7 +223,6 @@ class PropertyServices:
     # Helpers.
 
     def _link(self, name: str) -> str:
-        """Return the scoped name of a link; raise ``SimulatorError`` if none or several match."""
         links = self._loop.simulation.describe().links
         if name in links:
             return name
@@ -242,11 +241,8 @@ class PropertyServices:
 
 
 def _columns(request: Any, **kinds: Callable[[Any], Any]) -> List[Tuple[str, Dict[str, Any]]]:
-    """Return each name in a request with its element of each array that is not empty, by field.
-
-    ``kinds`` are the array fields with a conversion of their elements. Raises ``SimulatorError`` if
-    an array and ``request.names`` have different lengths.
-    """
+    """Return each of ``request.names`` with its elements of the array fields ``kinds``, which are
+    converted by these functions. Empty arrays are omitted."""
     names: Sequence[str] = request.names
     rows: List[Tuple[str, Dict[str, Any]]] = [(name, {}) for name in names]
     for field, kind in kinds.items():

@@ -213,8 +213,6 @@ def _transform(parent: str, child: str, pose: Pose, stamp: rospy.Time) -> Transf
 
 
 class SensorPublisher:
-    """The publisher of the robot's selected sensors."""
-
     def __init__(self, period_s: float) -> None:
         self._period_s = period_s
         self._publishers: Dict[Tuple[str, str], rospy.Publisher] = {}

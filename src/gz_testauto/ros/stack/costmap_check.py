@@ -258,7 +258,6 @@ class CostmapCheck:
     def _view(
         self, scene: WorldScene, look: Look, scan: LaserScan, grid: OccupancyGrid
     ) -> Optional["_View"]:
-        """Return the obstacles to mark, or None without the lidar's pose."""
         frames = self._stack.frames
         lidar = self._localization.pose_of(scan.header.frame_id, frames.base)
         base = self._localization.pose_of(frames.base, grid.header.frame_id)
@@ -341,7 +340,6 @@ class CostmapCheck:
         return f"{topic} sees {'it' if marked_count else 'them'}, but {cause}"
 
     def _require_possible_marks(self, scan: LaserScan, view: "_View") -> None:
-        """Raise ``NavigatorError`` if parameters or tf prevent marks of any obstacle."""
         layers, topic = view.layers, self._stack.names.scan
         cause = ""
         if layers.observing and not layers.sources:

@@ -181,7 +181,6 @@ class _InputFileLoader(XmlLoader):  # type: ignore[misc]
         return resolved_text
 
     def _resolved(self, text: str, context: Any) -> str:
-        """Replace words that cannot be resolved by :data:`_UNRESOLVED`."""
         known_arguments = context.resolve_dict.get("arg") or {}
         unknown_names = [
             name for name, value in known_arguments.items() if _TRIAL_VALUE.search(str(value))
@@ -275,7 +274,6 @@ def _environment_of(words: Sequence[str]) -> Dict[str, str]:
 
 
 def _environment_in(path: Path) -> Dict[str, str]:
-    """Return the variables of a file with lines ``NAME=VALUE``; {} for other files."""
     # The launch files of some robots run xacro with such a file, which has no suffix.
     variables: Dict[str, str] = {}
     if path.suffix:
@@ -294,7 +292,6 @@ def _environment_in(path: Path) -> Dict[str, str]:
 
 
 def _named_in_yaml(path: Path) -> Iterator[Path]:
-    """Yield the files that a YAML file names as image, absolute path or URI."""
     # Reading the nodes, not the values, makes nested aliases and merge keys cost no more than the
     # size of the file: an alias is the node that it refers to.
     try:
@@ -315,7 +312,6 @@ def _named_in_yaml(path: Path) -> Iterator[Path]:
 
 
 def _texts(root: Optional[yaml.Node]) -> Iterator[str]:
-    """Yield the texts below a node once, without the keys of mappings."""
     open_nodes, visited_nodes = [root], set()
     while open_nodes:
         node = open_nodes.pop()
@@ -335,7 +331,6 @@ def _is_text(node: yaml.Node) -> bool:
 
 
 def _is_launch_file(path: Path) -> bool:
-    """Return whether roslaunch follows the includes of a file."""
     try:
         return bool(read_xml(path).tag == "launch")
     except (OSError, etree.XMLSyntaxError):

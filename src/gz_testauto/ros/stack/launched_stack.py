@@ -105,7 +105,6 @@ class LaunchedStack:
             self._limit_real_time_factor(self._stack.max_real_time_factor)
 
     def _limit_real_time_factor(self, factor: float) -> None:
-        """Set the update rate of the physics engine. Raise ``SimulatorError`` if this fails."""
         physics = self._gazebo.physics()
         if physics.step_size_s <= 0.0:
             raise SimulatorError(

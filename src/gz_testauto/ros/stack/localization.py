@@ -85,7 +85,6 @@ class Localization:
         return bool(self._initial.get_num_connections())
 
     def clear_costmaps(self) -> None:
-        """Clear the costmaps if the stack offers this service."""
         # They contain obstacles of the last trial, and marks from a wrong localization.
         name = self._clear.resolved_name
         try:

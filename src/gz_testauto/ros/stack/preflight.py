@@ -93,10 +93,6 @@ def _modules() -> Need:
 def _nodes(
     nodes_of: Dict[str, List[Tuple[str, str]]], packages: Mapping[str, str]
 ) -> Iterator[Need]:
-    """Check packages and nodes.
-
-    ``nodes_of`` and ``packages`` refer to launch files by their keys in the campaign.
-    """
     from roslib.packages import find_node
 
     known_packages, missing_packages = ros_packages(), dict(packages)

@@ -296,7 +296,6 @@ class StackMonitor:
         return [rospy.Subscriber(topic, Path, on_plan, topic, queue_size=10) for topic in topics]
 
     def _pose_of(self, frame: str) -> Optional[Pose2D]:
-        """Return the pose of a frame in the world; None if tf cannot provide it."""
         if frame.lstrip("/") in ("", self._map_frame):
             return Pose2D(0.0, 0.0, 0.0)
         # Local planners publish their plans in the frame of the odometry.

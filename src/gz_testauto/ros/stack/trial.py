@@ -109,7 +109,6 @@ class StackTrialRunner:
             actors.close()
 
     def _run(self, trial: Trial, monitor: TrialMonitor, actors: TrialActors) -> TrialResult:
-        """Prepare and run the trial; after an error, check whether a dead process is the cause."""
         try:
             with master_faults():
                 self._prepare(trial, monitor, actors)
@@ -165,11 +164,8 @@ class StackTrialRunner:
         )
 
     def _pushed_links(self) -> Tuple[str, ...]:
-        """Return the scoped names of the robot's links to which the campaign applies forces; none
-        if the robot has a model file.
-
-        Raises ``ConfigurationError`` with the existing links if a link does not exist.
-        """
+        """Return the scoped names of the links of a robot without a model file to which the
+        campaign applies forces. Raises ``ConfigurationError`` if a link does not exist."""
         robot = self._bed.robot
         links = pushed_links(self._bed.spec, robot.name)
         if not links or isinstance(robot, RobotModel):

@@ -59,11 +59,8 @@ def check(change: Change, describe: Callable[[], Description]) -> None:
 
 
 def target_state(change: SetModel, current_states: Mapping[str, ModelState]) -> ModelState:
-    """Return the state (world frame) that ``change`` requests for its model or link.
-
-    A change without a pose keeps the pose, and the components of the twist that it does not set,
-    of ``current_states[change.name]``.
-    """
+    """Return the state (world frame) that ``change`` requests. Without a pose, it is the current
+    state with the requested velocities."""
     if change.pose is not None:
         return ModelState(change.pose, change.linear_mps, change.angular_radps)
     return change.with_twist(current_states[change.name])

@@ -426,7 +426,7 @@ class GazeboRosClient:
 
 
 class _NameInUseError(SimulatorError):
-    """The name of a model to spawn is in use by a model that must not be removed."""
+    """Raised if the name of a model to spawn is already in use."""
 
 
 def _state_message(name: str, state: ModelState) -> ModelStateMessage:
@@ -435,11 +435,8 @@ def _state_message(name: str, state: ModelState) -> ModelStateMessage:
 
 
 def _parse_model(name: str, sdf: str) -> Element:
-    """Return the root element of the SDF text of a model, with unresolved includes.
-
-    Raises ``SimulatorError`` if the text is not a valid model. gazebo_ros would wait for it until
-    its timeout.
-    """
+    """Return the root element of the SDF text of a model, with unresolved includes. Raises
+    ``SimulatorError`` if it is invalid."""
     try:
         document = SdfDocument.parse(sdf, name)
         model = document.require_model()

@@ -26,11 +26,11 @@ _numbers = itertools.count()
 
 
 class ServiceUnavailableError(SimulatorError):
-    """No process provides a service, or a connection was closed too early."""
+    """Raised if no process provides a service, or a connection was closed too early."""
 
 
 class ServiceTimeoutError(SimulatorError):
-    """A service does not respond within the timeout."""
+    """Raised if a service does not respond within the timeout."""
 
 
 class MasterLink:
@@ -198,8 +198,6 @@ class ServiceConnection:
 
 
 class _TimedTransport(xmlrpc.client.Transport):
-    """An HTTP transport for XML-RPC with a timeout for every wait."""
-
     def __init__(self, timeout_s: float) -> None:
         super().__init__()
         self._timeout_s = timeout_s

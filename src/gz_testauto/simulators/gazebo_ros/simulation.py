@@ -74,7 +74,6 @@ class PausedTime:
         return self.stop()
 
     def _await(self, due_ns: int) -> bool:
-        """Wait until simulated time is ``due_ns``; return False if it stalls."""
         probe_s = min(PROBE_S, self._stall_timeout_s)
         stood_s, last_s = 0.0, math.nan
         while not self._topics.await_clock(due_ns, probe_s):
@@ -172,7 +171,6 @@ class GazeboRosSimulation(Simulation):
         self._calls.restore()
 
     def _save_world(self, path: Path) -> None:
-        """Raise ``SimulatorError`` if another process has spawned a model, whose SDF is unknown."""
         poses = self._client.poses(self._client.world().names)
         unknown_names = sorted(set(poses) - set(self._texts))
         if unknown_names:
