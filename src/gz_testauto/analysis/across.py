@@ -46,11 +46,11 @@ class ComparedCampaign:
 class PairedCampaigns:
     """The results of several campaigns, combined into one.
 
-    ``results`` contains the trials in the common worlds. ``names`` maps labels and planners to
-    names in the results, such as ``fgm (monday)`` if several campaigns contain ``fgm``. ``pairs``
-    are the pairs of planners that no single campaign compares. ``only`` are the worlds that are not
-    common, by label. ``worlds`` maps each label and world of ``results`` to the world's name in
-    that campaign.
+    ``sides`` are the campaigns. ``results`` contains the trials in the common worlds. ``names``
+    maps labels and planners to names in the results, such as ``fgm (monday)`` if several campaigns
+    contain ``fgm``. ``pairs`` are the pairs of planners that no single campaign compares. ``only``
+    are the worlds that are not common, by label. ``worlds`` maps each label and world of
+    ``results`` to the world's name in that campaign.
     """
 
     sides: Tuple[ComparedCampaign, ...]

@@ -131,7 +131,7 @@ class Comparison:
 
     @property
     def sign(self) -> float:
-        """1 if the first planner has the higher success rate, -1 if the second one has."""
+        """-1 if the second planner has the higher success rate, otherwise 1."""
         # A sequential interval can exclude the present mean, so it decides if it excludes 0.
         value, low, high, _ = self.difference
         return 1.0 if low > 0.0 or (value >= 0.0 and not high < 0.0) else -1.0

@@ -242,8 +242,8 @@ def post_encroachment_s(recording: Recording, name: str) -> float:
 def _interpolate(
     samples: np.ndarray, time_s: np.ndarray, poses: np.ndarray
 ) -> Tuple[np.ndarray, np.ndarray]:
-    """Return times and poses at the row indices ``samples``, and :data:`FINER` times as many
-    between consecutive rows."""
+    """Return times and poses at the row indices ``samples``. Steps between consecutive rows are
+    divided into :data:`FINER` interpolated steps."""
     sampled_poses = poses[samples]
     places = np.arange(FINER * (len(samples) - 1) + 1) / FINER
     is_followed = np.append(np.diff(samples) == 1, False)

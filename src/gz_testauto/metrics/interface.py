@@ -93,7 +93,7 @@ class Metric:
     compute: Optional[Compute] = field(default=None, compare=False, repr=False)
 
     def __new__(cls, *positional: object, **fields: object) -> "Metric":
-        """Raise ``SpecError`` if values are positional."""
+        """Require keyword arguments; raise ``SpecError`` for positional arguments."""
         # The dataclass option kw_only requires Python 3.10.
         if positional:
             raise SpecError(

@@ -113,7 +113,7 @@ class TrialActors:
     def simulation(self, simulation: Simulation, robot: Optional[str] = None) -> Simulation:
         """Return the simulation with the hooks and filters, or unchanged if there are none.
 
-        ``robot`` is the name of the first robot, by default that of the robot of ``simulation``.
+        ``robot`` is the name of the first robot (default: the robot of ``simulation``).
         """
         if not self.hooks and not self.filters:
             return simulation
