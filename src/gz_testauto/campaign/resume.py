@@ -226,7 +226,7 @@ def _declared_metrics(spec: CampaignSpec) -> Tuple[Metric, ...]:
 
 
 def find_world(world: WorldRecord, directory: CampaignDirectory) -> WorldRecord:
-    """Return a stored world with the path at which its file is now.
+    """Return the record of a stored world with the current path of its file.
 
     Raises ``ResultsError`` if the file is missing or has changed.
     """
@@ -244,7 +244,6 @@ def find_world(world: WorldRecord, directory: CampaignDirectory) -> WorldRecord:
 
 
 def _open_store(manifest: Manifest, directory: CampaignDirectory) -> Optional[ResultStore]:
-    """Return the store to continue, or None after removing files without a valid trial."""
     stored_manifest = Manifest.read(directory)
     store = ResultStore.open(directory)
     if store is None:
