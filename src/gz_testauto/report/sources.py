@@ -17,9 +17,9 @@ from gz_testauto.results.store import ResultStore
 class Source:
     """A results directory of a report.
 
-    ``typed`` is its path, or that of its pack, as in a command. The only directory has an empty
-    ``label``. ``planners`` and ``worlds`` map names in the report to those in the directory,
-    ``worlds`` only if they differ.
+    ``typed`` is the path, or that of the pack, for commands. ``label`` is the campaign's name in a
+    report on several directories. ``planners`` and ``worlds`` map names in the report to those in
+    the directory, ``worlds`` only if they differ.
     """
 
     typed: str

@@ -68,8 +68,6 @@ def success_verdict(pair: Comparison, end: Optional[EarlyStop] = None) -> Verdic
 
 
 def _without_test(pair: Comparison, won_worlds: Won) -> VerdictText:
-    """Return the text for two planners whose success rates were not tested, such as those of
-    selected trials."""
     points = 100 * pair.difference.value
     evidence = (
         f"{_rates(pair, pair.first)}The difference {pair.first} − {pair.second} was "
@@ -119,8 +117,6 @@ def _higher_rate(pair: Comparison, leader: str, follower: str) -> str:
 
 
 def _not_significant(leader: str, follower: str, is_adjusted: bool = False) -> str:
-    """Return a sentence on a difference that is not significant. ``is_adjusted`` is true if only
-    the unadjusted p-value is significant."""
     suffix = " after Holm's correction" if is_adjusted else ""
     return f"The success rates of {leader} and {follower} did not differ significantly{suffix}."
 
