@@ -90,9 +90,9 @@ class GoalNavigator:
     ) -> bool:
         """Drive to ``target``; return False if the goal is preempted. Stop the robot at the end.
 
-        ``on_pose`` is called in every cycle. Raises ``PlannerAborted`` if the planner finds no
-        path, and ``NavigatorError`` if the goal is not finite, an input is missing, or ROS time
-        moves back.
+        ``grid`` is the static map, not required on a road. ``on_pose`` is called in every cycle.
+        Raises ``PlannerAborted`` if the planner finds no path, and ``NavigatorError`` if the goal
+        is not finite, an input is missing, or ROS time moves back.
         """
         parameters, seed = self._parameters, read_parameters(interface.SeedParameter).seed
         try:

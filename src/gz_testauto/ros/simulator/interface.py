@@ -233,7 +233,8 @@ SENSOR_TYPES = {
 
 
 def sensor_topic(sensor: Sensor) -> str:
-    """Return the topic of the sensor's plug-in, or ``LINK/SENSOR`` if the node uses that topic."""
+    """Return the topic of the sensor's plug-in, or ``LINK/SENSOR`` if this topic is a fixed topic
+    of the node."""
     used_names = {topic.name.lstrip("/") for topic in (*NODE.published, *NODE.subscribed)}
     return sensor.scoped_topic if sensor.topic.lstrip("/") in used_names else sensor.topic
 

@@ -206,7 +206,7 @@ class PropertyServices:
     def set_model_configuration(
         self, request: srv.SetModelConfigurationRequest
     ) -> srv.SetModelConfigurationResponse:
-        """Set joint positions, at rest."""
+        """Set joint positions, and joint velocities to 0."""
         names, positions = request.joint_names, request.joint_positions
         if len(names) != len(positions):
             raise SimulatorError(

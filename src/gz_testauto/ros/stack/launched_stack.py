@@ -181,7 +181,8 @@ class LaunchedStack:
         self._await(*requirements, error=NavigatorError, further_fault=further_fault)
 
     def raise_process_failure(self, error: GzTestautoError) -> None:
-        """Raise the error of :meth:`require_alive` if a process died at about this time."""
+        """Raise the error of :meth:`require_alive` if a process died at about this time, with the
+        text of ``error``, which its death can have caused."""
         deadline = time.monotonic() + FAILURE_WINDOW_S
         while True:
             try:
