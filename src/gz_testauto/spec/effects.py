@@ -152,7 +152,7 @@ class PushEffect(ModelEffectSpec):
 
 
 class LightEffect(EffectSpec):
-    """The color of a light is multiplied by a factor."""
+    """The color of a light is multiplied by ``factor``."""
 
     effect: Literal["light"]
     target: str

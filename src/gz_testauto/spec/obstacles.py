@@ -116,7 +116,6 @@ def _distance(value: Any) -> Any:
 
 
 def _model_file(path: Optional[Path]) -> Optional[Path]:
-    """Return the SDF file of a model's directory, and any other path unchanged."""
     try:
         return None if path is None else resources.model_file(path)
     except ResourceError as error:
@@ -362,7 +361,8 @@ class ObstacleSpec(Spec):
 
 
 def _require_known_names(spec: ObstacleSpec) -> None:
-    """Raise ``ValueError`` for a name in ``distance_m`` to which no distance can be kept."""
+    """Raise ``ValueError`` for a name in ``distance_m`` that is no previous entry, and for a
+    largest distance to an obstacle that can be absent."""
     previous_groups: Dict[str, ObstacleGroup] = {}
     for index, group in enumerate(spec.obstacles):
         for name, distance in group.distance_m.items():

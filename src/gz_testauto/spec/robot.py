@@ -32,7 +32,6 @@ class SteeringSpec(Spec):
 
 
 def _as_text(value: Any) -> Any:
-    """Return the text of a number or flag as xacro expects it."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value) if isinstance(value, (int, float)) else value
@@ -42,7 +41,6 @@ _Text = Annotated[str, BeforeValidator(_as_text)]
 
 
 def _lidar_names(value: Any) -> Any:
-    """Return the names of several lidars as one text, separated by commas."""
     if isinstance(value, list) and value and all(isinstance(name, str) for name in value):
         return ",".join(value)
     return value

@@ -298,7 +298,6 @@ def _named_source(data: Mapping[str, Any]) -> Optional[str]:
 
 @lru_cache(maxsize=None)
 def _with_section(name: str, section: Type[WorldSourceSpec]) -> Type[WorldsSpec]:
-    """Return a subclass with a field ``name`` for the section of a world source."""
     fields: Dict[str, Any] = {name: (section, ...)}
     kind = create_model(f"WorldsSpec_{name}", __base__=WorldsSpec, **fields)
     kind.source_name = name

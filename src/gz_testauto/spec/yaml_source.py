@@ -115,7 +115,6 @@ def _require_unambiguous(node: Any) -> None:
 
 
 def _ambiguity(kind: str, text: str) -> str:
-    """Return the message for an ambiguous value that YAML 1.1 reads as the type ``kind``."""
     if len(text) > _LONGEST_SHOWN:
         return (
             f"{text[:_LONGEST_SHOWN]!r}… has different meanings in YAML 1.1 and YAML 1.2; write a "
@@ -201,9 +200,11 @@ class YamlSource:
             loader.dispose()
 
     def locate(self, path: Iterable[Any], missing: bool = False) -> Tuple[int, Tuple[Any, ...]]:
-        """Return the line (counted from 1) of the value at ``path``, and the part of ``path`` that
-        exists in the file. Other parts, such as the names of union members, are skipped. If
-        ``missing`` is True, the last part is kept even if it does not exist.
+        """Return the line (counted from 1) of the value at ``path``, keys and indices from the root
+        as in an error of pydantic, and the parts of ``path`` that exist in the file.
+
+        Parts that do not exist, such as names of union members, are skipped. If ``missing`` is
+        True, the last part is kept even if it does not exist.
         """
         parts = list(path)
         line, existing_parts = 1, []
