@@ -78,8 +78,9 @@ class _SharedExecutor:
     def drive(
         self, world: str, answer: Callable[[int], bool] = lambda number: False
     ) -> Tuple[TrialResult, int]:
-        """Run the trial in a world, and repeat it while its outcome is invalid, which a busy
-        machine can cause. Return the result and the number of calls of the stop request."""
+        """Run the trial in a world, and repeat it while it is invalid, which a busy machine can
+        cause. Return the result and the number of calls of the stop request, which returns
+        ``answer(number of the call)``."""
         trial = next(trial for trial in self.campaign.trials if trial.world.name == world)
         return _attempted(self.executor, trial, answer)
 

@@ -121,8 +121,6 @@ class PlannerConformance:
         self.check_limits(self.drive(sense=self.made_up(STRANGE_SCANS[scans])).run(6.0))
 
     def test_commands_are_within_the_limits_of_the_task(self) -> None:
-        """A planner respects the limits and the control period of each task, including those of a
-        slow robot."""
         slow = RobotLimits(self.limits.footprint_m, 0.4, 0.5, 0.3, 0.6)
         task = Task(GOAL, 0.5, straight_waypoints(START, GOAL), slow, 0.05)
         start = Start(pose=Pose2D(0.0, 0.0, math.pi / 2))
