@@ -44,7 +44,8 @@ NEVER = 10_000_000
 
 def above(values: np.ndarray, mean: float, bounds: Tuple[float, float]) -> np.ndarray:
     """Return the logarithm of the factor by which each value multiplies the capital of each bet on
-    a mean above ``mean``, shape (*values.shape, bets). ``mean`` must be above the lower bound."""
+    a mean above ``mean``, shape (*values.shape, bets). ``bounds`` are the smallest and the largest
+    possible value; ``mean`` must be above the smallest."""
     share = (np.asarray(values, dtype=float) - bounds[0]) / (mean - bounds[0])
     return np.log((1.0 - BETS) + BETS * share[..., np.newaxis])
 

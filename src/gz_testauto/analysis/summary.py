@@ -172,7 +172,7 @@ def clustered_rate(successes: Sequence[int], trials: Sequence[int]) -> Estimate:
 
 
 def intraclass_correlation(successes: Sequence[int], trials: Sequence[int]) -> float:
-    """Return the intra-class correlation of success in worlds.
+    """Return the intra-class correlation of success, from the successes and trials in each world.
 
     One-way analysis-of-variance estimator for unequal group sizes, S. Wu, C. M. Crespi and W. K.
     Wong, Contemporary Clinical Trials 33 (2012), eq. (ANOVA). A negative estimate is replaced by 0.

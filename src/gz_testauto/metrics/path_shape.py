@@ -70,10 +70,10 @@ def stretches(recording: Recording) -> Iterator[SmoothSection]:
 
 
 def _turns(angle_rad: np.ndarray, recording: Recording) -> np.ndarray:
-    """Return the change of an angle between samples, shape (n − 1,).
+    """Return the change (rad) of an angle between samples, shape (n − 1,).
 
-    It can exceed π: among the values that differ by multiples of 2π, it is the one nearest to the
-    integral of the yaw rate.
+    It can exceed π: among values that differ by multiples of 2π, it is nearest to the integral of
+    the yaw rate.
     """
     by_rate = _turned_by_rate(recording)
     return by_rate + np.remainder(np.diff(angle_rad) - by_rate + math.pi, 2 * math.pi) - math.pi

@@ -94,7 +94,8 @@ class ObstacleField:
         return not self._movers
 
     def distances_m(self, shapes: np.ndarray) -> np.ndarray:
-        """Return the distance (m) from each of n shapes, shape (n,). Requires :attr:`is_fixed`."""
+        """Return the distance (m) of each of n shapes to the nearest obstacle, shape (n,). Requires
+        :attr:`is_fixed`."""
         assert self.is_fixed, "movable models need their states"
         nearest_m = np.full(len(shapes), math.inf)
         if self._fixed_names:
