@@ -31,8 +31,8 @@ def file_sha256(path: Path) -> str:
 def flatten(value: Any, prefix: str = "", lists: bool = True) -> Iterator[Tuple[str, Any]]:
     """Yield the name and the value of each leaf of nested mappings, such as ``robot.name``.
 
-    If ``lists`` is true, lists are not leaves, but their items, such as ``goals[0]``. ``prefix`` is
-    the name of ``value``.
+    If ``lists`` is true, lists are nested, too, with names such as ``goals[0]``. ``prefix`` is the
+    name of ``value``.
     """
     if isinstance(value, Mapping):
         for key, item in value.items():

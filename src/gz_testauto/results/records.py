@@ -111,7 +111,7 @@ class Runner:
         return age_s(self.heartbeat_at, now)
 
     def is_stale(self, now: Optional[datetime.datetime] = None) -> bool:
-        """Return whether the process was killed or stopped."""
+        """Return whether the process was killed or stopped, since its last heartbeat is old."""
         return self.silent_s(now) > STALE_S
 
 

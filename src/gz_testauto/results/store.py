@@ -108,8 +108,9 @@ class ResultStore:
         relevant_success: float = RELEVANT_SUCCESS,
         normal_real_time_factor: float = 1.0,
     ) -> None:
-        """Store declarations of metrics, which replace those of the same names, and two fields of
-        :class:`CampaignResults`; ``relevant_success`` is ``smallest_relevant_success``."""
+        """Store declarations of metrics, which replace those of the same names, and the fields
+        ``smallest_relevant_success`` and ``normal_real_time_factor`` of
+        :class:`CampaignResults`."""
         metrics_by_name = {metric.name: metric for metric in metrics}
         with _reporting_damage(self._directory.results), self._transaction():
             stored_metrics = schema.DECLARATIONS.read(self._connection)
