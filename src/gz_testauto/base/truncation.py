@@ -29,8 +29,8 @@ def join_truncated(names: Sequence[str], max_names: int = MAX_NAMES) -> str:
 
 
 def log_untruncated(message: str) -> None:
-    """Write a message that :func:`truncate` would shorten in full to the log file of a node. The
-    console does not show it."""
+    """Write the full message to the log file of a node, but not to its console, if :func:`truncate`
+    would shorten it."""
     if truncate(message) != message:
         _LOGGER.info("full message: %s", message)
 

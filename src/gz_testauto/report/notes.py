@@ -182,7 +182,7 @@ def early_stop_notes(end: Optional[EarlyStop]) -> Iterator[Note]:
 
 
 def early_stop_caveats(results: CampaignResults) -> Iterator[Note]:
-    """Yield a note on the effect of early stops on numbers that are not sequential."""
+    """Yield a note if early stops make intervals invalid that assume a fixed number of worlds."""
     if results.stop is not None:
         yield Note(_EARLY_STOP_CAVEAT)
     elif results.stopped:

@@ -40,7 +40,7 @@ Handler = Callable[[Any], Any]
 
 
 def offer(services: Iterable[Endpoint], find_handler: Callable[[str], Handler]) -> None:
-    """Register services of this node; ``find_handler`` returns the handler with a name.
+    """Register services of this node. ``find_handler(name)`` returns the handler of a service.
 
     If a handler raises ``GzTestautoError``, ``OSError`` or ``ValueError``, the response has
     ``success`` False and the error as ``message`` or ``status_message``. Without these fields, the

@@ -259,7 +259,7 @@ def legend() -> List[Dict[str, str]]:
 
 
 def crash_labels() -> str:
-    """Return text such as ``collided or tipped over``."""
+    """Return the labels of all outcomes that are crashes, such as ``collided or tipped over``."""
     return " or ".join(outcome.label for outcome in Outcome if outcome.declaration.crash)
 
 

@@ -250,7 +250,8 @@ class SensorPublisher:
 
 
 def sensor_message(reading: SensorReading, stamp: rospy.Time, period_s: float) -> Any:
-    """Return the message; ``period_s`` is the scan interval of a lidar without a rate."""
+    """Return the ROS message of a reading. ``period_s`` is the scan interval of a lidar without a
+    rate."""
     sensor = reading.sensor
     if sensor.kind == "scan":
         rate_hz = sensor.update_rate_hz
