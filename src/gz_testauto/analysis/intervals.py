@@ -31,7 +31,7 @@ class Estimate(NamedTuple):
 
     @property
     def has_interval(self) -> bool:
-        """Also true for an interval with infinite ends."""
+        """True if the interval exists, also with infinite ends."""
         return not math.isnan(self.low)
 
 

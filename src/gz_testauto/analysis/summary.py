@@ -112,8 +112,8 @@ def _summarize(planner: str, results: CampaignResults, metrics: Sequence[Metric]
 
 
 def failures(summaries: Iterable[PlannerSummary], all_but_rare: bool = False) -> List[Outcome]:
-    """Return the outcomes other than success of valid trials, in the order of declaration: those
-    that occur or, if ``all_but_rare`` is true, are not rare."""
+    """Return the outcomes of valid trials without success that occur and, if ``all_but_rare`` is
+    true, also those that are not rare, in the order of declaration."""
     occurring = {outcome for summary in summaries for outcome in summary.outcomes}
     return [
         outcome
