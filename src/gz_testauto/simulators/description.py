@@ -126,7 +126,7 @@ class Description:
 
     @property
     def parts(self) -> Dict[str, Dict[str, Any]]:
-        """The parts by scoped name, by :attr:`Change.part`, in the order of the fields."""
+        """For each type of part (:attr:`Change.part`), its parts by scoped name."""
         return {
             "link": self.links,
             "joint": self.joints,

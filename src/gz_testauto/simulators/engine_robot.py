@@ -180,6 +180,7 @@ class SimulatedRobot(abc.ABC):
         self._set_motors()
 
     def begin_step(self, start: int, end: int) -> None:
+        """Select the physics steps after ``start`` and up to ``end`` in which sensors measure."""
         robot = self.engine_robot.robot
         self._imu_steps = due_steps(robot.imu, self._step_s, start, end)
         scans = due_steps(robot.single_lidar, self._step_s, start, end)
@@ -188,6 +189,7 @@ class SimulatedRobot(abc.ABC):
             self._velocity_mps = self._imu_velocity_mps()
 
     def measure(self, step: int, time_s: float) -> None:
+        """Store contacts, and the IMU sample and scan if due, at the end of a physics step."""
         self._contacts += self._present_contacts(time_s)
         if step in self._imu_steps:
             motion, before_mps = self._imu_motion(), self._velocity_mps

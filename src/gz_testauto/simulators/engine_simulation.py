@@ -125,7 +125,7 @@ class EngineSimulation(SeveralRobotsSimulation[Robot]):
         self._resting_states = _still(self._models)
 
     def _begin(self) -> None:
-        """Measure at time 0, at the end of an adaptor's constructor."""
+        """Measure the scans at time 0. An adaptor calls it at the end of its constructor."""
         for robot in self._onboard.values():
             robot.measure_scan(0.0)
         self._begin_sensors()
@@ -143,7 +143,7 @@ class EngineSimulation(SeveralRobotsSimulation[Robot]):
     def _remove(self, names: Sequence[str]) -> None: ...
 
     def _update(self) -> None:
-        """Update the engine after states or properties were set."""
+        """Recompute dependent quantities, such as contacts, after states or properties were set."""
 
     # methods of the interface
 
@@ -201,11 +201,11 @@ class EngineSimulation(SeveralRobotsSimulation[Robot]):
                     state = change.with_twist(self._engine.link_state(change.name))
                     self._engine.set_link_twist(change.name, state)
                 else:
-                    self._engine.place_link(change.name, _at_pose(change.pose, change))
+                    self._engine.place_link(change.name, _complete_state(change.pose, change))
             elif isinstance(change, SetModel):
                 model = self._models[change.name]
                 if change.pose is not None:
-                    self._place(change.name, _at_pose(change.pose, change))
+                    self._place(change.name, _complete_state(change.pose, change))
                 elif change.linear_mps is not None or change.angular_radps is not None:
                     state = change.with_twist(self._engine.state(model))
                     self._engine.set_twist(model, state)
@@ -268,7 +268,7 @@ class EngineSimulation(SeveralRobotsSimulation[Robot]):
         if model.static:
             self._engine.place_static(model, state.pose)
         elif model.roots:
-            self._engine.place_movable(model, _at_pose(state.pose, state))
+            self._engine.place_movable(model, _complete_state(state.pose, state))
         self._models[name] = replace(model, pose=state.pose)
         self._resting_states.update(_still({name: self._models[name]}))
 
@@ -281,13 +281,16 @@ def _still(models: Mapping[str, EngineModel]) -> Dict[str, ModelState]:
     }
 
 
-def _at_pose(pose: Pose, twist: Any) -> ModelState:
-    """Replace a velocity that is None by zero."""
+def _complete_state(pose: Pose, twist: Any) -> ModelState:
+    """Return a state with the velocities of ``twist``, in which zero replaces None."""
     return ModelState(pose, twist.linear_mps or AT_REST, twist.angular_radps or AT_REST)
 
 
 def velocity_at(linear: Vector, angular: Vector, point: Vector, origin: Vector) -> Vector:
-    """Return the velocity of ``point`` of a rigid body whose ``origin`` has ``linear``."""
+    """Return the linear velocity (m/s) of a rigid body at ``point``.
+
+    ``linear`` is that at ``origin``, and ``angular`` is in rad/s. All vectors have the same frame.
+    """
     x, y, z = point[0] - origin[0], point[1] - origin[1], point[2] - origin[2]
     return (
         linear[0] + (angular[1] * z - angular[2] * y),
@@ -323,11 +326,14 @@ class EngineSimulator(Simulator, Generic[ReadRobot]):
 
     @abc.abstractmethod
     def _read_robot(self, robot: RobotModel) -> ReadRobot:
-        """Raise ``SdfError`` if the robot is not supported."""
+        """Convert a robot for the engine. Raises ``SdfError`` if it is not supported."""
 
     @abc.abstractmethod
     def _simulation(self, scene: Scene, robots: Sequence[ReadRobot]) -> Simulation:
-        """Raise ``SdfError`` for unsupported SDF, and ``SimulatorError`` if it cannot be loaded."""
+        """Load a scene with the results of :meth:`_read_robot`.
+
+        Raises ``SdfError`` for unsupported SDF, and ``SimulatorError`` for another cause.
+        """
 
     def _load(self, scene: Scene) -> Simulation:
         try:

@@ -40,12 +40,12 @@ def merged_scan(lidar: LidarDescription, readings: Sequence[SensorReading]) -> L
     spacing = (lidar.angle_max_rad - lidar.angle_min_rad) / max(lidar.samples - 1, 1)
     cosines, sines = np.cos(angles), np.sin(angles)
     for reading in readings:
-        _mark_free(_ahead(reading.sensor) - lidar.angle_min_rad, ~_hits(reading), spacing, ranges)
+        bearings = _ray_bearings(reading.sensor) - lidar.angle_min_rad
+        _mark_free(bearings, ~_hits(reading), spacing, ranges)
     for reading in readings:
         points, hits, on_surface = _returns(reading)
-        bearings = arctan2(points[:, 1], points[:, 0])
-        first = bearings - lidar.angle_min_rad
-        _add(points, hits, on_surface, first, spacing, cosines, sines, ranges)
+        bearings = arctan2(points[:, 1], points[:, 0]) - lidar.angle_min_rad
+        _add_returns(points, hits, on_surface, bearings, spacing, cosines, sines, ranges)
     ranges[ranges >= lidar.range_max_m] = np.inf
     return lidar.scan(readings[0].stamp_s, ranges)
 
@@ -71,26 +71,27 @@ def _hits(reading: SensorReading) -> np.ndarray:
     return np.isfinite(reading.ranges_m.ravel())
 
 
-def _ahead(sensor: Sensor) -> np.ndarray:
-    """Return the direction (rad) of each ray in the base frame, shape (n,)."""
+def _ray_bearings(sensor: Sensor) -> np.ndarray:
+    """Return the bearing (rad) of each ray in the base frame, shape (n,)."""
     rays = matrix_product(sensor.directions, sensor.mount.rotation.T)
     return np.asarray(arctan2(rays[:, 1], rays[:, 0]))
 
 
 @compiled
-def _mark_free(first, free_ranges, spacing, ranges):  # type: ignore[no-untyped-def]
-    """Set the rays to infinity that are nearest to a free ray, or between two adjacent ones.
+def _mark_free(bearings, is_free, spacing, ranges):  # type: ignore[no-untyped-def]
+    """Set merged ``ranges`` to inf in the directions in which a lidar has no return.
 
-    ``first`` is the direction of each ray relative to the first merged ray.
+    These are the merged rays nearest to one of the lidar's free rays, and those between two
+    adjacent free rays. Bearings are relative to the first merged ray (rad).
     """
     count = len(ranges)
     turn = 2.0 * math.pi
-    for i in range(len(free_ranges)):
-        if not free_ranges[i]:
+    for i in range(len(is_free)):
+        if not is_free[i]:
             continue
-        start, change = first[i] - spacing / 2, spacing
-        if i + 1 < len(free_ranges) and free_ranges[i + 1]:
-            change = first[i + 1] - first[i]
+        start, change = bearings[i] - spacing / 2, spacing
+        if i + 1 < len(is_free) and is_free[i + 1]:
+            change = bearings[i + 1] - bearings[i]
             change -= turn * math.floor(change / turn + 0.5)
             start = min(start, start + change)
             change = abs(change) + spacing
@@ -106,10 +107,13 @@ def _mark_free(first, free_ranges, spacing, ranges):  # type: ignore[no-untyped-
 
 
 @compiled
-def _add(points, hits, on_surface, first, spacing, cosines, sines, ranges):  # type: ignore[no-untyped-def]
-    """Reduce the ranges of the rays that meet a surface or a point of one lidar.
+def _add_returns(  # type: ignore[no-untyped-def]
+    points, hits, on_surface, bearings, spacing, cosines, sines, ranges
+):
+    """Reduce the merged ``ranges`` (m) to the surfaces and points that one lidar has detected.
 
-    ``first`` is the bearing of each point relative to that of the first merged ray.
+    The first arrays are those of :func:`_returns`. Bearings of the points are relative to the first
+    merged ray (rad). The merged rays have a ``spacing``, and cosines and sines in the base frame.
     """
     count = len(ranges)
     turn = 2.0 * math.pi
@@ -119,14 +123,14 @@ def _add(points, hits, on_surface, first, spacing, cosines, sines, ranges):  # t
         follows_surface = i > 0 and on_surface[i - 1]
         if not on_surface[i] and not follows_surface:
             point_distance = math.sqrt(points[i, 0] ** 2 + points[i, 1] ** 2)
-            ray = math.floor((first[i] % turn) / spacing + 0.5)
-            if ray >= count and first[i] % turn > turn - spacing / 2:
+            ray = math.floor((bearings[i] % turn) / spacing + 0.5)
+            if ray >= count and bearings[i] % turn > turn - spacing / 2:
                 ray = 0
             if ray < count and not ranges[ray] <= point_distance:
                 ranges[ray] = point_distance
         if not on_surface[i]:
             continue
-        start, change = first[i], first[i + 1] - first[i]
+        start, change = bearings[i], bearings[i + 1] - bearings[i]
         change -= turn * math.floor(change / turn + 0.5)
         if change < 0.0:
             start, change = start + change, -change

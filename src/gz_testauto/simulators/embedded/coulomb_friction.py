@@ -51,7 +51,7 @@ class CoulombFriction:
         Must be called once per step, when MuJoCo has set up its constraints but not solved them.
         """
         data, contact = self._data, self._data.contact
-        _turn(
+        _set_motor_accelerations(
             data.efc_type,
             data.efc_id,
             data.efc_vel,
@@ -60,20 +60,34 @@ class CoulombFriction:
             self._rates_radps,
             self._response_s,
         )
-        _slide(contact.dim, contact.efc_address, contact.friction, data.efc_aref)
+        _correct_normal_accelerations(
+            contact.dim, contact.efc_address, contact.friction, data.efc_aref
+        )
 
 
 @compiled
-def _turn(kinds, owners, speeds, accelerations, places, rates, time_s):  # type: ignore[no-untyped-def]
-    """Set the accelerations with which the wheels reach their speeds in ``time_s``."""
+def _set_motor_accelerations(  # type: ignore[no-untyped-def]
+    kinds, dofs, speeds, accelerations, motor_of_dof, rates, time_s
+):
+    """Set the target accelerations with which the wheels reach ``rates`` (rad/s) in ``time_s``.
+
+    The first four arrays have one element per constraint of MuJoCo: its type, degree of freedom,
+    speed and target acceleration. ``motor_of_dof`` is an index in ``rates``, or -1.
+    """
     for row in range(len(kinds)):
-        if kinds[row] == _MOTOR and places[owners[row]] >= 0:
-            accelerations[row] = (rates[places[owners[row]]] - speeds[row]) / time_s
+        if kinds[row] == _MOTOR and motor_of_dof[dofs[row]] >= 0:
+            accelerations[row] = (rates[motor_of_dof[dofs[row]]] - speeds[row]) / time_s
 
 
 @compiled
-def _slide(dimensions, rows, frictions, accelerations):  # type: ignore[no-untyped-def]
-    """Reduce the target acceleration along the normal of each contact that has friction."""
+def _correct_normal_accelerations(  # type: ignore[no-untyped-def]
+    dimensions, rows, frictions, accelerations
+):
+    """Apply De Saxcé's correction to ``accelerations``, the targets of MuJoCo's constraints.
+
+    Each contact has a dimension (3 with friction), its first constraint (the normal, or -1 without
+    constraints), and its friction coefficients.
+    """
     for contact in range(len(dimensions)):
         row = rows[contact]
         if dimensions[contact] == 3 and row >= 0:

@@ -214,6 +214,7 @@ class Engine:
         self.data.qacc_warmstart[slots.velocity] = 0.0
 
     def copy_state(self, source: "Engine") -> None:
+        """Copy the time, and the positions and velocities of the joints that both engines have."""
         for name, slots in self._joints.items():
             source_slots = source._joints.get(name)
             if source_slots is None:
@@ -254,11 +255,11 @@ class Engine:
         return frozenset(geom for geom, shape in enumerate(self._shapes) if shape in shapes)
 
     def touches(self, geoms: FrozenSet[int]) -> bool:
-        """Return whether any geom has a contact candidate; fast, for every step."""
+        """Return whether MuJoCo lists a contact of ``geoms`` (ids), also without penetration."""
         return not geoms.isdisjoint(self.data.contact.geom.ravel().tolist())
 
     def contacts(self, geoms: FrozenSet[int], stamp_s: float) -> List[Contact]:
-        """Return the contacts of ``geoms``, one for each pair of collisions."""
+        """Return one ``Contact`` for each collision that touches one of ``geoms`` (ids)."""
         contact = self.data.contact
         pairs, distances = contact.geom.tolist(), contact.dist.tolist()
         hits_by_pair: Dict[Tuple[str, str], List[int]] = {}
@@ -285,7 +286,7 @@ class Engine:
         ]
 
     def loads_n(self) -> Dict[str, float]:
-        """Return the vertical contact force (N) on each touching collision."""
+        """Return the sum of vertical contact forces (N, positive upward) by collision."""
         mujoco.mj_forward(self.model, self.data)
         loads_n: Dict[str, float] = {}
         force = np.empty(6)
@@ -321,14 +322,14 @@ class Engine:
 
 
 class MujocoSettling:
-    """A corrector that separates overlapping bodies without accelerating them, as Gazebo does.
+    """A limit on the speed with which MuJoCo separates bodies that were placed with an overlap.
 
-    Only the first steps after a placement are corrected, since a later overlap results from motion.
-    Bodies with motors are excluded.
+    It applies to the first :data:`SETTLING_STEPS` steps after a placement, since a later overlap
+    results from motion. It excludes trees of bodies with motors.
     """
 
     def __init__(self, model: Any, data: Any, held_joints: Sequence[str] = ()) -> None:
-        """Exclude the trees with ``held_joints``, whose motors are not MuJoCo actuators."""
+        """``held_joints`` have a motor that is not an actuator of MuJoCo."""
         self._model, self._data = model, data
         driven_trees = _driven_trees(model)
         driven_trees.update(
@@ -342,11 +343,11 @@ class MujocoSettling:
         self._steps_left = SETTLING_STEPS
 
     def begin(self) -> None:
-        """Start to correct overlaps, after a body was placed."""
+        """Limit the speed in the next :data:`SETTLING_STEPS` steps, after a body was placed."""
         self._steps_left = SETTLING_STEPS
 
     def before_step(self) -> List[Tuple[np.ndarray, np.ndarray]]:
-        """Return the indices and values of the velocities of each tree with a deep overlap."""
+        """Return indices in ``qvel``, and values, of the velocities of each overlapping tree."""
         if not self._steps_left:
             return []
         self._steps_left -= 1
@@ -359,6 +360,7 @@ class MujocoSettling:
         return [(indices, self._data.qvel[indices]) for indices in velocity_indices]
 
     def after_step(self, tree_velocities: List[Tuple[np.ndarray, np.ndarray]]) -> None:
+        """Restore velocities of :meth:`before_step` that the step has increased."""
         for indices, velocities in tree_velocities:
             # In MuJoCo, bodies keep the speed of the separation: a 70 g tray that starts 25 mm
             # below the surface of its table leaves the table at 5 m/s.

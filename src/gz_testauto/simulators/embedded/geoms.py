@@ -87,8 +87,8 @@ class GeomFactory:
     def wheel(self, shape: BodyShape, axis: np.ndarray, held: bool = False) -> List[Geom]:
         """Return the geoms of a wheel that rotates about ``axis`` (in the frame of the shape).
 
-        For contacts, a wheel that is ``held`` at its rate keeps its shape, except that a mesh
-        becomes the cylinder around it. Another wheel has an ellipsoid.
+        The geom for contacts is an ellipsoid. If a motor has the wheel ``held`` at its speed, it is
+        the shape itself, or the cylinder around a mesh.
         """
         if held and not isinstance(shape.geometry, Mesh):
             return self.geoms(shape, True)

@@ -36,7 +36,7 @@ _COSINE = math.cos(SAME_NORMAL_RAD)
 
 
 class _HeightMap(NamedTuple):
-    """A height map: its geom, its heights by row and column, and its half size."""
+    """A height map: the id of its geom, heights[y, x], and half of its size in x and y."""
 
     geom: int
     heights_m: np.ndarray
@@ -56,7 +56,7 @@ class HeightMapContacts:
         model, data, contact = self._model, self._data, self._data.contact
         changed_count = 0
         for height_map in self._maps:
-            changed_count += _correct(
+            changed_count += _correct_contacts(
                 contact.geom,
                 contact.frame,
                 contact.pos,
@@ -90,13 +90,15 @@ def _height_map(model: Any, geom: int) -> _HeightMap:
 
 
 @compiled
-def _correct(  # type: ignore[no-untyped-def]
+def _correct_contacts(  # type: ignore[no-untyped-def]
     geoms, frames, positions, distances, exclusions, rows,
     ground_geom, origin, turn, heights_m, half_m, is_cylinder, centers, turns, sizes,
 ):  # fmt: skip
-    """Correct the contacts of one height map, and return the number of changed contacts.
+    """Correct the contacts with one height map, and return the number of changed contacts.
 
-    ``origin`` and ``turn`` are the pose of the height map, with the axes in the columns.
+    ``geoms`` to ``rows`` are fields of MuJoCo's contacts, which are modified. ``ground_geom`` to
+    ``half_m`` are the height map with its position and axes (3, 3; columns) in the world.
+    ``is_cylinder`` to ``sizes`` are indexed by the id of a geom.
     """
     changed_count = 0
     normal, point, axis, center = np.empty(3), np.empty(3), np.empty(3), np.empty(3)
@@ -127,7 +129,7 @@ def _correct(  # type: ignore[no-untyped-def]
         if abs(along) >= ROLLING:
             continue
         cosine = normal[0] * plane[0] + normal[1] * plane[1] + normal[2] * plane[2]
-        if cosine < _COSINE or not _lay(
+        if cosine < _COSINE or not _set_line_contact(
             frames[contact], positions[contact], distances, contact, sign,
             origin, turn, plane, along, axis, center, point, sizes[cylinder],
         ):  # fmt: skip
@@ -140,9 +142,9 @@ def _correct(  # type: ignore[no-untyped-def]
 
 @compiled
 def _find_plane(heights_m, half_m, point, plane):  # type: ignore[no-untyped-def]
-    """Return whether a height map is a plane around a point, up to a distance of one cell.
+    """Return whether the map is a plane around ``point`` (m), up to a distance of one cell.
 
-    Writes the unit normal and a point of the plane into ``plane``.
+    Writes the unit normal and a point of the plane into ``plane`` (6,), in the frame of the map.
     """
     count_y, count_x = heights_m.shape
     step_x, step_y = 2.0 * half_m[0] / (count_x - 1), 2.0 * half_m[1] / (count_y - 1)
@@ -166,11 +168,16 @@ def _find_plane(heights_m, half_m, point, plane):  # type: ignore[no-untyped-def
 
 
 @compiled
-def _lay(  # type: ignore[no-untyped-def]
+def _set_line_contact(  # type: ignore[no-untyped-def]
     frame, position, distances, contact, sign,
     origin, turn, plane, along, axis, center, point, size,
 ):  # fmt: skip
-    """Move a contact to the lowest line of the cylinder; return whether it touches the plane."""
+    """Set a contact to the cylinder's line nearest to the plane; return whether they touch.
+
+    Modifies ``frame``, ``position`` (world) and the distance of the contact, and ``point``.
+    ``plane``, ``axis``, ``center`` and ``point`` are in the frame of the height map, and ``along``
+    is the cosine of the angle between normal and axis. ``sign`` is 1 if the map is the first geom.
+    """
     place = 0.0
     for row in range(3):
         place += (point[row] - center[row]) * axis[row]

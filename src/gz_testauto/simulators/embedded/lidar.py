@@ -93,7 +93,10 @@ class MujocoLidar:
 
 @compiled
 def _cut_slab(origin, direction, half, near, far):  # type: ignore[no-untyped-def]
-    """Return the part of (near, far) in which a ray is within ±``half`` along an axis."""
+    """Cut the interval (near, far) of distances along a ray to a slab, within ±``half`` of an axis.
+
+    ``origin`` and ``direction`` are components along that axis. If near > far, it is empty.
+    """
     if abs(direction) < _PARALLEL:
         return (near, far) if abs(origin) <= half else (1.0, 0.0)
     first, second = (-half - origin) / direction, (half - origin) / direction
@@ -102,7 +105,10 @@ def _cut_slab(origin, direction, half, near, far):  # type: ignore[no-untyped-de
 
 @compiled
 def _cut_round(a, b, c, near, far):  # type: ignore[no-untyped-def]
-    """Return the part of the interval (near, far) in which a t² + 2 b t + c is at most 0."""
+    """Cut the interval (near, far) of distances t to a quadric, a t² + 2 b t + c <= 0.
+
+    If near > far, the result is empty.
+    """
     if a < _PARALLEL * _PARALLEL:
         return (near, far) if c <= 0 else (1.0, 0.0)
     discriminant = b * b - a * c
@@ -114,9 +120,10 @@ def _cut_round(a, b, c, near, far):  # type: ignore[no-untyped-def]
 
 @compiled
 def _distance(kind, size, o, d, range_min):  # type: ignore[no-untyped-def]
-    """Return the distance from the sensor at ``o`` to the first surface of a solid, or inf.
+    """Return the distance (m) along a ray to the first surface of a solid, or inf.
 
-    The ray has the direction ``d`` and starts ``range_min`` from ``o``, in the solid's frame.
+    ``kind`` and ``size`` are those of MuJoCo. In the solid's frame, the sensor is at ``o``, and the
+    ray has the direction ``d``. It starts at the distance ``range_min``.
     """
     near, far = -np.inf, np.inf
     if kind == BOX:
@@ -149,10 +156,11 @@ def _half_extents(kind, size, half):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _angles_at(center, axes, half):  # type: ignore[no-untyped-def]
-    """Return the bearing of a box, and the angles (rad) by which it extends to the right and left.
+def _angular_extent(center, axes, half):  # type: ignore[no-untyped-def]
+    """Return the bearing of a box's center, and the bearings of its ends relative to it (rad).
 
-    They are -π and π if the box extends over half a turn or more, as around the sensor.
+    The box has half extents along the columns of ``axes``, all in the sensor frame. The ends are
+    -π and π if the box extends over half a turn or more, as around the sensor.
     """
     bearing = math.atan2(center[1], center[0])
     low = high = 0.0
@@ -173,7 +181,10 @@ def _angles_at(center, axes, half):  # type: ignore[no-untyped-def]
 def _cast_solid(  # type: ignore[no-untyped-def]
     kind, size, center, axes, first, last, cosines, sines, range_min, ranges
 ):
-    """Reduce the ranges of the rays ``first`` to ``last`` that hit a solid."""
+    """Reduce the ranges of the rays ``first`` to ``last`` that hit a solid.
+
+    Its center and ``axes`` (columns) are in the sensor frame; see :func:`cast`.
+    """
     o, d = np.empty(3), np.empty(3)
     for axis in range(3):
         o[axis] = -(
@@ -187,6 +198,7 @@ def _cast_solid(  # type: ignore[no-untyped-def]
 
 @compiled
 def _cast_plane(center, axes, cosines, sines, range_min, ranges):  # type: ignore[no-untyped-def]
+    """Reduce the ranges of the rays that hit a plane from above; see :func:`_cast_solid`."""
     height = axes[0, 2] * center[0] + axes[1, 2] * center[1] + axes[2, 2] * center[2]
     for ray in range(len(ranges)):
         rise = axes[0, 2] * cosines[ray] + axes[1, 2] * sines[ray]
@@ -198,7 +210,7 @@ def _cast_plane(center, axes, cosines, sines, range_min, ranges):  # type: ignor
 def _cast_visible(  # type: ignore[no-untyped-def]
     kind, size, center, axes, half, angle_min, spacing, cosines, sines, range_min, ranges
 ):
-    bearing, low, high = _angles_at(center, axes, half)
+    bearing, low, high = _angular_extent(center, axes, half)
     # the bearing can differ by a full turn from the angle of a ray
     for turns in range(-1, 2):
         start = bearing + low + turns * 2 * math.pi - angle_min

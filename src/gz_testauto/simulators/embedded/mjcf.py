@@ -302,7 +302,7 @@ def _add_joint(body: Element, model: str, joint: Joint) -> None:
 
 
 def _hold(joint: Element, wheel: Wheel) -> None:
-    """Use the joint friction of a wheel as the motor that keeps its speed."""
+    """Set the friction of an MJCF joint that simulates the motor of a wheel."""
     limit = UNLIMITED_NM if wheel.torque_nm is None else wheel.torque_nm
     joint.set("frictionloss", text(limit))
     joint.set("solimpfriction", STIFFNESS)

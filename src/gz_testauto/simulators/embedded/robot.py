@@ -129,7 +129,7 @@ class MujocoRobot(SimulatedRobot):
         self._fast_lidar = fast_lidar
 
     def attach(self, engine: Engine, imus_before: int) -> None:
-        """Find the motors and sensors, with ``imus_before`` IMUs before this one in the data."""
+        """Connect the motors and sensors to an engine, which has ``imus_before`` earlier IMUs."""
         engine_robot, drive = self.engine_robot, self.equipment.drive
         self._engine = engine
         self._body: FrozenSet[int] = engine.geoms_of(engine_robot.body_shapes)

@@ -133,7 +133,7 @@ class PropertyMessages:
         part.surface.friction.mu, part.surface.friction.mu2 = friction.mu, friction.mu2
 
     def _described(self, model: str, link: str) -> Any:
-        """Return Gazebo's ``Link`` message, with the link's id."""
+        """Return the ``Link`` message that Gazebo has published, with ids of its collisions."""
         if model not in self._link.models:
             self._link.list_models()
         for link_message in self._link.models[model].link:

@@ -167,7 +167,7 @@ def _read_shape(
 
 
 def _planar_motion(start: Pose, end: Pose) -> Optional[Pose2D]:
-    """Return the motion between two poses, or None if it is not planar."""
+    """Return the transform in the world frame from ``start`` to ``end``, None if not planar."""
     motion = end * start.inverse()
     x, y, _, _ = motion.quaternion
     if max(abs(x), abs(y), abs(motion.position[2])) > LEVEL:

@@ -1,6 +1,7 @@
 """Distances to outlines of shapes in the plane: along lidar rays, and from a polygon.
 
-The loops are compiled. An outline is tested only against the rays that point at it.
+The loops are compiled. An outline is tested only against the rays that point at it. Outline *i*
+(from 1) has the rows from ``ends[i - 1]`` up to ``ends[i]`` of ``edges`` (x0, y0, x1, y1 in m).
 """
 
 import math
@@ -71,7 +72,7 @@ class Outlines:
         return ranges
 
     def clearance_m(self, corners_m: np.ndarray, limit_m: float) -> float:
-        """Return the distance between a polygon (k, 2) and the nearest outline.
+        """Return the distance (m) of a polygon with ``corners_m`` (k, 2) to the nearest outline.
 
         It is 0 if they overlap, and at most ``limit_m``.
         """
@@ -80,7 +81,7 @@ class Outlines:
 
 @compiled
 def _bounding_circles(edges, ends):  # type: ignore[no-untyped-def]
-    """Return the center and the radius of each bounding circle, shape (n, 3); row 0 is zero."""
+    """Return center (x, y) and radius (m) of a circle around each outline; row 0 is zero."""
     circles = np.zeros((len(ends), 3))
     for group in range(1, len(ends)):
         low_x = low_y = np.inf
@@ -98,7 +99,10 @@ def _bounding_circles(edges, ends):  # type: ignore[no-untyped-def]
 
 @compiled
 def _turning_directions(edges, ends):  # type: ignore[no-untyped-def]
-    """Return 1 for each convex ring in counter-clockwise order, -1 for clockwise, else 0."""
+    """Return 1 for each outline that is a convex counter-clockwise ring, -1 for clockwise, else 0.
+
+    Element 0 is unused.
+    """
     turns = np.zeros(len(ends))
     for group in range(1, len(ends)):
         first, end = ends[group - 1], ends[group]
@@ -184,7 +188,9 @@ def _clearance(edges, ends, circles, corners, limit):  # type: ignore[no-untyped
                 ax, ay = corners[side]
                 bx, by = corners[(side + 1) % count]
                 is_edge_inside ^= _crosses(ax, ay, bx, by, edge[0], edge[1])
-                edge_distance = _between((ax, ay, bx, by), (edge[0], edge[1], edge[2], edge[3]))
+                edge_distance = _segment_distance(
+                    (ax, ay, bx, by), (edge[0], edge[1], edge[2], edge[3])
+                )
                 min_distance = min(min_distance, edge_distance)
             if is_edge_inside:
                 return 0.0
@@ -195,13 +201,13 @@ def _clearance(edges, ends, circles, corners, limit):  # type: ignore[no-untyped
 
 @compiled
 def _crosses(ax, ay, bx, by, x, y):  # type: ignore[no-untyped-def]
-    """Return whether the ray from a point in the positive x direction crosses an edge."""
+    """Return whether the ray from (x, y) along +x crosses the edge from (ax, ay) to (bx, by)."""
     return (ay > y) != (by > y) and x < (bx - ax) * (y - ay) / (by - ay) + ax
 
 
 @compiled
-def _between(first, second):  # type: ignore[no-untyped-def]
-    """Return the distance between two line segments (x and y of their ends)."""
+def _segment_distance(first, second):  # type: ignore[no-untyped-def]
+    """Return the distance (m) between two line segments, each (x0, y0, x1, y1)."""
     ax, ay, bx, by = first
     cx, cy, dx, dy = second
     ux, uy, vx, vy = bx - ax, by - ay, dx - cx, dy - cy
@@ -212,14 +218,14 @@ def _between(first, second):  # type: ignore[no-untyped-def]
         if s >= 0 and s <= 1 and t >= 0 and t <= 1:
             return 0.0
     return min(
-        min(_to_segment(cx, cy, ax, ay, ux, uy), _to_segment(dx, dy, ax, ay, ux, uy)),
-        min(_to_segment(ax, ay, cx, cy, vx, vy), _to_segment(bx, by, cx, cy, vx, vy)),
+        min(_point_distance(cx, cy, ax, ay, ux, uy), _point_distance(dx, dy, ax, ay, ux, uy)),
+        min(_point_distance(ax, ay, cx, cy, vx, vy), _point_distance(bx, by, cx, cy, vx, vy)),
     )
 
 
 @compiled
-def _to_segment(x, y, ax, ay, ux, uy):  # type: ignore[no-untyped-def]
-    """Return the distance from a point to the segment from ``a`` with the vector ``u``."""
+def _point_distance(x, y, ax, ay, ux, uy):  # type: ignore[no-untyped-def]
+    """Return the distance of (x, y) to the segment from (ax, ay) to (ax + ux, ay + uy)."""
     length = ux * ux + uy * uy
     along = 0.0 if length == 0 else ((x - ax) * ux + (y - ay) * uy) / length
     along = min(1.0, max(0.0, along))
