@@ -29,7 +29,7 @@ FIXED = ("outside the region", "walls", "keep_out")  # depend only on pose and s
 
 
 class Shape:
-    """The properties of a proposed obstacle that do not depend on its position."""
+    """The properties of a proposed obstacle that are the same at each position."""
 
     def __init__(self, proposal: Proposal) -> None:
         model, size = proposal.slot.model, proposal.size
@@ -39,7 +39,7 @@ class Shape:
         self.passages = cast(ObstacleKind, proposal.slot.group).passages(size)
         self.outer_m, self.inner_m = model.outer_m(size), model.inner_m(size)
         self.is_centered_disc = self.outline.is_disc and self.outer_m == self.outline.radius_m
-        self.is_fixed = _has_fixed_position(proposal.slot.group)
+        self.is_fixed = _varies_only_in_size(proposal.slot.group)
 
 
 class PositionedShape:
@@ -87,7 +87,7 @@ class _Zone:
 
 
 class Constraints:
-    """The constraints that do not depend on other obstacles."""
+    """The constraints of one specification and site."""
 
     def __init__(self, spec: ObstacleSpec, site: Site, sampler: ObstacleSampler) -> None:
         self.gap_m = spec.min_gap_m
@@ -117,7 +117,7 @@ class Constraints:
 
 
 class PlacedShapes:
-    """The obstacles that have already been placed."""
+    """The obstacles of one world that are already placed, and the check of a further one."""
 
     # In a grid, whose cells are at least as wide as the distance at which two obstacles can violate
     # the gap, only neighboring cells are compared.
@@ -132,7 +132,7 @@ class PlacedShapes:
         self.placed.append(positioned)
 
     def violated(self, positioned: PositionedShape) -> Optional[str]:
-        """Return the name of a violated constraint, or None."""
+        """Return the name of a constraint that a shape at its position violates, or None."""
         constraints, group = self._constraints, positioned.shape.group
         region = constraints.regions.get(group)
         if region is not None and not shapely.intersects_xy(region, positioned.x_m, positioned.y_m):
@@ -187,7 +187,7 @@ class PlacedShapes:
 
 
 class Relations:
-    """The distances (``distance_m``) that a shape's group requires to obstacles and walls."""
+    """The distances to obstacles and walls that the key ``distance_m`` requires of one obstacle."""
 
     def __init__(self, shape: Shape, placed_shapes: PlacedShapes, constraints: Constraints) -> None:
         self._shape = shape
@@ -210,7 +210,10 @@ class Relations:
                 self._edges.append((edges, distance))
 
     def draw(self, generator: np.random.Generator) -> Optional[Tuple[float, float]]:
-        """Return a random position near the outlines with an upper limit, or None without these."""
+        """Return a random position (m, world frame) near obstacles to which an upper limit exists.
+
+        Return None without an upper limit. :meth:`violated` must check the position.
+        """
         # Few positions in a whole region would be near enough.
         if not self._edges:
             return None
@@ -229,7 +232,7 @@ class Relations:
         return round(x, 6), round(y, 6)
 
     def violated(self, positioned: PositionedShape) -> Optional[str]:
-        """Return the name of a violated distance, or None."""
+        """Return the name of a distance that a shape at its position violates, or None."""
         for name, distance, outlines in self._requirements:
             nearest_m = min(map(positioned.outline.distance_m, outlines), default=math.inf)
             too_far = distance.max is not None and nearest_m > distance.max
@@ -244,8 +247,8 @@ def _is_nearer(first: BaseGeometry, second: BaseGeometry, distance_m: float) -> 
     return bool(geometry_distance_m < distance_m or geometry_distance_m == 0.0)
 
 
-def _has_fixed_position(group: ObstacleGroup) -> bool:
-    """Return whether the position is constant, but a size is random."""
+def _varies_only_in_size(group: ObstacleGroup) -> bool:
+    """Return whether all obstacles of a group have the same position, but random sizes."""
     if group.x_m is None or group.y_m is None:
         return False
     sizes = [size for _, size in group.sizes if size is not None]

@@ -78,7 +78,7 @@ class DifficultyEvaluator:
         self._blocked_area = check_base(site, margin_m)
         walls = np.array(site.obstructing, dtype=object)
         self._walls = shapely.STRtree(walls)
-        lines, self._wall_gaps_m = _gaps(walls, np.zeros(len(walls)))
+        lines, self._wall_gaps_m = _find_gaps(walls, np.zeros(len(walls)))
         self._wall_gaps = shapely.STRtree(lines)
 
     def shortest_path(self, outlines: Sequence[Outline]) -> Optional[np.ndarray]:
@@ -160,7 +160,7 @@ class DifficultyEvaluator:
         whole_cores, radii = cores_and_radii(outlines)
         cores, owners = shapely.get_parts(whole_cores, return_index=True)
         radii = radii[owners]
-        pairs = (_gaps(cores, radii), _gaps(cores, radii, self._walls))
+        pairs = (_find_gaps(cores, radii), _find_gaps(cores, radii, self._walls))
         lines, widths = (np.concatenate(arrays) for arrays in zip(*pairs))
         line = shapely.LineString(path)
         shapely.prepare(line)
@@ -169,11 +169,12 @@ class DifficultyEvaluator:
         return float(passed_widths.min()) if len(passed_widths) else None
 
 
-def _gaps(
+def _find_gaps(
     cores: np.ndarray, radii: np.ndarray, walls: Optional[shapely.STRtree] = None
 ) -> Tuple[np.ndarray, np.ndarray]:
-    """Return the shortest lines between neighboring outlines, or between outlines and walls, and
-    the free width (m) along each line."""
+    """Find the gaps of up to ``GAP_HORIZON_M`` between outlines (cores with ``radii``), or between
+    outlines and ``walls``. Return the shortest line between the cores, and the width (m), of each
+    gap."""
     neighbors = shapely.STRtree(cores) if walls is None else walls
     if not len(cores) or not len(neighbors.geometries):
         return np.empty(0, dtype=object), np.empty(0)
@@ -190,7 +191,7 @@ def _gaps(
 
 
 def _points_along(path: np.ndarray) -> np.ndarray:
-    """Return points along a polyline, with its ends, at equal distances of at most ``STEP_M``."""
+    """Return points (n, 2) on a path, from end to end, in equal steps of at most ``STEP_M``."""
     steps = np.hypot(*np.diff(path, axis=0).T)
     traveled = np.concatenate([[0.0], np.cumsum(steps)])
     count = max(2, int(np.ceil(traveled[-1] / STEP_M)) + 1)
@@ -204,7 +205,10 @@ def _tortuosity(path: np.ndarray) -> Optional[float]:
 
 
 def _distances(points: np.ndarray, outlines: Sequence[Outline]) -> np.ndarray:
-    """Return distances (m), shape (n, m), of points that are outside the cores of all outlines."""
+    """Return the distance (m) of each point (n, 2) to each of m outlines, shape (n, m).
+
+    The points must be outside the cores of the outlines.
+    """
     from gz_testauto.grid.line_of_sight import distances  # loads numba
 
     corners = [outline.corners if outline.corners is not None else _NOWHERE for outline in outlines]

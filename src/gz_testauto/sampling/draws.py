@@ -33,7 +33,7 @@ _STEPS_PER_UNIT = 10.0**_DIGITS
 
 @dataclass(frozen=True)
 class Slot:
-    """A possible obstacle, on the ground at the height ``ground_z_m``."""
+    """An obstacle that can exist in a world, on the ground at the height ``ground_z_m``."""
 
     name: str
     group: AnyObstacles
@@ -50,7 +50,7 @@ class Slot:
 
 @dataclass(frozen=True)
 class Proposal:
-    """A random obstacle whose position has not been checked yet."""
+    """An obstacle with random size and position, which is not yet checked (world frame)."""
 
     slot: Slot
     x_m: float
@@ -106,7 +106,10 @@ class ObstacleSampler:
 
     @classmethod
     def of_spec(cls, spec: ObstacleSpec) -> "ObstacleSampler":
-        """Raise ``SdfError`` for an invalid model, ``PlacementError`` for a region without area."""
+        """Read the models of a specification, and create a slot for each possible obstacle.
+
+        Raises ``SdfError`` for an invalid model, ``PlacementError`` for a region without area.
+        """
         slots: List[Slot] = []
         files: Dict[Tuple[str, Optional[Path]], ObstacleModel] = {}
         for group in spec.obstacles:
@@ -169,7 +172,7 @@ class ObstacleSampler:
                 if remaining[key] < 0:
                     continue
             proposals.append(Proposal(slot, x, y, yaw, tuple(size)))
-        return proposals if coverage is None else _covering(proposals, coverage, ground_m2)
+        return proposals if coverage is None else _cover_ground(proposals, coverage, ground_m2)
 
     def given(
         self, name: str, x_m: float, y_m: float, yaw_rad: float, size: Mapping[str, float]
@@ -203,7 +206,7 @@ class ObstacleSampler:
 
     @functools.cached_property
     def reach_m(self) -> Dict[int, float]:
-        """Return the largest distance (m) of a point from the center, by ``id`` of the group."""
+        """The largest radius (m) around the center of an obstacle, by ``id`` of the group."""
         reach_m: Dict[int, float] = {}
         for slot in self.slots:
             obstacle_m = slot.model.outline(slot.largest_size).reach_m
@@ -228,12 +231,13 @@ def _rounded(value: float) -> float:
     return round(float(value) * _STEPS_PER_UNIT) / _STEPS_PER_UNIT
 
 
-def _covering(proposals: Sequence[Proposal], coverage: float, ground_m2: float) -> List[Proposal]:
-    """Return the proposals whose outlines cover the share ``coverage`` of the ground, in order.
+def _cover_ground(
+    proposals: Sequence[Proposal], coverage: float, ground_m2: float
+) -> List[Proposal]:
+    """Select proposals, in their order, that cover the share ``coverage`` of ``ground_m2``.
 
-    The smallest number of each group is always included. Further obstacles are added in proportion
-    to the ranges of the counts, while they bring the share nearer to ``coverage``. Raises
-    ``PlacementError`` if half of the largest obstacle is missing or too much.
+    Selects the smallest count of each group, and more in proportion to the ranges of the counts.
+    Raises ``PlacementError`` if the area differs by more than half of the largest obstacle.
     """
     areas = [proposal.slot.model.outline(proposal.size).area_m2 for proposal in proposals]
     counts: Counter[int] = Counter()

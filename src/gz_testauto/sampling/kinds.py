@@ -159,7 +159,7 @@ class ShapeObstacles(ObstacleKind):
 
     @classmethod
     def factors(cls, model_size: Size, size: Size) -> Factors:
-        """Return the ratio of the first sizes for x and y, and of the last sizes for z."""
+        """Return size / model_size in x, y (that of the first value) and z (of the last)."""
         ratio = size[0] / model_size[0]
         return (ratio, ratio, size[-1] / model_size[-1])
 
@@ -187,7 +187,7 @@ class ShapeObstacles(ObstacleKind):
     def resize(
         cls, document: SdfDocument, element: Element, model_size: Size, size: Size, mass_kg: float
     ) -> None:
-        """Write size and mass, and stretch the offsets of links."""
+        """Write size and mass into a ``<model>``, and scale the positions of its links."""
         _ensure_inertials(element)
         resize_model(document, element, cls.geometry(size), mass_kg)
         for link in element.findall("link"):
@@ -198,7 +198,7 @@ class ShapeObstacles(ObstacleKind):
 
     @classmethod
     def writer(cls, model: ObstacleModel) -> Optional[Writer]:
-        """Return None if an offset in the model depends on the size."""
+        """See :meth:`ObstacleKind.writer`. None if an offset in the model depends on the size."""
         element = model.copy_element()
         offsets = [pose for pose in element.iter("pose") if pose.getparent() is not element]
         if not all(set((pose.text or "0").split()) <= {"0", "0.0", "-0"} for pose in offsets):

@@ -86,7 +86,7 @@ class Outline:
         return float(x), float(y)
 
     def scaled(self, factor_x: float, factor_y: float) -> "Outline":
-        """Stretch relative to the origin. The radius is multiplied by ``factor_x``."""
+        """Scale along x and y about the origin. The radius is multiplied by ``factor_x``."""
         radius_m = self.radius_m * factor_x
         return _Changed(self, radius_m, lambda points: points * (factor_x, factor_y))
 

@@ -160,7 +160,7 @@ class Placer:
         return obstacle_set
 
     def _evaluated(self, obstacles: Tuple[Obstacle, ...], draw: int) -> Optional[ObstacleSet]:
-        """Return None if a path is required and does not exist."""
+        """Compute path and difficulty. Return None if a required path does not exist."""
         if self._evaluator is None:
             return ObstacleSet(obstacles)
         assert self.site.mission is not None, "the evaluator needs it"
@@ -177,7 +177,7 @@ class Placer:
     def _attempt(
         self, proposals: Sequence[Proposal], generator: np.random.Generator
     ) -> Tuple[Obstacle, ...]:
-        """Place one obstacle set, whose positions can change."""
+        """Place all proposals, or raise ``PlacementError`` after ``max_tries`` positions."""
         violations: CounterType[str] = Counter()
         max_placed, tries, is_first = 0, 0, True
         shapes = [Shape(proposal) for proposal in proposals]

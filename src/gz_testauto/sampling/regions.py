@@ -66,13 +66,14 @@ class RegionSampler:
         return float(self._area[-1])
 
     def point(self, first: float, second: float) -> Tuple[float, float]:
+        """Return the point x, y (m) of the region for two numbers in [0, 1)."""
         if self._box is not None:
             x_min, y_min, x_max, y_max = self._box
             return x_min + first * (x_max - x_min), y_min + second * (y_max - y_min)
         target = float(first) * self._area[-1]
         slab = min(bisect.bisect_right(self._area, target) - 1, len(self._slabs) - 1)
         left, width, chord, last_chord = self._slabs[slab]
-        share = _along(target - self._area[slab], chord, last_chord, width)
+        share = _solve_share(target - self._area[slab], chord, last_chord, width)
         x = left + min(share, 1.0) * width
         spans = self._spans(x)
         if not spans:  # exactly at a corner, where the line has no length
@@ -101,7 +102,8 @@ class RegionSampler:
 
 
 def _edges_by_slab(region: BaseGeometry, abscissae: List[float]) -> List[List[_Edge]]:
-    """Return the edges between neighboring x coordinates of corners."""
+    """Return, for each interval between two neighboring ``abscissae`` (the x coordinates of all
+    corners, sorted), the edges of the region that extend over it."""
     rings = shapely.get_rings(shapely.get_parts(region))
     outlines = [shapely.get_coordinates(ring).tolist() for ring in rings]
     edges = [
@@ -121,9 +123,11 @@ def _is_upright_rectangle(region: BaseGeometry) -> bool:
     return bool(region.area > 0 and region.equals(region.envelope))
 
 
-def _along(area: float, first: float, second: float, width: float) -> float:
-    """Return the distance from the left side of a trapezium, as a share of ``width``, up to which
-    the trapezium has the area ``area``."""
+def _solve_share(area: float, first: float, second: float, width: float) -> float:
+    """Return the share of ``width``, from the left side of a trapezium, that has the area ``area``.
+
+    The trapezium has vertical sides of the lengths ``first`` (left) and ``second``.
+    """
     slope = second - first
     if abs(slope) < 1e-12 * max(first, second):
         return area / (width * first)

@@ -85,7 +85,7 @@ class Site:
 
     @property
     def obstructing(self) -> Tuple[BaseGeometry, ...]:
-        """Return the walls that obstruct the robot of the mission."""
+        """Return ``mission_walls``, or ``walls`` if that is None."""
         return self.walls if self.mission_walls is None else self.mission_walls
 
     @functools.cached_property
