@@ -41,10 +41,10 @@ class LostPeriods:
 
 @dataclass(frozen=True)
 class CorrectionErrors:
-    """The rate and the errors of corrections.
+    """The rate, the delay and the errors of the localizer's measurements.
 
-    ``usual`` and ``outlier`` are standard deviations of the position (m, along x and along y) and
-    of the heading (rad).
+    ``usual`` and ``outlier`` are the standard deviations of x and y (m) and of the heading (rad).
+    The share ``outlier_share`` of the measurements has the errors ``outlier``.
     """
 
     rate_hz: float

@@ -71,7 +71,8 @@ class SlipErrors:
         self._next()
 
     def factors(self, distance_m: float) -> Tuple[float, float]:
-        """Return the factors by which the left and right wheels turn more in ``distance_m``."""
+        """Advance by ``distance_m``; return the rotation of the left and of the right wheel,
+        divided by that without slip."""
         remaining_m, turned = distance_m, [0.0, 0.0]
         while remaining_m > self._left_m:
             turned = [sum_ + self._left_m * f for sum_, f in zip(turned, self._patch)]
@@ -117,7 +118,6 @@ class OdometryModel(PoseEstimator):
         return self.odometry
 
     def advance(self, time_s: float, pose: Pose2D, twist: Twist2D) -> None:
-        """Add a true pose and twist. The first pose is the start."""
         before, self._before = self._before, (time_s, pose)
         if before is None:
             self.odometry, self.twist = pose, twist
@@ -127,9 +127,9 @@ class OdometryModel(PoseEstimator):
         errors, gyro = self._errors, self._errors.gyro
         half_m = 0.5 * errors.wheel_separation_m
         path_m = max(abs(forward_m - half_m * turn_rad), abs(forward_m + half_m * turn_rad))
-        more = (1.0, 1.0) if self._slip is None else self._slip.factors(path_m)
-        forward_m, turn_rad = self._measured(forward_m, turn_rad, more)
-        speed_mps, turn_radps = self._measured(*twist, more)
+        slip = (1.0, 1.0) if self._slip is None else self._slip.factors(path_m)
+        forward_m, turn_rad = self._read_encoders(forward_m, turn_rad, slip)
+        speed_mps, turn_radps = self._read_encoders(*twist, slip)
         noise = self._random.standard_normal(4).tolist()
         if gyro is not None:
             turn_rad = wrap_angle(pose.yaw_rad - before[1].yaw_rad) + gyro.bias_radps * elapsed_s
@@ -150,25 +150,27 @@ class OdometryModel(PoseEstimator):
             self.twist_covariance = np.diag([translation, 0.0, 2.0 * rotation]) / elapsed_s**2
 
     def place(self, pose: Pose2D) -> None:
-        """Set the true pose from which the next motion starts, if :meth:`advance` was called."""
         if self._before is not None:
             self._before = (self._before[0], pose)
 
-    def _measured(
-        self, forward: float, turn: float, more: Tuple[float, float]
+    def _read_encoders(
+        self, forward: float, turn: float, slip: Tuple[float, float]
     ) -> Tuple[float, float]:
-        """Return the translation and rotation that wheel encoders measure."""
+        """Return the values of wheel encoders for a true motion (m, rad) or twist (m/s, rad/s).
+
+        ``slip`` is the result of :meth:`SlipErrors.factors`.
+        """
         errors = self._errors
         half_m = 0.5 * errors.wheel_separation_m
-        left = (forward - half_m * turn) * (1.0 + errors.left_radius) * more[0]
-        right = (forward + half_m * turn) * (1.0 + errors.right_radius) * more[1]
+        left = (forward - half_m * turn) * (1.0 + errors.left_radius) * slip[0]
+        right = (forward + half_m * turn) * (1.0 + errors.right_radius) * slip[1]
         track_m = errors.wheel_separation_m * (1.0 + errors.track_width)
         return 0.5 * (left + right), (right - left) / track_m
 
     def _variances(
         self, forward_m: float, turn_rad: float, elapsed_s: float
     ) -> Tuple[float, float]:
-        """Return the variances of each of the two rotations, and of the translation."""
+        """Return the variance of each of the two rotations (rad²), and of the translation (m²)."""
         alpha1, alpha2, alpha3, alpha4 = self._errors.alpha
         scaled_m2, scaled_rad2 = INTERVAL_M * abs(forward_m), INTERVAL_RAD * abs(turn_rad)
         translation = alpha3 * scaled_m2 + alpha4 * scaled_rad2

@@ -29,8 +29,10 @@ class OdometryRelay:
         self._model: Optional[OdometryModel] = None
 
     def add(self, time_s: float, pose: Pose2D, twist: Twist2D) -> OdometryModel:
-        """Return the odometry with errors. It restarts at ``pose`` if the robot was moved or time
-        decreased."""
+        """Add the true odometry at ``time_s``, and return the odometry with errors.
+
+        It restarts at ``pose`` if the robot was moved or time decreased.
+        """
         model = self._model
         if model is None or self._is_restart(time_s, pose):
             self._restarts += 1
