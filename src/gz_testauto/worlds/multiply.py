@@ -65,7 +65,7 @@ def required_mission(spec: Optional[SolvableMissionSpec]) -> Optional[RequiredMi
 
 
 def mission_record(mission: RequiredMission) -> Dict[str, Any]:
-    """Return a mission for the manifest of worlds."""
+    """Return a mission as an object of the JSON manifest of worlds."""
     record: Dict[str, Any] = {
         "start": list(mission.start),
         "goal": list(mission.goal),
@@ -102,7 +102,10 @@ class WorldGenerator:
         self.sequence = UnitSequence(spec.sampling, sampler.dimensions, seed)
 
     def generate(self, index: int, directory: Path) -> WorldRecord:
-        """Raise ``PlacementError`` if the obstacles of world ``index`` cannot be placed."""
+        """Write world ``index`` into ``directory``, and return its record.
+
+        Raises ``PlacementError`` if its obstacles cannot be placed.
+        """
         name = world_name(index)
         try:
             obstacle_set = self._placer.place(

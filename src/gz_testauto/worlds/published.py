@@ -30,7 +30,8 @@ class PublishedNumbers:
         self._tables: Dict[Path, List[Mapping[str, str]]] = {}
 
     def of(self, world: str, path: Path) -> Dict[str, Number]:
-        """Return the numbers of the world that results name ``world``."""
+        """Return the published numbers of the world file ``path``, whose name in results is
+        ``world``, by their names."""
         return {
             name: self._number(f"worlds.published.{name}", source, world, path)
             for name, source in self._spec.worlds.published.items()
@@ -77,7 +78,10 @@ class PublishedNumbers:
 def _path_length_m(
     file: Path, location: str, source: PublishedSpec, start: Pose2D, goal: Pose2D
 ) -> float:
-    """Return the length (m) from the start through the points in a file to the goal."""
+    """Return the length (m) of the path from the start over the points in ``file`` to the goal.
+
+    ``location`` is the YAML key in error messages.
+    """
     cells = np.asarray(_read(file, location, _points), dtype=float)
     if cells.ndim != 2 or cells.shape[1] != 2 or not np.isfinite(cells).all():
         raise SpecError(

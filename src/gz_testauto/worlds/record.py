@@ -70,7 +70,7 @@ class WorldRecord:
 
 
 def unmeasured_notice(worlds: Iterable[WorldRecord]) -> str:
-    """Return a line that lists the ignored elements, or ""."""
+    """Return a line that lists the elements that clearance and path do not include, or ""."""
     names = unmeasured_in(worlds)
     if not names:
         return ""
@@ -82,7 +82,7 @@ def unmeasured_notice(worlds: Iterable[WorldRecord]) -> str:
 
 
 def unmeasured_in(worlds: Iterable[WorldRecord]) -> List[str]:
-    """Return the ignored elements, each with its number of worlds, most frequent first."""
+    """Return the names of these elements, each with its number of worlds, most frequent first."""
     counts = Counter(name for world in worlds for name in sorted(set(world.unmeasured)))
     return [
         f"{name} (in {count} world{'' if count == 1 else 's'})"

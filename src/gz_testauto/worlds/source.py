@@ -56,7 +56,7 @@ class WorldSource(ABC):
         return ()
 
     def sdf_files(self) -> Iterator[Path]:
-        """Yield the SDF files of the worlds' parts, so that their plug-ins can be listed."""
+        """Yield the SDF files of models in the worlds, so that their plug-ins can be listed."""
         return iter(())
 
     def recorded_numbers(self) -> Tuple[str, ...]:

@@ -137,7 +137,7 @@ class ObstacleSpawner:
 
     def obstacles(self) -> Tuple[Obstacle, ...]:
         """Return this spawner's obstacles that still exist, at their current poses."""
-        model_names = self._look()
+        model_names = self._read_names()
         poses = self._world.poses([name for name in self._obstacles if name in model_names])
         self._obstacles = {
             name: dataclasses.replace(self._obstacles[name], pose=pose)
@@ -154,7 +154,7 @@ class ObstacleSpawner:
         """
         if draw.seed < 0:
             raise SpecError(f"seed is {draw.seed}; it must be >= 0")
-        names = self._look()
+        names = self._read_names()
         obstacle_names = {name for name in names if is_obstacle(name)}
         previous_obstacles = self.obstacles()
         remaining_names = names - obstacle_names if replace else names
@@ -185,7 +185,7 @@ class ObstacleSpawner:
 
     def clear(self) -> int:
         """Delete all random obstacles, also of other nodes, and return their number."""
-        obstacle_names = {name for name in self._look() if is_obstacle(name)}
+        obstacle_names = {name for name in self._read_names() if is_obstacle(name)}
         self._remove(obstacle_names)
         return len(obstacle_names)
 
@@ -200,7 +200,7 @@ class ObstacleSpawner:
         if not os.path.isdir(path.parent):
             raise SpecError(f"{path}: the directory {path.parent} does not exist; create it")
         current = self.obstacles()
-        known_names, names = {obstacle.name for obstacle in current}, self._look()
+        known_names, names = {obstacle.name for obstacle in current}, self._read_names()
         base = _base_in_simulator(self._base_world, names)
         document = base.scene.document.copy()
         unknown_names = set(filter(is_obstacle, names)) - known_names - set(base.scene.models)
@@ -218,8 +218,8 @@ class ObstacleSpawner:
     def _draw_set(
         self, draw: Draw, names: Set[str], current: Tuple[Obstacle, ...]
     ) -> Tuple[Obstacle, ...]:
-        """Draw an obstacle set with gaps to the models ``names``, of which this spawner placed
-        ``current``."""
+        """Draw an obstacle set with gaps to all models of the simulator, ``names``, including the
+        obstacles ``current`` of this spawner."""
         if not isinstance(draw.spec, ObstacleSpec):
             return draw.spec.draw(draw.seed, draw.number)
         mission = required_mission(draw.spec.mission)
@@ -230,7 +230,7 @@ class ObstacleSpawner:
             site = Site.of(
                 base.scene, mission, excluded_names=_removed_names(base, names, known_names)
             )
-            keep_out += self._around(names - known_names - set(base.scene.models))
+            keep_out += self._keep_outs_around(names - known_names - set(base.scene.models))
         spec = draw.spec.model_copy(update={"keep_out": keep_out})
         sampler = ObstacleSampler.of_spec(spec)
         numbers = UnitSequence(spec.sampling, sampler.dimensions, draw.seed)
@@ -238,7 +238,7 @@ class ObstacleSpawner:
         generator = child_generator(draw.seed, WORLD, draw.number)
         return placer.place(generator, numbers.point(draw.number)).obstacles
 
-    def _around(self, names: Iterable[str]) -> List[KeepOut]:
+    def _keep_outs_around(self, names: Iterable[str]) -> List[KeepOut]:
         """Return keep-outs around the models that are not in the base world, such as a robot."""
         discs = []
         for pose in self._world.poses(names).values():
@@ -275,14 +275,14 @@ class ObstacleSpawner:
                     self._obstacles[obstacle.name] = dataclasses.replace(obstacle, pose=pose)
                 self._report(f"spawned {len(placed_names)} of {len(obstacles)} obstacles")
         except GzTestautoError:
-            self._remove(set(placed_names) & self._look())
+            self._remove(set(placed_names) & self._read_names())
             raise
 
     def _restore(self, obstacles: Iterable[Obstacle]) -> None:
-        existing_names = self._look()
+        existing_names = self._read_names()
         self._place(tuple(o for o in obstacles if o.name not in existing_names))
 
-    def _look(self) -> Set[str]:
+    def _read_names(self) -> Set[str]:
         """Return the names of all models, and record the names of obstacles as used."""
         names = self._world.model_names()
         self._used_names.update(filter(is_obstacle, names))

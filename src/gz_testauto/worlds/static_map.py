@@ -126,8 +126,8 @@ def _size(bounds: Bounds, resolution_m: float, most_cells: float = MOST_CELLS) -
 
 
 def unknown_outside(grid: OccupancyGrid) -> Optional[np.ndarray]:
-    """Return a mask of the free cells that free cells connect to the border of the map. Returns
-    None for most of the free cells, since the walls then do not enclose an area."""
+    """Return a mask of the free cells from which free cells lead to the border of the map, or None
+    if these are most of the free cells, which walls then do not enclose."""
     from scipy import ndimage
 
     free_cells = np.pad(~grid.occupied, 1, constant_values=True)
