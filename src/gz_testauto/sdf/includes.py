@@ -50,10 +50,10 @@ class ModelLibrary:
             raise SdfError(f"{document.where(element)}: <{element.tag}> is empty")
         key = (uri, document.directory)
         if key not in self._paths:
-            self._paths[key] = self._found(document, element, uri)
+            self._paths[key] = self._resolve_uri(document, element, uri)
         return self._paths[key]
 
-    def _found(self, document: SdfDocument, element: Element, uri: str) -> Path:
+    def _resolve_uri(self, document: SdfDocument, element: Element, uri: str) -> Path:
         try:
             path = resources.resolve(uri, document.directory, self.model_path)
         except ResourceError as error:

@@ -232,7 +232,10 @@ def _depth_camera(placed_link: PlacedLink, sensor: Element) -> Sensor:
 
 
 def _pixels(count: int, step: int, focal_px: float) -> Angles:
-    """Return equally spaced angles, as many as every ``step``-th pixel of a row or a column."""
+    """Return the angles of rays through every ``step``-th of ``count`` pixels in a row or column.
+
+    The rays have equal angles between them, unlike the pixels. ``focal_px`` is the focal length.
+    """
     half_rad = math.atan((count - 1) / 2 / focal_px)
     samples = max(1, count // step)
     return Angles(samples, -half_rad, half_rad) if samples > 1 else AHEAD

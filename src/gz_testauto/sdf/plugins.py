@@ -15,10 +15,10 @@ from gz_testauto.sdf.values import remove_child
 def plugin_files(document: SdfDocument, library: ModelLibrary) -> Tuple[str, ...]:
     """Return the file names of all plug-ins of a document and its included models, sorted. Includes
     that cannot be resolved are ignored."""
-    return tuple(sorted(set(_named(document, document.root, library))))
+    return tuple(sorted(set(_library_names(document, document.root, library))))
 
 
-def _named(document: SdfDocument, element: Element, library: ModelLibrary) -> Iterator[str]:
+def _library_names(document: SdfDocument, element: Element, library: ModelLibrary) -> Iterator[str]:
     for plugin in element.iter("plugin"):
         yield plugin.get("filename") or "?"
     for include in element.iter("include"):
@@ -26,7 +26,7 @@ def _named(document: SdfDocument, element: Element, library: ModelLibrary) -> It
         with contextlib.suppress(SdfError), library.entered(document, include):
             model = library.included(document, include)
             if model is not None:
-                yield from _named(model.document, model.element, library)
+                yield from _library_names(model.document, model.element, library)
 
 
 def without_plugins(document: SdfDocument, library: ModelLibrary) -> SdfDocument:
@@ -34,7 +34,7 @@ def without_plugins(document: SdfDocument, library: ModelLibrary) -> SdfDocument
     document = document.copy()
     for include in list(document.root.iter("include")):
         model = library.included(document, include)
-        if model is not None and any(_named(model.document, model.element, library)):
+        if model is not None and any(_library_names(model.document, model.element, library)):
             library.expand(document, include)
     for plugin in list(document.root.iter("plugin")):
         remove_child(plugin)

@@ -53,7 +53,7 @@ def _line(content: bytes, offset: int) -> int:
     return content.count(b"\n", 0, offset) + 1
 
 
-def _blanked(content: bytes) -> bytes:
+def _blank_comments(content: bytes) -> bytes:
     """Replace comments, CDATA sections and processing instructions by blanks."""
     return _SKIPPED.sub(lambda match: re.sub(rb"[^\n]", b" ", match.group()), content)
 
@@ -73,7 +73,7 @@ def _without_double_hyphens(content: bytes, repairs: List[Repair]) -> bytes:
 def _with_quoted_attributes(content: bytes, repairs: List[Repair]) -> bytes:
     """Add missing quotes around attribute values. ``<pose frame=>`` gets an empty value."""
     pieces, position = [], 0
-    for tag in _TAG.finditer(_blanked(content)):
+    for tag in _TAG.finditer(_blank_comments(content)):
         bare_values: List[bytes] = []
 
         def quoted(match: "re.Match[bytes]", bare_values: List[bytes] = bare_values) -> bytes:
@@ -97,7 +97,7 @@ def _with_quoted_attributes(content: bytes, repairs: List[Repair]) -> bytes:
 
 def _without_double_colons(content: bytes, repairs: List[Repair]) -> bytes:
     pieces, position = [], 0
-    for tag in _ANY_TAG.finditer(_blanked(content)):
+    for tag in _ANY_TAG.finditer(_blank_comments(content)):
         match = _TWO_COLONS.match(tag.group())
         if match is None:
             continue
@@ -111,7 +111,7 @@ def _without_double_colons(content: bytes, repairs: List[Repair]) -> bytes:
 
 
 def _with_declaration_first(content: bytes, repairs: List[Repair]) -> bytes:
-    root = _ROOT.search(_blanked(content))
+    root = _ROOT.search(_blank_comments(content))
     declaration = re.search(rb"<\?xml\s.*?\?>", content, re.DOTALL)
     if root is None or declaration is None or not 0 < declaration.start() < root.start():
         return content
@@ -124,7 +124,7 @@ def _with_declaration_first(content: bytes, repairs: List[Repair]) -> bytes:
 
 
 def _without_stray_text(content: bytes, repairs: List[Repair]) -> bytes:
-    visible = _blanked(content)
+    visible = _blank_comments(content)
     root = _ROOT.search(visible)
     if root is None:
         return content
@@ -161,7 +161,7 @@ def _markup_only(content: bytes, start: int, end: int, repairs: List[Repair]) ->
 
 
 def _with_prefixes_declared(content: bytes, repairs: List[Repair]) -> bytes:
-    visible = _blanked(content)
+    visible = _blank_comments(content)
     root = _ROOT.search(visible)
     if root is None:
         return content

@@ -106,7 +106,7 @@ def read_robot(
         document, scene = _read_scene(file, name, library, xacro, on_ground)
         sdf = library.standalone(document, document.require_model(), name)
         if is_driven_by_include(scene.node, wheels):
-            document, scene = _merged(document, sdf, scene.node, library)
+            document, scene = _merge_into_robot(document, sdf, scene.node, library)
         parts = RobotParts.of(scene.node)
         lidars = find_lidars(parts)
         sensors = find_sensors(parts)
@@ -170,7 +170,7 @@ def _read_scene(
     return document, scene
 
 
-def _merged(
+def _merge_into_robot(
     document: SdfDocument, sdf: Element, robot: ModelNode, library: ModelLibrary
 ) -> Tuple[SdfDocument, SceneModel]:
     """Merge the models that a robot includes with the robot, and read it again."""

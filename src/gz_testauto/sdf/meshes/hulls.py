@@ -54,9 +54,9 @@ class ConvexParts:
 def convex_parts(surface: TriangleMesh, limit: int) -> ConvexParts:
     """Return the convex parts that represent a surface in contacts: as few as possible with an
     error of at most ``TOLERANCE_M``, or at most ``limit`` parts with a larger error."""
-    parts = _connected(surface.triangles)
-    part_solids = [_solid(surface.triangles[part], surface.closed[part]) for part in parts]
-    hollow = _hollow(part_solids, parts, surface.triangles)
+    parts = _connected_groups(surface.triangles)
+    part_solids = [_solid_hull(surface.triangles[part], surface.closed[part]) for part in parts]
+    hollow = _enclose_parts(part_solids, parts, surface.triangles)
     solids = [None if is_hollow else solid for solid, is_hollow in zip(part_solids, hollow)]
     hulls = [solid for solid in solids if solid is not None]
     open_parts = [part for part, solid in zip(parts, solids) if solid is None]
@@ -83,7 +83,7 @@ def _cached_parts(mesh: Mesh, limit: int, modified_ns: int) -> ConvexParts:
     return convex_parts(mesh.surface, limit)
 
 
-def _solid(triangles: np.ndarray, is_closed: np.ndarray) -> Optional["ConvexHull"]:
+def _solid_hull(triangles: np.ndarray, is_closed: np.ndarray) -> Optional["ConvexHull"]:
     """Return the convex hull of a part of a mesh, or None unless the part is solid, convex and
     oriented outward."""
     if not is_closed.all() or _volume(triangles) <= 0:
@@ -98,7 +98,7 @@ def _solid(triangles: np.ndarray, is_closed: np.ndarray) -> Optional["ConvexHull
     return hull if _depths(hull, points.reshape(-1, 3)).max() <= TOLERANCE_M / 3 else None
 
 
-def _hollow(
+def _enclose_parts(
     solids: Sequence[Optional["ConvexHull"]], parts: Sequence[np.ndarray], triangles: np.ndarray
 ) -> List[bool]:
     """Return for each solid whether it encloses another part, such as a room with furniture."""
@@ -130,7 +130,7 @@ def _plates(triangles: np.ndarray, limit: int) -> Tuple[List["ConvexHull"], floa
     """Return thin plates that cover a surface, and their largest distance (m) from it."""
     from gz_testauto.sdf.meshes.patches import convex_patches
 
-    triangles, coarse = _coarser(triangles)
+    triangles, coarse = _simplify(triangles)
     patch, errors = convex_patches(triangles, TOLERANCE_M, limit)
     plates, error = [], 0.0
     order = np.argsort(patch, kind="stable")
@@ -157,7 +157,7 @@ def _plate(triangles: np.ndarray) -> Optional["ConvexHull"]:
     return _hull(points)
 
 
-def _coarser(triangles: np.ndarray) -> Tuple[np.ndarray, float]:
+def _simplify(triangles: np.ndarray) -> Tuple[np.ndarray, float]:
     """Return a simplified surface with at most :data:`MAX_TRIANGLES`, and its distance (m) from the
     original. Corners within the same cell of a regular grid are merged."""
     if len(triangles) <= MAX_TRIANGLES:
@@ -214,7 +214,7 @@ def terrain_triangles(terrain: Heightmap) -> np.ndarray:
     return faces.reshape(-1, 3, 3)
 
 
-def _connected(triangles: np.ndarray) -> List[np.ndarray]:
+def _connected_groups(triangles: np.ndarray) -> List[np.ndarray]:
     """Return the indices of each group of triangles that are connected by common corners."""
     from scipy.sparse import coo_matrix
     from scipy.sparse.csgraph import connected_components

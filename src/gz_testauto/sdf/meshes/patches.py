@@ -108,13 +108,14 @@ def _ring(flat, order):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _fit(points, normal, areas):  # type: ignore[no-untyped-def]
-    """Return the thickness, the filled width, the corners (as indices) and the area of the common
-    convex hull of two patches.
+def _fit_hull(points, normal, areas):  # type: ignore[no-untyped-def]
+    """Return the thickness (m), the filled width (m), the corners (indices in ``points``) and the
+    area of the common convex hull of two patches.
 
     ``points`` (n, 3) are the corners of both patches, and ``normal`` is the normal of the merged
-    patch. ``areas`` is the sum of the areas of both hulls, projected along the normal. The
-    thickness is infinite if the patches overlap in this projection.
+    patch. ``areas`` is the sum of the areas of both hulls, projected along the normal. The filled
+    width is a bound on the parts of the common hull outside both hulls. The thickness is infinite
+    if the patches overlap in this projection.
     """
     # u and v are perpendicular to the normal. u is the projection of the axis that is farthest from
     # the normal, so that its length is not near zero.
@@ -179,7 +180,7 @@ def _pocket(flat, ring):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _merged(a, b, corners, pool, start, size, turn, area, slack):  # type: ignore[no-untyped-def]
+def _merge_pair(a, b, corners, pool, start, size, turn, area, slack):  # type: ignore[no-untyped-def]
     """Return the error, the filled width, the kept corners, the area and the area vector of the
     patch that results from merging the patches ``a`` and ``b``.
 
@@ -199,7 +200,7 @@ def _merged(a, b, corners, pool, start, size, turn, area, slack):  # type: ignor
         return np.inf, 0.0, np.empty(0, np.int64), 0.0, area_vector
     rows = np.append(pool[start[a] : start[a] + size[a]], pool[start[b] : start[b] + size[b]])
     areas = area[a] * cos_a + area[b] * cos_b
-    thick, filled_width, keep, merged_area = _fit(corners[rows], normal, areas)
+    thick, filled_width, keep, merged_area = _fit_hull(corners[rows], normal, areas)
     filled_width += max(slack[a], slack[b])
     return max(thick, filled_width), filled_width, rows[keep], merged_area, area_vector
 
@@ -233,7 +234,7 @@ def _merge(corners, faces, neighbors, levels, free_levels, limit):  # type: igno
                 tail[face] = 2 * pair + side
             head[face] = 2 * pair + side
         a, b = neighbors[pair]
-        worst = _merged(a, b, corners, pool, start, size, turn, area, slack)[0]
+        worst = _merge_pair(a, b, corners, pool, start, size, turn, area, slack)[0]
         level = np.searchsorted(levels, worst)
         if level < len(levels):
             heapq.heappush(heap, (level, 2, a, b, 0, 0))
@@ -246,7 +247,7 @@ def _merge(corners, faces, neighbors, levels, free_levels, limit):  # type: igno
             continue
         if level >= free_levels and count <= limit:
             break
-        worst, filled_width, keep, merged_area, area_vector = _merged(
+        worst, filled_width, keep, merged_area, area_vector = _merge_pair(
             a, b, corners, pool, start, size, turn, area, slack
         )
         if pool_size + len(keep) > len(pool):
@@ -285,7 +286,7 @@ def _merge(corners, faces, neighbors, levels, free_levels, limit):  # type: igno
                 last = link
                 last_merges[neighbor] = merges
                 lower, upper = min(a, neighbor), max(a, neighbor)
-                worst = _merged(lower, upper, corners, pool, start, size, turn, area, slack)[0]
+                worst = _merge_pair(lower, upper, corners, pool, start, size, turn, area, slack)[0]
                 level = np.searchsorted(levels, worst)
                 if level < len(levels):
                     entry = (

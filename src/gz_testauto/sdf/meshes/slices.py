@@ -90,17 +90,17 @@ def surface_slab(
     flat = np.concatenate([slab_triangles[is_inside], *cut_triangles])[:, :, :2]
     sides = flat[:, 1:] - flat[:, :1]
     areas = (sides[:, 0, 0] * sides[:, 1, 1] - sides[:, 0, 1] * sides[:, 1, 0]) / 2
-    parts = [_covered(flat[areas > 0]), _covered(flat[areas < 0])]  # facing up, facing down
+    parts = [_union_of(flat[areas > 0]), _union_of(flat[areas < 0])]  # facing up, facing down
     if not is_closed:
         thin = np.abs(areas) <= TOLERANCE_M / 2 * np.ptp(flat, axis=1).max(axis=1)
         if thin.any():
-            parts.append(_buffered(flat[thin], shapely.buffer(union(parts), TOLERANCE_M)))
+            parts.append(_widen_lines(flat[thin], shapely.buffer(union(parts), TOLERANCE_M)))
     if is_closed and len(triangles):
-        parts.append(_enclosed(_oriented_section(triangles, z_min)))
+        parts.append(_enclosed_region(_oriented_section(triangles, z_min)))
     return union(parts)
 
 
-def _covered(triangles: np.ndarray) -> BaseGeometry:
+def _union_of(triangles: np.ndarray) -> BaseGeometry:
     """Return the union of flat triangles (n, 3, 2) with the same orientation."""
     # It is bounded by the edges that no neighbor shares in the opposite direction. Since there are
     # far fewer of these edges than triangles, this is much faster than a union of all triangles.
@@ -123,10 +123,10 @@ def _covered(triangles: np.ndarray) -> BaseGeometry:
         (balance > 0)[:, None], np.stack([low, high], 1), np.stack([high, low], 1)
     )
     boundary = np.repeat(directed_edges, np.abs(balance), axis=0)
-    return _enclosed(points[boundary] * GRID_M)
+    return _enclosed_region(points[boundary] * GRID_M)
 
 
-def _enclosed(segments: np.ndarray) -> BaseGeometry:
+def _enclosed_region(segments: np.ndarray) -> BaseGeometry:
     """Return the region inside closed chains of directed segments (n, 2, 2)."""
     if not len(segments):
         return EMPTY
@@ -200,7 +200,7 @@ def _clip_to_level(polygon: np.ndarray, z: float, sign: float) -> np.ndarray:
     return np.array(points).reshape(-1, 3)
 
 
-def _buffered(triangles: np.ndarray, covered_region: BaseGeometry) -> BaseGeometry:
+def _widen_lines(triangles: np.ndarray, covered_region: BaseGeometry) -> BaseGeometry:
     """Return the region of triangles (n, 3, 2) that have no area, widened to ``TOLERANCE_M``.
     Triangles within the region ``covered_region`` are ignored."""
     ends = np.stack([triangles, np.roll(triangles, -1, axis=1)], axis=2)  # of sides (n, 3, 2, 2)

@@ -28,13 +28,13 @@ def find_solids(triangles: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:
     twins = twins.ravel()
     # A face and its reversed duplicate have opposite signs, so that they cancel.
     balance = np.zeros(len(first), dtype=np.int64)
-    np.add.at(balance, twins, _turn_of(corners))
+    np.add.at(balance, twins, _permutation_sign(corners))
     is_kept = ~has_area
     is_kept[first] = True
 
     result, corners, has_area = triangles[is_kept], corners[is_kept], has_area[is_kept]
     is_single = has_area & (balance[twins][is_kept] != 0)
-    part, edge, uses = _parts(corners)
+    part, edge, uses = _connected_parts(corners)
     is_closed = np.zeros(part.max() + 1, dtype=bool)
     is_closed[part[is_single]] = True
     is_closed[part[_has_open_edge(corners, edge, is_single)]] = False
@@ -61,7 +61,7 @@ def numbered_corners(triangles: np.ndarray) -> np.ndarray:
     return np.asarray(index).reshape(-1, 3).astype(np.int64)
 
 
-def _turn_of(faces: np.ndarray) -> np.ndarray:
+def _permutation_sign(faces: np.ndarray) -> np.ndarray:
     """Return the sign (n,) of the permutation that sorts the three corners of each face (n, 3)."""
     a, b, c = faces.T
     swaps = (a > b).astype(np.int64) + (a > c) + (b > c)
@@ -73,7 +73,7 @@ def _directed_edges(faces: np.ndarray) -> np.ndarray:
     return np.stack([faces, np.roll(faces, -1, axis=1)], axis=2).reshape(-1, 2)
 
 
-def _parts(faces: np.ndarray) -> Tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _connected_parts(faces: np.ndarray) -> Tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the index (n,) of the connected part of each face (n, 3), the indices (n, 3) of the
     edges of each face, and the number of faces at each edge. Faces with a common edge are
     connected."""
