@@ -73,7 +73,7 @@ class DoorSpec(ActorSpec):
 
     @property
     def needs_free_path(self) -> bool:
-        """A leaf fills its doorway and touches the adjacent obstacles."""
+        """False, since a leaf touches the obstacles on both sides of its doorway."""
         return False
 
 

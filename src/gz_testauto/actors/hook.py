@@ -136,7 +136,7 @@ class StepContext:
         return turn_rad / (self.snapshot.time_s - previous_snapshot.time_s)
 
     def describe(self) -> Description:
-        """Return the world before the changes of this step."""
+        """Return the description of the world before the changes of this step."""
         return self._describe()
 
     def tagged(self, tag: str) -> List[OtherActor]:

@@ -42,7 +42,7 @@ class WanderSpec(ActorSpec):
     has_several_starts: ClassVar[bool] = True
 
     def create(self, new: NewActor) -> Tuple["Wander", Pose2D]:
-        """Raise ``PlacementError`` without a free start."""
+        """Return the actor and its start pose. Raises ``PlacementError`` without a free start."""
         region, reach_m = union_of(self.region), reach_of(self)
         wander = self.wanderer(new, region, reach_m, new.draw(self.speed_mps))
         for _ in range(TRIES_TO_START):

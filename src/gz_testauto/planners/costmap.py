@@ -259,6 +259,7 @@ def _distances(costs, targets):  # type: ignore[no-untyped-def]
 
 @compiled
 def _link(cell, bucket, first, next_cells, preceding):  # type: ignore[no-untyped-def]
+    """Insert a cell at the start of the linked list of a bucket, which starts with ``first``."""
     next_cells[cell], preceding[cell] = first[bucket], -1
     if first[bucket] >= 0:
         preceding[first[bucket]] = cell
@@ -267,6 +268,7 @@ def _link(cell, bucket, first, next_cells, preceding):  # type: ignore[no-untype
 
 @compiled
 def _unlink(cell, bucket, first, next_cells, preceding):  # type: ignore[no-untyped-def]
+    """Remove a cell from the linked list of a bucket."""
     if preceding[cell] >= 0:
         next_cells[preceding[cell]] = next_cells[cell]
     else:

@@ -40,7 +40,7 @@ class WaypointFollower:
         path = (self._points, self._steps, self._lengths, self._starts)
         nearest_m = _nearest_arc(*path, lowest_m, highest_m, x_m, y_m)
         self._progress_m = max(lowest_m, nearest_m)
-        return _at(*path, self._progress_m + self._lookahead_m)
+        return _point_at_arc(*path, self._progress_m + self._lookahead_m)
 
 
 def in_base_frame(pose: Pose2D, x_m: float, y_m: float) -> Tuple[float, float]:
@@ -79,7 +79,7 @@ def _nearest_arc(  # type: ignore[no-untyped-def]
 
 
 @compiled_for("UniTuple(f8, 2)(f8[:, ::1], f8[:, ::1], f8[::1], f8[::1], f8)")
-def _at(points_m, steps_m, lengths_m, starts_m, arc_m):  # type: ignore[no-untyped-def]
+def _point_at_arc(points_m, steps_m, lengths_m, starts_m, arc_m):  # type: ignore[no-untyped-def]
     if arc_m >= starts_m[-1]:
         return points_m[-1, 0], points_m[-1, 1]
     number = np.searchsorted(starts_m, arc_m, side="right") - 1

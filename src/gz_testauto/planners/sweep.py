@@ -113,7 +113,7 @@ def sweep_arcs(
 
 
 @compiled
-def _place(normals, offsets_m, pose, cos, sin, lines):  # type: ignore[no-untyped-def]
+def _transform_edges(normals, offsets_m, pose, cos, sin, lines):  # type: ignore[no-untyped-def]
     """Write the normal (x, y) and the offset (m) of each edge's line, for the footprint at ``pose``
     (3,), to ``lines``, shape (e, 3). ``cos`` and ``sin`` are those of the yaw."""
     for edge in range(len(offsets_m)):
@@ -128,7 +128,7 @@ def _clearances(normals, offsets_m, poses, cosines, sines, points_m):  # type: i
     nearest_m = np.full(len(poses), np.inf)
     lines = np.empty((len(offsets_m), 3))
     for index in range(len(poses)):
-        _place(normals, offsets_m, poses[index], cosines[index], sines[index], lines)
+        _transform_edges(normals, offsets_m, poses[index], cosines[index], sines[index], lines)
         for point in range(len(points_m)):
             away_m = -np.inf
             for edge in range(len(lines)):
@@ -142,8 +142,8 @@ def _clearances(normals, offsets_m, poses, cosines, sines, points_m):  # type: i
 
 @compiled
 def _is_nearer(lines, x_m, y_m, points_m, allowed_m, reach_m):  # type: ignore[no-untyped-def]
-    """Return whether any point is nearer than ``allowed_m`` to the footprint at (x, y), given as
-    ``lines`` of :func:`_place`. Points farther than ``reach_m`` from (x, y) are ignored."""
+    """Return whether any point is nearer than ``allowed_m`` to a footprint at (x, y), whose edges
+    are ``lines`` (:func:`_transform_edges`). Points farther than ``reach_m`` are ignored."""
     for point in range(len(points_m)):
         px, py = points_m[point, 0], points_m[point, 1]
         if (px - x_m) * (px - x_m) + (py - y_m) * (py - y_m) > reach_m * reach_m:
@@ -172,7 +172,7 @@ def _free_steps(  # type: ignore[no-untyped-def]
     for arc in range(arcs):
         for step in range(steps):
             pose = poses[arc, step]
-            _place(normals, offsets_m, pose, cosines[arc, step], sines[arc, step], lines)
+            _transform_edges(normals, offsets_m, pose, cosines[arc, step], sines[arc, step], lines)
             if _is_nearer(lines, pose[0], pose[1], points_m, allowed_m, reach_m):
                 free_steps[arc] = step
                 break
