@@ -30,11 +30,14 @@ class ProgressReport(NamedTuple):
 
 
 class Reply(NamedTuple):
+    """The reply of a child process to a request: a value, or an error with its traceback."""
+
     value: Any = None
     error: Optional[BaseException] = None
     trace: str = ""
 
     def result(self) -> Any:
+        """Return the value, or raise the error."""
         if self.error is not None:
             raise self.error from RemoteTraceback(self.trace)
         return self.value
@@ -112,12 +115,14 @@ def receive_message(child: Connection) -> Union[Reply, ProgressReport]:
 
 
 def serve_requests(parent: Connection, handle: Callable[[Any], Any]) -> None:
+    """Reply to each request with the result of ``handle``, until None or the end of the pipe."""
     with contextlib.suppress(EOFError, OSError):
         for request in iter(parent.recv, None):
             send_reply(parent, functools.partial(handle, request))
 
 
 def send_reply(parent: Connection, act: Callable[[], Any]) -> None:
+    """Call ``act``, and send its result or exception to the parent process."""
     try:
         message = Reply(act())
     except BaseException as error:

@@ -152,7 +152,7 @@ class ProcessWorkers(WorkerPool):
     def _handle_result(
         self, slot: "_WorkerSlot", worker: "_Worker", answer: Reply
     ) -> Optional[Attempt]:
-        trial, wall_s = worker.ended()
+        trial, wall_s = worker.release_trial()
         slot.deaths = 0
         try:
             return Attempt(trial, wall_s, answer.result())
@@ -173,7 +173,7 @@ class ProcessWorkers(WorkerPool):
             )
         if worker.trial is None:
             return None
-        trial, wall_s = worker.ended()
+        trial, wall_s = worker.release_trial()
         return Attempt(trial, wall_s, cause=worker.exit_reason, worker_died=not worker.hung)
 
     def _start_due_workers(self) -> None:
@@ -215,7 +215,7 @@ class _WorkerSlot:
 
 
 class _Worker:
-    """A handle of a worker process."""
+    """A worker process, with its pipe, its trial and its watchdog in the parent process."""
 
     def __init__(self, context: Any, setting: Any, stop_flag: Any, events: _Events) -> None:
         counters = context.RawArray("Q", 2)
@@ -253,7 +253,8 @@ class _Worker:
         self._watchdog.idle_s = 0.0
         return True
 
-    def ended(self) -> Tuple[Trial, float]:
+    def release_trial(self) -> Tuple[Trial, float]:
+        """Make the worker idle; return its trial and the wall time (s) since the trial's start."""
         trial, self.trial = self.trial, None
         assert trial is not None
         return trial, time.monotonic() - self._began_s
@@ -295,7 +296,7 @@ class _Worker:
         return f"the worker process died (exit status {status})"
 
     def _listen(self, events: _Events) -> None:
-        """Put all messages into ``events``, and None when the worker exits."""
+        """Put pairs of this worker and a message into ``events``; None when the worker exits."""
         while True:
             try:
                 # blocks if the worker is stopped while it sends, and therefore runs in a thread

@@ -61,7 +61,10 @@ def _beat(counters: Any) -> None:
 
 
 class ProcessWatchdog:
-    """A watchdog of the process ``pid``, which increments the two numbers in ``counters``."""
+    """A watchdog of the worker process ``pid``, which increments the numbers in ``counters``.
+
+    The first number counts heartbeats, the second control periods.
+    """
 
     def __init__(self, pid: int, counters: Sequence[int]) -> None:
         self._stat = Path(f"/proc/{pid}/stat")
