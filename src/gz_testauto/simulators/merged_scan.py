@@ -40,11 +40,13 @@ def merged_scan(lidar: LidarDescription, readings: Sequence[SensorReading]) -> L
     spacing = (lidar.angle_max_rad - lidar.angle_min_rad) / max(lidar.samples - 1, 1)
     cosines, sines = np.cos(angles), np.sin(angles)
     for reading in readings:
-        bearings = _ray_bearings(reading.sensor) - lidar.angle_min_rad
-        _mark_free(bearings, ~_hits(reading), spacing, ranges)
+        _mark_free(
+            _ray_bearings(reading.sensor) - lidar.angle_min_rad, ~_hits(reading), spacing, ranges
+        )
     for reading in readings:
         points, hits, on_surface = _returns(reading)
-        bearings = arctan2(points[:, 1], points[:, 0]) - lidar.angle_min_rad
+        point_bearings = arctan2(points[:, 1], points[:, 0])
+        bearings = point_bearings - lidar.angle_min_rad
         _add_returns(points, hits, on_surface, bearings, spacing, cosines, sines, ranges)
     ranges[ranges >= lidar.range_max_m] = np.inf
     return lidar.scan(readings[0].stamp_s, ranges)

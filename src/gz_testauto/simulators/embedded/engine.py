@@ -324,9 +324,11 @@ class Engine:
 class MujocoSettling:
     """A limit on the speed with which MuJoCo separates bodies that were placed with an overlap.
 
-    It applies to the first :data:`SETTLING_STEPS` steps after a placement, since a later overlap
-    results from motion. It excludes trees of bodies with motors.
+    It applies to the first :data:`SETTLING_STEPS` steps after a placement, and not to trees of
+    bodies with motors.
     """
+
+    # A later overlap results from motion.
 
     def __init__(self, model: Any, data: Any, held_joints: Sequence[str] = ()) -> None:
         """``held_joints`` have a motor that is not an actuator of MuJoCo."""

@@ -96,9 +96,8 @@ def _correct_contacts(  # type: ignore[no-untyped-def]
 ):  # fmt: skip
     """Correct the contacts with one height map, and return the number of changed contacts.
 
-    ``geoms`` to ``rows`` are fields of MuJoCo's contacts, which are modified. ``ground_geom`` to
-    ``half_m`` are the height map with its position and axes (3, 3; columns) in the world.
-    ``is_cylinder`` to ``sizes`` are indexed by the id of a geom.
+    ``geoms`` to ``rows`` are fields of MuJoCo's contacts, which are modified. ``origin`` and
+    ``turn`` (axes in columns) are the pose of the map. The last arrays have a row for each geom.
     """
     changed_count = 0
     normal, point, axis, center = np.empty(3), np.empty(3), np.empty(3), np.empty(3)
@@ -174,9 +173,9 @@ def _set_line_contact(  # type: ignore[no-untyped-def]
 ):  # fmt: skip
     """Set a contact to the cylinder's line nearest to the plane; return whether they touch.
 
-    Modifies ``frame``, ``position`` (world) and the distance of the contact, and ``point``.
-    ``plane``, ``axis``, ``center`` and ``point`` are in the frame of the height map, and ``along``
-    is the cosine of the angle between normal and axis. ``sign`` is 1 if the map is the first geom.
+    Modifies ``frame``, ``position`` (world), the distance of the contact, and ``point``. ``plane``,
+    ``axis``, ``center`` and ``point`` are in the frame of the height map. ``along`` is the cosine
+    between normal and axis, and ``sign`` is 1 if the map is the first geom.
     """
     place = 0.0
     for row in range(3):

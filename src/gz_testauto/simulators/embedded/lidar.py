@@ -210,6 +210,7 @@ def _cast_plane(center, axes, cosines, sines, range_min, ranges):  # type: ignor
 def _cast_visible(  # type: ignore[no-untyped-def]
     kind, size, center, axes, half, angle_min, spacing, cosines, sines, range_min, ranges
 ):
+    """Call :func:`_cast_solid` for the rays between the ends of the solid's bounding box."""
     bearing, low, high = _angular_extent(center, axes, half)
     # the bearing can differ by a full turn from the angle of a ray
     for turns in range(-1, 2):
@@ -225,6 +226,7 @@ def _cast_visible(  # type: ignore[no-untyped-def]
 
 @compiled
 def _to_sensor_frame(origin, turn, position, rotation, center, axes):  # type: ignore[no-untyped-def]
+    """Write the pose of a geom in the sensor frame into ``center`` (3,) and ``axes`` (3, 3)."""
     for row in range(3):
         center[row] = 0.0
         for k in range(3):

@@ -272,7 +272,7 @@ class _MjcfWriter:
 
 
 def condim(friction: float) -> int:
-    """Return MuJoCo's dimension of a contact: 3 with friction, otherwise 1."""
+    """Return MuJoCo's dimension of a contact, 3 with friction and 1 without."""
     return 3 if friction > 0 else 1
 
 

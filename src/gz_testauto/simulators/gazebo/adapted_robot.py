@@ -64,9 +64,8 @@ _NOT_LOADABLE = re.compile(r"(lib)?(.*_ros[0-9]?_.*|(gz|ignition)-(sim|gazebo)[0
 class AdaptedRobot(NamedTuple):
     """The SDF of a robot for a Gazebo without ROS, and the file name of its drive plug-in.
 
-    Velocities are multiplied by ``linear`` and ``angular``, so that the wheels have the speeds that
-    the sizes of the robot's own drive require. With ``needs_cone``, ODE must
-    limit friction by a cone.
+    Velocity commands must be multiplied by ``linear`` and ``angular``, for wheels with the sizes of
+    the original drive. With ``needs_cone``, ODE must limit friction by a cone.
     """
 
     sdf: str

@@ -196,13 +196,12 @@ class _GazeboPush:
 
 
 class Impulses:
-    """The pushes and impulses on links that start with the next physics interval.
+    """The pushes and impulses on links that start with the next physics interval."""
 
-    A push acts for many physics steps, but Gazebo applies a wrench for one step only. So the
-    impulse of each interval is divided: the first part, at the start of the interval, causes
-    the displacement of the whole push, and the other, at the start of the next interval,
-    corrects the velocity.
-    """
+    # A push acts for many physics steps, but Gazebo applies a wrench for one step only. So the
+    # impulse of each interval is divided: the first part, at the start of the interval, causes the
+    # displacement of the whole push, and the other, at the start of the next interval, corrects the
+    # velocity.
 
     def __init__(self, link: WorldLink, on_server: Callable[[str], str], step_s: float) -> None:
         self._link, self._on_server, self._step_s = link, on_server, step_s

@@ -21,10 +21,8 @@ def nanoseconds(stamp: Any) -> int:
 
 
 def leading_stamp(payload: bytes) -> int:
-    """Return the stamp (ns) of a message whose first field is its time.
-
-    The other fields are not parsed, since such messages arrive with every physics step.
-    """
+    """Return the stamp (ns) of a message whose first field is its time."""
+    # The other fields are not parsed, since such messages arrive with every physics step.
     return nanoseconds(MESSAGES["Time"].FromString(payload[2 : 2 + payload[1]]))
 
 
@@ -114,12 +112,11 @@ RESOLUTION_DIGITS = 6
 
 
 class ImuReader:
-    """A converter of an IMU's messages to samples in simulated time.
+    """A converter of an IMU's messages to samples in simulated time."""
 
-    Gazebo's linear acceleration is the change of velocity since the last measurement divided by
-    the time on its own clock, minus gravity. That clock also advances at every rest, so the part
-    that results from motion is computed again.
-    """
+    # Gazebo's linear acceleration is the change of velocity since the last measurement divided by
+    # the time on its own clock, minus gravity. That clock also advances at every rest, so the part
+    # that results from motion is computed again.
 
     def __init__(self, gravity_mps2: Sequence[float], mount: Pose) -> None:
         """``mount`` is the pose of the sensor in the model frame."""

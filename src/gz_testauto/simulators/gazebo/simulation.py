@@ -111,10 +111,8 @@ class GazeboSimulation(SeveralRobotsSimulation[GazeboRobot]):
         return [instrumented.model.name for instrumented in self._instrumented.values()]
 
     def cancel_probes(self, names: Optional[Iterable[str]] = None) -> None:
-        """Cancel the subscriptions to spawned probes, before their models are deleted.
-
-        A new probe with the same name then has no subscriber.
-        """
+        """Cancel the subscriptions to spawned probes, before their models are deleted."""
+        # A new probe with the same name then has no subscriber.
         selected_names = (
             self._instrumented if names is None else self._instrumented.keys() & set(names)
         )
@@ -342,10 +340,8 @@ def standalone_model(model: NamedModel) -> NamedModel:
 
 
 def _newest_version(element: etree._Element, version: str) -> str:
-    """Return 1.7 for a model of SDF 1.6 that has the same meaning in both versions.
-
-    The versions differ in the frames of poses and in the axes of joints (``1_6.convert`` of
-    libsdformat 9). Gazebo 11 converts older versions slowly.
-    """
+    """Return 1.7 for a model of SDF 1.6 that has the same meaning in both versions."""
+    # Gazebo 11 converts older versions slowly. The versions differ in the frames of poses and in
+    # the axes of joints (1_6.convert of libsdformat 9).
     is_different = version != "1.6" or element.xpath(".//joint | .//pose[@frame]")
     return version if is_different else "1.7"

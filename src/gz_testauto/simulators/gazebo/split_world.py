@@ -200,7 +200,6 @@ def _set_cone(world: Element) -> None:
 
 
 def _has_unrendered_sensor(model: SceneModel) -> bool:
-    """Return whether a model has sensors that are not rendered."""
     # Gazebo updates all sensors of one type at the highest of their rates. In the base, these
     # sensors would keep their own rates and delay the robot's sensors.
     return any(

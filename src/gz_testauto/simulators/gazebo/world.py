@@ -93,10 +93,10 @@ class WorldLink:
     ) -> None:
         """Subscribe to a topic of this world, or replace its callback; see :class:`Subscription`.
 
-        A subscription remains for the lifetime of the server: canceling it while messages are
-        sent can silence the publisher permanently. If a model is spawned again, its publisher
-        connects to the existing subscriptions.
+        A subscription remains for the lifetime of the server.
         """
+        # Canceling it while messages are sent can silence the publisher permanently. If a model is
+        # spawned again, its publisher connects to the existing subscriptions.
         subscription = self._subscriptions.get(relative)
         if subscription is None:
             self._subscriptions[relative] = self.node.subscribe(

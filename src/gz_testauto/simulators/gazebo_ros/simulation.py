@@ -28,8 +28,8 @@ PROBE_S = 1.0
 class PausedTime:
     """The simulated time of one gazebo_ros, in whole nanoseconds, paused between steps.
 
-    gazebo_ros has no service for a step. So a step resumes time and pauses it at the first clock
-    message at or after the due time; Gazebo pauses slightly later.
+    A step resumes time and pauses it at the first clock message at or after the due time; Gazebo
+    pauses slightly later. gazebo_ros has no service for a step.
     """
 
     def __init__(

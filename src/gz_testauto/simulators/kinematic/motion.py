@@ -18,7 +18,7 @@ EARLIER_POSES = 2
 
 
 def drive_arc(pose: Pose2D, twist: Twist2D, duration_s: float) -> Pose2D:
-    """Return the pose of a unicycle after a constant twist."""
+    """Return the pose of a unicycle after ``duration_s`` of a constant twist."""
     x, y, yaw = arc(pose, twist, np.array([duration_s]))[0].tolist()
     return Pose2D(x, y, wrap_angle(yaw))
 
