@@ -106,7 +106,9 @@ def evaluate_gate(directory: Path, options: GateOptions) -> GateEvaluation:
     if options.baseline is None:
         gate, results = _within(directory, campaign, options)
     else:
-        gate, results = _against(directory, campaign, _load(options.baseline, "baseline"), options)
+        gate, results = _pair_campaigns(
+            directory, campaign, _load(options.baseline, "baseline"), options
+        )
     declared = [_with_time_limit(metric, campaign) for metric in results.metrics]
     _require_fixed_worlds(gate, results)
     answers = evaluate(gate.pairs, gate.options, declared)
@@ -231,7 +233,7 @@ def _within(
     return gate, results
 
 
-def _against(
+def _pair_campaigns(
     directory: Path, campaign: LoadedCampaign, other: LoadedCampaign, options: GateOptions
 ) -> Tuple[GateEvaluation, CampaignResults]:
     """Return the planners of two campaigns to compare, as a gate without verdicts, and the results

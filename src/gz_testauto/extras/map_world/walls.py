@@ -84,7 +84,7 @@ def rectangles_of(cells: np.ndarray) -> List[CellRectangle]:
     first_rows: Dict[Tuple[int, int], int] = {}
     # A run of cells in a row is joined with equal runs in the next rows.
     for row in range(len(cells) + 1):
-        runs = _runs(cells[row]) if row < len(cells) else []
+        runs = _true_runs(cells[row]) if row < len(cells) else []
         for run in [run for run in first_rows if run not in runs]:
             first = first_rows.pop(run)
             rectangles.append(CellRectangle(first, run[0], row - first, run[1] - run[0]))
@@ -93,7 +93,7 @@ def rectangles_of(cells: np.ndarray) -> List[CellRectangle]:
     return sorted(rectangles)
 
 
-def _runs(cells: np.ndarray) -> List[Tuple[int, int]]:
+def _true_runs(cells: np.ndarray) -> List[Tuple[int, int]]:
     """Return for each run of True cells in a row its first index, and the index after its last."""
     edges = np.flatnonzero(np.diff(np.concatenate([[0], cells.astype(np.int8), [0]])))
     return list(zip(edges[::2].tolist(), edges[1::2].tolist()))

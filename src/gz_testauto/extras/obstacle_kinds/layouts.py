@@ -102,13 +102,13 @@ class MazeObstacles(LayoutKind):
         along_x, along_y = _maze(columns, rows, loops, layout)
         x_m, y_m = columns * cell / 2, rows * cell / 2
         parts = []
-        for line, first, last in _runs(along_x):
+        for line, first, last in _true_runs(along_x):
             length = (last - first) * cell + thickness
             center = (first + last) / 2 * cell - x_m
             parts.append(BoxPart(center, line * cell - y_m, height / 2, length, thickness, height))
         touched = np.pad(along_x, ((0, 0), (1, 1)))
         touched = touched[:, 1:] | touched[:, :-1]  # whether a wall along x includes a corner
-        for line, first, last in _runs(along_y):
+        for line, first, last in _true_runs(along_y):
             ends = [-0.5 if touched[end, line] else 0.5 for end in (first, last)]
             low = first * cell - ends[0] * thickness - y_m
             high = last * cell + ends[1] * thickness - y_m
@@ -216,7 +216,7 @@ def _counts(size: Size) -> Tuple[int, int]:
     return round(size[0]), round(size[1])
 
 
-def _runs(lines: np.ndarray) -> List[Tuple[int, int, int]]:
+def _true_runs(lines: np.ndarray) -> List[Tuple[int, int, int]]:
     """Return the runs of True: row, first element, and end."""
     change = np.diff(np.pad(lines.astype(int), ((0, 0), (1, 1))), axis=1)
     (row, first), (_, last) = np.nonzero(change == 1), np.nonzero(change == -1)
@@ -228,7 +228,7 @@ def _rectangles(occupied: np.ndarray) -> List[Tuple[int, int, int, int]]:
     ``right``. The ends are exclusive."""
     done: List[Tuple[int, int, int, int]] = []
     growing: List[Tuple[int, int, int]] = []
-    runs = _runs(occupied)
+    runs = _true_runs(occupied)
     for row in range(len(occupied) + 1):
         # a run continues in the next row if this row has the same run
         here = [(left, right) for at, left, right in runs if at == row]

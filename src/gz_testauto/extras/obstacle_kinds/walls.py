@@ -24,8 +24,8 @@ from gz_testauto.spec.obstacles import size_key
 
 
 class Wall(NamedTuple):
-    """A wall in the model frame. ``corner_m`` is added at both ends, and ``offset_m`` is the
-    distance from the origin."""
+    """A wall along x or y with a door of the width ``door_m`` (0: none). ``corner_m`` is added at
+    both ends, and ``offset_m`` is the coordinate along the other axis."""
 
     length_m: float
     door_m: float
@@ -39,7 +39,8 @@ class Wall(NamedTuple):
         return BoxPart(center_m, self.offset_m, height_m / 2, length_m, depth_m, height_m)
 
     def pieces(self, position: float) -> List[Tuple[float, float]]:
-        """Return the centers and lengths (m) of the pieces next to the door."""
+        """Return center and length (m) along the wall of the parts beside the door, which is at the
+        share ``position`` of the wall."""
         length_m, door_m, corner_m = self[:3]
         if door_m <= 0.0:
             return [(0.0, length_m + 2 * corner_m)]

@@ -64,7 +64,7 @@ def read_lanes(file: Path, kinds: List[str]) -> List[Dict[str, Any]]:
             f"{file}: no lane has one of the types {', '.join(kinds)}"
             + (f"; the types in the file are {', '.join(found_kinds)}" if found_kinds else "")
         )
-    return [_among(lane, lanes, every) for lane in lanes.values()]
+    return [_restrict_references(lane, lanes, every) for lane in lanes.values()]
 
 
 def _require_length(file: Path) -> None:
@@ -137,7 +137,7 @@ def _read(lane: Any, can_cross: bool) -> Dict[str, Any]:
     }
 
 
-def _among(
+def _restrict_references(
     lane: Mapping[str, Any], lanes: Mapping[str, Any], every: Mapping[str, Any]
 ) -> Dict[str, Any]:
     """Return a lane of :func:`_read` as fields of ``LaneSpec`` that refer only to ``lanes``.

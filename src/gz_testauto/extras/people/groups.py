@@ -78,7 +78,8 @@ class GroupSpec(Spec):
 
 
 def formation(center: Pose2D, count: int, reach_m: float, talking: bool) -> List[Pose2D]:
-    """Return the start poses: side by side in a group that walks, on a circle in one that talks."""
+    """Return the start poses of ``count`` members with the radius ``reach_m``: side by side at
+    ``center``, or, if ``talking``, on a circle around it."""
     apart_m = max(TALKING_M if talking else SIDE_M, 2.0 * (reach_m + START_GAP_M))
     if not talking or count == 1:
         offsets = [(0.0, (index - (count - 1) / 2) * apart_m) for index in range(count)]

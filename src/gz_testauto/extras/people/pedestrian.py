@@ -300,7 +300,6 @@ class Pedestrian(SocialForce):
         self.set_twist((float(velocity[0]), float(velocity[1]), 0.0), (0.0, 0.0, turn))
 
     def _repulsion_by_members(self, heading: np.ndarray) -> np.ndarray:
-        """Return the repulsion (m/s²) by other members of the group."""
         force = np.zeros(2)
         if self.group is None:
             return force

@@ -104,7 +104,6 @@ class ShapeFactory:
             ) from error
 
     def _surface(self, name: str, triangles: np.ndarray) -> List[Part]:
-        """Return the parts of a concave mesh."""
         client, parts = self._client, []
         for first in range(0, len(triangles), MAX_TRIANGLES):
             corners = triangles[first : first + MAX_TRIANGLES].reshape(-1, 3)

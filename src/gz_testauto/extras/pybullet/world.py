@@ -52,12 +52,12 @@ class _Speeds(NamedTuple):
 
 
 class BulletSettling:
-    """A corrector that separates overlapping bodies without accelerating them, as Gazebo does, in
-    the first steps after a body was placed. Robots are excluded.
+    """A limit on the speed with which Bullet separates bodies that were placed with an overlap.
 
-    In Bullet, the bodies keep the speed of the separation: a box that starts 0.1 m below the
-    surface of the ground jumps 1.1 m high.
+    It applies to the first steps after a placement, and not to robots.
     """
+
+    # Without it, a box that starts 0.1 m below the surface of the ground jumps 1.1 m high.
 
     def __init__(self, client: Any) -> None:
         self._client = client
@@ -65,12 +65,11 @@ class BulletSettling:
         self._settled = False
 
     def begin(self) -> None:
-        """Start to correct overlaps."""
         self._steps, self._settled = 0, False
 
     def before_step(self, models: Iterable[BulletModel]) -> Dict[int, _Speeds]:
-        """Return the speeds of all bodies of the models before a physics step, by Bullet's number
-        of the body. The result is empty if no overlaps are being corrected."""
+        """Return the speeds of all bodies of the models, by Bullet's number of the body, for
+        :meth:`after_step`; nothing after the first steps or without an overlap."""
         if self._settled or self._steps == SETTLING_STEPS:
             return {}
         self._steps += 1
@@ -138,7 +137,6 @@ class BulletWorld:
     # adding and removing models
 
     def add(self, models: Iterable[EngineModel]) -> None:
-        """Add all models, or raise ``SdfError`` and add none."""
         added: List[str] = []
         try:
             for model in models:
@@ -203,7 +201,6 @@ class BulletWorld:
         self._settling.after_step(before)
 
     def check(self) -> None:
-        """Raise ``SimulatorError`` if the state of a model has diverged."""
         for name, built in self.models.items():
             if not built.links:
                 continue
@@ -217,7 +214,6 @@ class BulletWorld:
     # states
 
     def state(self, model: EngineModel) -> ModelState:
-        """Return the pose and twist of a movable model, in the world frame."""
         first = model.roots[0]
         place = self.models[model.name].links[first.name]
         moves = motion(self.client, place)
@@ -245,13 +241,11 @@ class BulletWorld:
         self.set_twist(model, state)
 
     def set_twist(self, model: EngineModel, state: ModelState) -> None:
-        """Set the twist of a model, which must be at the pose of ``state``."""
         for root in model.roots:
             if root.joint is None:
                 self.set_link_twist(root.name, state)
 
     def link_state(self, link: str) -> ModelState:
-        """Return the pose and twist, in the world frame, of a link without a joint."""
         place = self._link(link)
         return motion(self.client, place).of_link(place)
 
@@ -271,7 +265,6 @@ class BulletWorld:
         self.client.resetBaseVelocity(body, moving, angular)
 
     def set_joint(self, joint: str, position: Optional[float], velocity: Optional[float]) -> None:
-        """Set the position and speed of a joint with one axis. None leaves a value unchanged."""
         (place,) = self.models[joint.split("::", 1)[0]].joints[joint]
         present = self.client.getJointState(place.body, place.index)
         self.client.resetJointState(
@@ -288,7 +281,6 @@ class BulletWorld:
         self.client.setGravity(*gravity_mps2)
 
     def set_mass(self, link: str, mass_kg: float) -> None:
-        """Set the mass and scale the inertia by the same factor."""
         place = self._link(link)
         factor = mass_kg / place.mass_kg
         moments = tuple(moment * factor for moment in place.moments_kgm2)

@@ -1,4 +1,4 @@
-"""The Intelligent Driver Model (IDM), and other models as seen along the path of a vehicle.
+"""The Intelligent Driver Model (IDM), and the parts of a path that models occupy.
 
 IDM: M. Treiber, A. Hennecke, D. Helbing, *Physical Review E* 62(2), 2000, 1805–1824, with equation
 11.15 of M. Treiber, A. Kesting, *Traffic Flow Dynamics*, 2013: a vehicle that is slower than its
@@ -87,7 +87,9 @@ def occupancy(
     lowest_m: float = 0.0,
     reach_m: float = math.inf,
 ) -> Occupancy:
-    """Return the part of a line that a model occupies; its outline (n, 2) is in its own frame.
+    """Return the part of a line that a model at ``pose`` occupies.
+
+    ``outline_m`` (n, 2) is in the frame of the model, and the velocity in that of the line.
 
     The line is approximated by its tangent at the point nearest to the model. That point is
     searched at arc lengths from ``lowest_m`` to ``lowest_m + reach_m``.

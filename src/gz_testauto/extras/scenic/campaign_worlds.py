@@ -63,7 +63,6 @@ class ScenicWorlds(WorldSource):
             return write_scenes(source, self.count, folder, plots=False, workers=workers)
 
     def missions(self, folder: Path) -> Optional[List[WorldFileSpec]]:
-        """Read start and goals of each world; return None if the section ``mission`` is empty."""
         if not any(self.spec.mission.named):
             return None
         return [_entry(self.spec, name, folder) for name in map(world_name, range(self.count))]
@@ -90,11 +89,9 @@ class ScenicWorlds(WorldSource):
         return hashes
 
     def programs(self) -> Tuple[Path, ...]:
-        """Return the path of a dynamic program, which runs in trials; otherwise no path."""
         return (Path(self.spec.file),) if self.spec.dynamic else ()
 
     def sdf_files(self) -> Iterator[Path]:
-        """Yield the SDF files of the base world and of all models."""
         descriptor = load_descriptor(self.spec.models)
         search = ModelSearch(descriptor)
         if descriptor.world is not None:
@@ -107,7 +104,6 @@ class ScenicWorlds(WorldSource):
         return recorded_numbers(self.spec.file) if self.spec.dynamic else ()
 
     def hook(self, world: Path, index: int, repetition: int, robot: str) -> Any:
-        """Return the hook of a trial. Raises ``SpecError`` for a scenario that cannot run in it."""
         require_scenic()
         from gz_testauto.extras.scenic.dynamic.scenario import scenario_hook
 

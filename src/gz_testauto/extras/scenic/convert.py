@@ -64,7 +64,7 @@ def convert_file(path: Path, out: Optional[Path] = None) -> Converted:
 
 def convert(text: str, name: str = "<scenario>") -> Converted:
     """Convert a program. ``name`` is the file name in the notes."""
-    plain = _masked(text)
+    plain = _mask_text(text)
     edits: List[Tuple[int, int, str]] = []
     classes = set(_CLASS.findall(plain))
     for match in _CREATION.finditer(plain):
@@ -98,7 +98,7 @@ def convert(text: str, name: str = "<scenario>") -> Converted:
     return Converted("\n".join(marked), tuple(notes))
 
 
-def _masked(text: str) -> str:
+def _mask_text(text: str) -> str:
     """Replace strings and comments by blanks, without a change of positions."""
     return _LITERAL.sub(lambda match: re.sub(r"[^\n]", " ", match.group()), text)
 

@@ -52,7 +52,7 @@ class Scenario:
         """Return the obstacles of a scene in the order of the program."""
         source = self._source(seed)
         world = source.generate(number)
-        folder = _kept(source, world)
+        folder = _cache_files(source, world)
         files = folder / resources.MODELS
         document = expanded_world(world.content, str(self._spec.file), files)
         models = read_scene(document, model_path=(files, *resources.model_path())).models
@@ -88,7 +88,7 @@ def _obstacle(name: str, model: SceneModel, document: SdfDocument) -> Obstacle:
     )
 
 
-def _kept(source: Any, world: Any) -> Path:
+def _cache_files(source: Any, world: Any) -> Path:
     """Copy the files of a scene to the user's cache."""
     # Gazebo can read the files at any later time
     inputs = json.dumps(source.inputs, sort_keys=True).encode()

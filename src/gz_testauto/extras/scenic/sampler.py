@@ -346,7 +346,7 @@ def _ordered_dependencies(scenario: Any) -> Tuple[Any, ...]:
             dependencies.setdefault(id(value), value)
     for requirement in scenario.requirements:
         wanted = {id(value) for value in requirement.dependencies}
-        for value in _bound(requirement):
+        for value in _bound_values(requirement):
             if id(value) in wanted:
                 dependencies.setdefault(id(value), value)
     for value in scenario.dependencies:
@@ -355,7 +355,7 @@ def _ordered_dependencies(scenario: Any) -> Tuple[Any, ...]:
     return tuple(dependencies.values())
 
 
-def _bound(requirement: Any) -> Iterator[Any]:
+def _bound_values(requirement: Any) -> Iterator[Any]:
     """Yield the values of the names in a requirement, in the order of the program."""
     outer = inspect.getclosurevars(requirement.closure).nonlocals
     yield from outer.get("globalBindings", {}).values()

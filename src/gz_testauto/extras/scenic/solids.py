@@ -196,7 +196,7 @@ def _solid(geometry: Geometry, notes: List[str], hollow: bool) -> Any:
         solids = [trimesh.creation.extrude_polygon(part, geometry.height) for part in regions]
         return _whole(solids, notes) if solids else None
     assert isinstance(geometry, Mesh), type(geometry)
-    return _of_mesh(geometry, notes, hollow)
+    return _solid_of_mesh(geometry, notes, hollow)
 
 
 def _prism(radius: float, length: float) -> Any:
@@ -254,7 +254,7 @@ def _thickened(points: np.ndarray) -> np.ndarray:
     return points
 
 
-def _of_mesh(geometry: Mesh, notes: List[str], hollow: bool) -> Any:
+def _solid_of_mesh(geometry: Mesh, notes: List[str], hollow: bool) -> Any:
     """Return a closed mesh as a solid, or the hull or surface of any other mesh."""
     import trimesh
 

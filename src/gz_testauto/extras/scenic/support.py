@@ -97,7 +97,7 @@ def has_stable_support(obj: Any, neighbors: Sequence[Any]) -> bool:
         points = _grid(base)
         x_low, y_low, x_high, y_high = base.bounds
         shorter = min(x_high - x_low, y_high - y_low)
-    carried = points[_carried(points, low, neighbors)]
+    carried = points[_are_supported(points, low, neighbors)]
     if not len(carried):
         return False
     if shorter == 0 or obj.static:
@@ -115,7 +115,7 @@ def _grid(base: Any) -> np.ndarray:
     return np.vstack([points[shapely.contains_xy(base, points)], outline])
 
 
-def _carried(points: np.ndarray, low: float, neighbors: Sequence[Any]) -> np.ndarray:
+def _are_supported(points: np.ndarray, low: float, neighbors: Sequence[Any]) -> np.ndarray:
     """Return for each point (n, 2) whether an object directly below supports it. ``low`` is the
     height of the base."""
     carried = np.zeros(len(points), dtype=bool)

@@ -118,7 +118,7 @@ def confirmation(
         screened=len(first.trials),
         trials=trials,
         same=same,
-        overall=_stratified(agreed, chosen, _rate(drawn), remaining),
+        overall=_combine_strata(agreed, chosen, _rate(drawn), remaining),
         disagreements=_different(pairs),
     )
 
@@ -127,7 +127,7 @@ def _rate(by_world: Mapping[str, Sequence[bool]]) -> Estimate:
     return clustered_rate(list(map(sum, by_world.values())), list(map(len, by_world.values())))
 
 
-def _stratified(agreed: int, chosen: int, rate: Estimate, remaining: int) -> Estimate:
+def _combine_strata(agreed: int, chosen: int, rate: Estimate, remaining: int) -> Estimate:
     """Return the share of all trials with the same outcome in both simulators: ``agreed`` of the
     ``chosen`` trials, and the share ``rate`` of the ``remaining`` trials."""
     if chosen + remaining == 0:

@@ -57,7 +57,10 @@ def correlation(
     seed: int = 0,
     draws: int = DRAWS,
 ) -> PlannerCorrelation:
-    """Compare two campaigns by a metric. Raises ``ResultsError`` if their worlds differ."""
+    """Return the correlation of a metric in two campaigns.
+
+    Raises ``ResultsError`` if their worlds differ.
+    """
     require_same_worlds(simulated, reference)
     planners = tuple(name for name in simulated.planners if name in reference.planners)
     worlds = [world.name for world in simulated.worlds]
@@ -76,7 +79,7 @@ def correlation(
         world_count, np.full(world_count, 1.0 / world_count), size=draws
     ).astype(float)
     statistics = (_pearson, _spearman, _same_winner)
-    pearson, spearman, winner = (_resampled(s, cells, weights) for s in statistics)
+    pearson, spearman, winner = (_bootstrap(s, cells, weights) for s in statistics)
     return PlannerCorrelation(metric, planners, world_count, count, pearson, spearman, winner)
 
 
@@ -118,12 +121,15 @@ def _value(trial: TrialRecord, metric: str, completed_only: bool) -> float:
     return float(trial.completed) if metric == SUCCESS else trial.metrics.get(metric, math.nan)
 
 
-def _resampled(
+def _bootstrap(
     statistic: Callable[[np.ndarray, np.ndarray], np.ndarray],
     cells: np.ndarray,
     weights: np.ndarray,
 ) -> Resampled:
-    """Return a statistic with its bootstrap. ``weights`` (n, worlds) are the counts by draw."""
+    """Return a statistic of ``cells`` (2, worlds, planners), also for n bootstrap samples.
+
+    ``weights`` (n, worlds) is how often each sample contains each world.
+    """
     value = float(statistic(cells, np.ones((1, cells.shape[1])))[0])
     draws = statistic(cells, weights)
     defined = draws[np.isfinite(draws)]
@@ -140,15 +146,15 @@ def _resampled(
 
 
 def _pearson(cells: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    return _weighted_r(*_flat(cells, weights))
+    return _weighted_r(*_flatten(cells, weights))
 
 
 def _spearman(cells: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    first, second, counts = _flat(cells, weights)
+    first, second, counts = _flatten(cells, weights)
     return _weighted_r(_midranks(first[0], counts), _midranks(second[0], counts), counts)
 
 
-def _flat(cells: np.ndarray, weights: np.ndarray) -> Tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _flatten(cells: np.ndarray, weights: np.ndarray) -> Tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the values (1, cells) of both campaigns, and the counts (n, cells)."""
     is_known = ~np.isnan(cells[0])
     world = np.broadcast_to(np.arange(len(is_known))[:, None], is_known.shape)[is_known]

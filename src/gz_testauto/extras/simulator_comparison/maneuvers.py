@@ -185,7 +185,10 @@ def recorded_commands(command: Series) -> np.ndarray:
 
 
 def _limit_acceleration(wanted: np.ndarray, acceleration: float) -> np.ndarray:
-    """Return speeds (n,) that start at 0 and approach ``wanted`` (n,)."""
+    """Return speeds (n,), one per :data:`PERIOD_S`, that start at 0 and approach ``wanted`` (n,).
+
+    ``acceleration`` (m/s² or rad/s²) limits their changes.
+    """
     max_change = acceleration * PERIOD_S
     reached, limited = 0.0, np.empty(len(wanted))
     for row, target in enumerate(wanted.tolist()):

@@ -137,12 +137,10 @@ def _places(terrain: Terrain, points: int) -> Tuple[np.ndarray, np.ndarray]:
 
 def resting_m(terrain: Terrain, x_m: np.ndarray, y_m: np.ndarray, radius_m: float) -> np.ndarray:
     """Return the expected heights (k,) above the world's zero of the centers of resting balls, at
-    points (k,) of the grid; NaN where simulators can differ.
-
-    A ball at rest touches the highest of all points below it, each raised by the ball's own height
-    there. Within a cell one simulator has a bilinear patch, others two triangles with either
-    diagonal.
-    """
+    points (k,) of the grid; NaN where simulators can differ."""
+    # A ball at rest touches the highest of all points below it, each raised by the height of the
+    # ball there. Within a cell, a simulator has a bilinear patch, or two triangles with either
+    # diagonal.
     share = int(np.ceil(terrain.pitch_m / (radius_m / SAMPLES_PER_RADIUS)))
     step = terrain.pitch_m / share
     count = int(radius_m / step)

@@ -218,7 +218,7 @@ def ranking_verdict(
     combined = float(shares[first])
     weights = float(acceptability(table, SPREAD, None, seed)[first, 0])
     measurement = float(acceptability(table, 0.0, measured, seed)[first, 0])
-    open_ = _open(table)  # a winner must be first for any scores in these criteria
+    open_ = _decisive_criteria(table)  # a winner must be first for any scores in these criteria
     winner = table.entries[first] if combined >= SURE and not open_ else None
     decides = () if combined >= SURE else _deciding_factors(table, shares, weights, measurement)
     if open_:
@@ -246,7 +246,7 @@ def _why_unranked(table: ScoreTable, not_ranked: Mapping[str, str]) -> str:
     return "No criterion with a weight above 0 is known for all entries."
 
 
-def _open(table: ScoreTable) -> Tuple[str, ...]:
+def _decisive_criteria(table: ScoreTable) -> Tuple[str, ...]:
     """Return the partly unknown criteria if their scores could change the first rank."""
     unknown = np.isnan(table.scores)
     partly = unknown.any(axis=0) & ~unknown.all(axis=0) & (table.weights > 0)

@@ -77,7 +77,7 @@ def write_policy(path: Path, policy: NetworkPolicy, card: PolicyCard) -> None:
 
 
 def read_card(path: Path) -> PolicyCard:
-    """Raise ``SpecError`` for a file that is missing or damaged."""
+    """Return the card of a policy file. Raise ``SpecError`` if a file is missing or damaged."""
     if not path.exists():
         raise SpecError(f"{path}: the policy file was not found")
     if path.suffix == OWN:
@@ -95,7 +95,10 @@ def read_card(path: Path) -> PolicyCard:
 
 
 def read_policy(path: Path) -> Tuple[Policy, PolicyCard]:
-    """Raise ``SpecError`` for an invalid file, and ``MissingDependencyError``."""
+    """Return the policy in a file, and its card.
+
+    Raise ``SpecError`` for an invalid file, and ``MissingDependencyError``.
+    """
     card = read_card(path)
     size = ObservationEncoder(card.terms).size
     if path.suffix == OWN:

@@ -121,7 +121,7 @@ class _Track:
         return self._centers_m[-1] + self.velocity_mps * (time_s - self._times_s[-1])
 
     def add(self, time_s: float, center_m: np.ndarray) -> None:
-        """Fit the velocity by least squares."""
+        """Add a center (2,), and fit the velocity to the last :data:`WINDOW` centers."""
         self._times_s = [*self._times_s, time_s][-WINDOW:]
         self._centers_m = [*self._centers_m, center_m][-WINDOW:]
         if len(self._times_s) > 1:

@@ -379,7 +379,10 @@ def remove_tracked_objects(
 def track(
     trajectory: Trajectory, time_s: float, ahead_s: float, pose: Pose2D, vehicle: Vehicle
 ) -> Tuple[float, float]:
-    """Return the speed and the yaw rate to reach the trajectory in ``ahead_s``."""
+    """Return the speed and the yaw rate with which a vehicle at ``pose`` follows a trajectory.
+
+    ``time_s`` is the time since its start. The speed is that of ``ahead_s`` later.
+    """
     now, soon = trajectory.state_at(time_s), trajectory.state_at(time_s + ahead_s)
     cos, sin = math.cos(now[2]), math.sin(now[2])
     dx, dy = pose.x_m - float(now[0]), pose.y_m - float(now[1])
@@ -394,7 +397,8 @@ def track(
 def along(
     line: CenterLine, arc_m: float, speed_mps: float, pose: Pose2D, vehicle: Vehicle
 ) -> Tuple[float, float]:
-    """Return the speed and the yaw rate to follow a line near its arc length ``arc_m``."""
+    """Return the speed and the yaw rate with which a vehicle at ``pose``, near the arc length
+    ``arc_m`` of a line, follows the line."""
     points, headings = line.at(np.array([arc_m, arc_m + AHEAD_M]))
     now, then = headings.tolist()
     x_m, y_m = points[0].tolist()

@@ -143,7 +143,7 @@ def _square(heads, road, state):  # type: ignore[no-untyped-def]
 
 @compiled
 def free_distance_at(scene, state):  # type: ignore[no-untyped-def]
-    """Return the smallest distance of the centers of the vehicle's discs to a static point."""
+    """Return the smallest distance (m) of the centers of the vehicle's discs to static points."""
     cos, sin = math.cos(state[2]), math.sin(state[2])
     nearest_m = np.inf
     for ahead in scene.discs_m:
@@ -191,7 +191,7 @@ def _cost_per_m(scene, state, step):  # type: ignore[no-untyped-def]
 
 @compiled
 def _advance(state, accel, rate, step_s):  # type: ignore[no-untyped-def]
-    """Integrate the bicycle model in place. ``rate`` is tan δ / L."""
+    """Advance ``state`` by one step of the bicycle model. ``rate`` is tan δ / L."""
     speed = state[3]
     state[0] += speed * math.cos(state[2]) * step_s
     state[1] += speed * math.sin(state[2]) * step_s
@@ -201,7 +201,10 @@ def _advance(state, accel, rate, step_s):  # type: ignore[no-untyped-def]
 
 @compiled
 def integrate_edge(scene, state, accel, steer, first, steps):  # type: ignore[no-untyped-def]
-    """Apply a control; return the final state, and the cost or -1 if a state is invalid."""
+    """Apply a control from step ``first`` for ``steps`` steps.
+
+    Return the final state, and the cost, or -1 if a state is invalid.
+    """
     here = state.copy()
     price = _cost_per_m(scene, here, first)
     if price < 0.0:
@@ -222,7 +225,10 @@ def integrate_edge(scene, state, accel, steer, first, steps):  # type: ignore[no
 
 @compiled
 def replay(state, controls, steps, step_s, wheelbase_m):  # type: ignore[no-untyped-def]
-    """Return the states (s, 4) of controls (e, 2), identical to :func:`integrate_edge`."""
+    """Return the states (s, 4) from ``state``, if each of ``controls`` (e, 2) lasts ``steps`` (e,).
+
+    They are identical to those of :func:`integrate_edge`.
+    """
     states = np.empty((1 + steps.sum(), 4))
     here = state.copy()
     states[0] = here
@@ -290,7 +296,7 @@ def _witness(tree, row, column, state, within):  # type: ignore[no-untyped-def]
 
 @compiled
 def _select_node(tree, road, state, within):  # type: ignore[no-untyped-def]
-    """Return the cheapest active node within a distance, else the nearest one, or -1."""
+    """Return the cheapest active node within a distance of ``state``, else the nearest, or -1."""
     rows, columns = tree.heads.shape
     row, column = _square(tree.heads, road, state)
     nearest, least, cheapest, price = -1, np.inf, -1, np.inf

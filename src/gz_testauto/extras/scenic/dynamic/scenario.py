@@ -148,14 +148,12 @@ class ScenarioHook(Hook):
             raise SceneError(f"the scenario failed at the end of the trial: {message}") from error
 
     def close(self) -> None:
-        """Stop the scenario. Idempotent."""
         unregister_running_scenario(self.close)
         if self._loop is not None and not self._loop.dead:
             self._loop.throw(GreenletExit)
 
     @property
     def activities(self) -> Dict[str, str]:
-        """Behavior of each agent."""
         objects = self._scene.scene.objects
         return {
             name: type(objects[number].behavior).__name__ for name, number in self._agents.items()

@@ -89,7 +89,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Execute the subcommand and return the exit status."""
     return int(arguments.execute(arguments))
 
 

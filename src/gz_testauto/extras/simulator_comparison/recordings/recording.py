@@ -43,7 +43,6 @@ class Series:
 
     @property
     def rate_hz(self) -> float:
-        """Samples per second."""
         # by intervals of several samples, which are robust against bursts and losses of data
         count = min(_AT_A_TIME, len(self.time_s) - 1)
         return float(count / np.median(self.time_s[count:] - self.time_s[:-count]))

@@ -231,10 +231,10 @@ def rough_field(
     """Return random isotropic heights (pixels, pixels) in m.
 
     The one-sided power spectral density along any line is G(n) = G(n0) (n / n0)^-(2H + 1), with n0
-    = 0.1 1/m, G(n0) = ``roughness_m3``, H = ``hurst`` and n in cycles per meter. The two-sided
-    density in the plane with this marginal is S(k) = c k^-(2H + 2), by 2 c ∫ (n² + m²)^-(H + 1) dm
-    = 2 c √π Γ(H + ½) / Γ(H + 1) n^-(2H + 1).
+    = 0.1 1/m, G(n0) = ``roughness_m3``, H = ``hurst`` and n in cycles per meter.
     """
+    # The two-sided density in the plane with this marginal is S(k) = c k^-(2H + 2), by
+    # 2 c ∫ (n² + m²)^-(H + 1) dm = 2 c √π Γ(H + ½) / Γ(H + 1) n^-(2H + 1).
     count = next_fast_len(MARGIN * pixels)
     along = np.fft.fftfreq(count, pitch_m)[:, None]
     across = np.fft.rfftfreq(count, pitch_m)[None, :]
