@@ -87,8 +87,8 @@ class GeomFactory:
     def wheel(self, shape: BodyShape, axis: np.ndarray, held: bool = False) -> List[Geom]:
         """Return the geoms of a wheel that rotates about ``axis`` (in the frame of the shape).
 
-        The geom for contacts is an ellipsoid. If a motor has the wheel ``held`` at its speed, it is
-        the shape itself, or the cylinder around a mesh.
+        The geom for contacts is an ellipsoid. With ``held``, for a motor that keeps the speed, it
+        is the shape itself, or the cylinder around a mesh.
         """
         if held and not isinstance(shape.geometry, Mesh):
             return self.geoms(shape, True)

@@ -133,14 +133,14 @@ def _with_diff_drive(
         _make_wheels_heavy(node, parts, wheels, sizes)
         changes.append("the wheels have larger moments of inertia")
         changes.append("friction is limited by a cone in the whole world")
-        if _without_directions([parts.joints[name].child for name in wheels]):
+        if _remove_directions([parts.joints[name].child for name in wheels]):
             changes.append("without <fdir1> of the wheels, which would rotate with them")
     linear = sizes.wheel_diameter_m / drive.wheel_diameter_m
     angular = linear * drive.wheel_separation_m / sizes.wheel_separation_m
     return AdaptedRobot("", DIFF_DRIVE, linear, angular, is_skid), changes
 
 
-def _without_directions(wheels: List[PlacedLink]) -> bool:
+def _remove_directions(wheels: List[PlacedLink]) -> bool:
     """Remove ``<fdir1>`` from collisions with isotropic friction; return whether any existed."""
     # <fdir1> rotates with the wheel: after a quarter of a turn it is vertical, and the wheel
     # does not grip.

@@ -111,7 +111,7 @@ class PropertyMessages:
     def _link_message(self, models: Dict[str, Any], scoped_name: str) -> Any:
         model, link = scoped_name.split("::")
         name = self._on_server(model)
-        published_link = self._described(name, link)
+        published_link = self._published_link(name, link)
         message = models.setdefault(name, MESSAGES["Model"](name=name))
         for part in message.link:
             if part.id == published_link.id:
@@ -123,7 +123,7 @@ class PropertyMessages:
     ) -> None:
         link, _, collision = scoped_name.rpartition("::")
         model, of_model = link.split("::")
-        published_link = self._described(self._on_server(model), of_model)
+        published_link = self._published_link(self._on_server(model), of_model)
         number = next(c.id for c in published_link.collision if c.name.split("::")[-1] == collision)
         friction = description.collisions[scoped_name]
         message = self._link_message(models, link)
@@ -132,7 +132,7 @@ class PropertyMessages:
             part = message.collision.add(id=number, name=collision)
         part.surface.friction.mu, part.surface.friction.mu2 = friction.mu, friction.mu2
 
-    def _described(self, model: str, link: str) -> Any:
+    def _published_link(self, model: str, link: str) -> Any:
         """Return the ``Link`` message that Gazebo has published, with ids of its collisions."""
         if model not in self._link.models:
             self._link.list_models()

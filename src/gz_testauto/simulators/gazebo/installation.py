@@ -57,14 +57,14 @@ class GazeboInstallation:
     ) -> Dict[str, str]:
         """Return the environment of a gzserver or gzclient process.
 
-        Gazebo then accepts connections from loopback only, although it listens on all
-        interfaces. ``model_path`` is searched before the model path of the user's environment.
+        ``model_path`` is searched before the model path of the user's environment.
         """
         environment = {**os.environ, **self.environment}
         first = {"GAZEBO_MODEL_PATH": map(str, model_path)}
         for name in ("GAZEBO_MODEL_PATH", "GAZEBO_RESOURCE_PATH", "GAZEBO_PLUGIN_PATH"):
             known_paths = (os.environ.get(name), self.environment.get(name))
             environment[name] = ":".join(filter(None, (*first.get(name, ()), *known_paths)))
+        # Gazebo listens on all interfaces, but then accepts connections from loopback only.
         environment.update(
             GAZEBO_MASTER_URI=f"http://127.0.0.1:{master_port}",
             GAZEBO_IP="127.0.0.1",

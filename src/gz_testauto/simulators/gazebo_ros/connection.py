@@ -1,7 +1,4 @@
-"""A persistent TCPROS connection to one ROS service, without a node and global state.
-
-``rospy.ServiceProxy`` has no timeout, and waits for every response before the next request.
-"""
+"""A persistent TCPROS connection to one ROS service, without a node and global state."""
 
 import http.client
 import io
@@ -81,6 +78,8 @@ class ServiceConnection:
     The connection is opened with the first call and remains open. It can be used from any thread,
     but only by one thread at a time.
     """
+
+    # rospy.ServiceProxy has no timeout, and waits for every response before the next request.
 
     def __init__(self, master: MasterLink, name: str, kind: Any) -> None:
         self.name = name

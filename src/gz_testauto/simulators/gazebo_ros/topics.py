@@ -1,8 +1,6 @@
 """The topics of a robot in gazebo_ros: clock, sensors and velocity commands.
 
 Stamps are converted to the time of the scene, which starts with :meth:`RobotTopics.begin`.
-``/gazebo/model_states`` and ``link_states`` are not used: at 1 kHz, they would occupy one
-processor, and they are not published while time is paused.
 """
 
 import threading
@@ -43,6 +41,9 @@ class RobotTopics:
 
     A ROS node is initialized if this process has none. The ROS master must be running.
     """
+
+    # /gazebo/model_states and link_states are not used: at 1 kHz, they would occupy one processor,
+    # and they are not published while time is paused.
 
     def __init__(self, names: TopicNames) -> None:
         if not rospy.core.is_initialized():
