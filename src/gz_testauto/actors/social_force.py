@@ -52,7 +52,7 @@ SLOWEST_MPS = 0.05
 
 
 def driving(desired: np.ndarray, velocity: np.ndarray, spec: SocialForceSpec) -> np.ndarray:
-    """Return the acceleration (m/s²) from the current to the desired velocity (m/s), shape (2,)."""
+    """Return the acceleration (m/s²) towards the desired velocity (m/s), each of shape (2,)."""
     return (desired - velocity) / spec.relaxation_time_s
 
 

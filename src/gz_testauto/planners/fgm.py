@@ -211,6 +211,6 @@ def nearest_distance(points_m: np.ndarray, radius_m: float) -> float:
 def weighted_heading(
     gap_center_rad: float, goal_rad: float, nearest_m: float, alpha_m: float
 ) -> float:
-    """Return φ_final of step 4 of :class:`FollowTheGap`."""
+    """Return the heading between gap and goal, φ_final of step 4 of :class:`FollowTheGap`."""
     weight = alpha_m / nearest_m
     return (weight * gap_center_rad + goal_rad) / (weight + 1.0)

@@ -25,7 +25,7 @@ def is_allowed(name: str, patterns: Iterable[str]) -> bool:
 
 @contextlib.contextmanager
 def without_missing_hint(remedy: str = "") -> Iterator[None]:
-    """Replace the remedy in errors about a missing file."""
+    """Return a context in which errors about a missing file have ``remedy`` as the remedy."""
     # The original remedy is an option that not every command supports.
     try:
         yield

@@ -56,7 +56,7 @@ def convex_parts(surface: TriangleMesh, limit: int) -> ConvexParts:
     error of at most ``TOLERANCE_M``, or at most ``limit`` parts with a larger error."""
     parts = _connected_groups(surface.triangles)
     part_solids = [_solid_hull(surface.triangles[part], surface.closed[part]) for part in parts]
-    hollow = _enclose_parts(part_solids, parts, surface.triangles)
+    hollow = _are_hollow(part_solids, parts, surface.triangles)
     solids = [None if is_hollow else solid for solid, is_hollow in zip(part_solids, hollow)]
     hulls = [solid for solid in solids if solid is not None]
     open_parts = [part for part, solid in zip(parts, solids) if solid is None]
@@ -98,7 +98,7 @@ def _solid_hull(triangles: np.ndarray, is_closed: np.ndarray) -> Optional["Conve
     return hull if _depths(hull, points.reshape(-1, 3)).max() <= TOLERANCE_M / 3 else None
 
 
-def _enclose_parts(
+def _are_hollow(
     solids: Sequence[Optional["ConvexHull"]], parts: Sequence[np.ndarray], triangles: np.ndarray
 ) -> List[bool]:
     """Return for each solid whether it encloses another part, such as a room with furniture."""

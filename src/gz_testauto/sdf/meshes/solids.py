@@ -1,8 +1,4 @@
-"""Separate the triangles of a mesh that enclose a solid from open surfaces.
-
-Many programs write each face twice, once with each orientation. If both copies were used, they
-would cancel each other, and the mesh would have no interior.
-"""
+"""Separate the triangles of a mesh that enclose a solid from open surfaces."""
 
 from typing import Optional, Tuple
 
@@ -20,6 +16,8 @@ def find_solids(triangles: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:
     connected part is solid if its faces without a reversed duplicate form a closed surface, or if
     all its faces do when each face is used once.
     """
+    # Many programs write each face twice, once with each orientation. If both copies were used,
+    # they would cancel each other, and the mesh would have no interior.
     corners = numbered_corners(triangles)
     has_area = (corners != np.roll(corners, 1, axis=1)).all(axis=1)
     _, first, twins = np.unique(

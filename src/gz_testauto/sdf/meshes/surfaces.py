@@ -164,8 +164,8 @@ class Heightmap(Geometry):
         return np.array([(-half_x, half_x), (-half_y, half_y), levels])
 
     def footprint(self, pose: Pose, z_min: float, z_max: float) -> BaseGeometry:
-        """Return the outline of the cells that reach up to ``z_min``. A cell is the square between
-        four neighboring pixels, and is included completely or not at all."""
+        """Return the outline of the cells whose highest corner is at ``z_min`` or above. A cell is
+        the square between four neighboring pixels."""
         # The ground is solid down to any depth, so z_max has no effect.
         if not max(self.size[:2]) <= FARTHEST_M:
             raise SdfError(

@@ -26,7 +26,7 @@ MOMENTS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 
 @dataclass
 class UrdfShape:
-    """A ``<visual>`` or ``<collision>``. ``sizes`` contains the children of its geometry in SDF."""
+    """A ``<visual>`` or ``<collision>``. ``sizes`` are tags and texts in its SDF ``<geometry>``."""
 
     name: str
     pose: Pose
