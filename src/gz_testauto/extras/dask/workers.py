@@ -81,7 +81,6 @@ class DaskWorkers(WorkerPool):
 
     @property
     def size(self) -> int:  # type: ignore[override]
-        """Return the current number of workers, or 1 if there are none."""
         with self._reporting():
             return max(len(self._addresses()), 1)
 

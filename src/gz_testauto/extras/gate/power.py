@@ -32,7 +32,7 @@ _TAIL = 1e-9
 
 @dataclass(frozen=True)
 class DiscordantRate:
-    """The difference of two planners without repetitions.
+    """The difference of two planners with one trial in each world.
 
     ``difference`` is the success rate of the first planner minus that of the second.
     """

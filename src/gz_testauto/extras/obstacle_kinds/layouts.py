@@ -217,7 +217,7 @@ def _counts(size: Size) -> Tuple[int, int]:
 
 
 def _true_runs(lines: np.ndarray) -> List[Tuple[int, int, int]]:
-    """Return the runs of True: row, first element, and end."""
+    """Return the runs of True in rows: row, first element, and end (exclusive)."""
     change = np.diff(np.pad(lines.astype(int), ((0, 0), (1, 1))), axis=1)
     (row, first), (_, last) = np.nonzero(change == 1), np.nonzero(change == -1)
     return [(int(r), int(a), int(b)) for r, a, b in zip(row, first, last)]

@@ -39,8 +39,10 @@ class Wall(NamedTuple):
         return BoxPart(center_m, self.offset_m, height_m / 2, length_m, depth_m, height_m)
 
     def pieces(self, position: float) -> List[Tuple[float, float]]:
-        """Return center and length (m) along the wall of the parts beside the door, which is at the
-        share ``position`` of the wall."""
+        """Return center and length (m), along the wall, of the parts on both sides of the door.
+
+        ``position`` of the door is from 0, at the start of the wall, to 1.
+        """
         length_m, door_m, corner_m = self[:3]
         if door_m <= 0.0:
             return [(0.0, length_m + 2 * corner_m)]

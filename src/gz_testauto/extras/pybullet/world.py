@@ -256,7 +256,7 @@ class BulletWorld:
         self.set_link_twist(link, state)
 
     def set_link_twist(self, link: str, state: ModelState) -> None:
-        """Set the twist of a link without a joint by that of any frame that moves with it."""
+        """Set the twist of a link without a joint; ``state`` is of any frame that moves with it."""
         linear, angular = state.linear_mps, state.angular_radps
         assert linear is not None and angular is not None, "it has a twist"
         body = self._link(link).body

@@ -48,7 +48,6 @@ class ScenicWorlds(WorldSource):
     spec_type: ClassVar[Type[WorldSourceSpec]] = ScenicSpec
 
     def generate(self, folder: Path, workers: int) -> WorldSet:
-        """Generate all worlds, or none if an error occurs."""
         from gz_testauto.extras.scenic.output import write_scenes
         from gz_testauto.extras.scenic.source import ScenicSource
 

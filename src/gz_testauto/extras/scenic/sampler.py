@@ -53,7 +53,7 @@ DrawProgress = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class Drawn:
-    """A drawn scene, with Scenic's own scene only for a dynamic scenario."""
+    """A drawn scene. ``scene`` is Scenic's object of a dynamic scenario, otherwise None."""
 
     objects: Tuple[Tuple[SceneName, Any], ...]
     parameters: Mapping[str, Any]

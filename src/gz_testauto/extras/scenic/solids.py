@@ -245,7 +245,7 @@ def _hull(points: np.ndarray) -> Any:
 
 
 def _thickened(points: np.ndarray) -> np.ndarray:
-    """Make the hull of points at least :data:`THINNEST_M` thick in each direction."""
+    """Add points, so that their hull is at least :data:`THINNEST_M` thick in each direction."""
     _, axes = np.linalg.eigh(np.cov(points.T))
     for axis in axes.T:
         if float(np.ptp(points @ axis)) < THINNEST_M:

@@ -49,7 +49,7 @@ def expanded_world(content: bytes, name: str, models: Path) -> SdfDocument:
 
 
 def size_of(obj: Any) -> Tuple[float, float, float]:
-    """Return the width, length and height (m)."""
+    """Return the width, length and height (m) of a Scenic object."""
     return float(obj.width), float(obj.length), float(obj.height)
 
 

@@ -32,10 +32,10 @@ STEP = "step_s"
 
 
 class Perturbation:
-    """A function of a trial and the number, from 0, of a repeat.
+    """A runner of repeats of trials with small changes.
 
-    The changes depend only on this number and the random numbers of the trial. The simulators run
-    until :meth:`close`. Raises ``SpecError`` for a campaign with a stack.
+    The changes depend only on the number of the repeat and the random numbers of the trial. The
+    simulators run until :meth:`close`. Raises ``SpecError`` for a campaign with a stack.
     """
 
     def __init__(self, spec: CampaignSpec) -> None:
@@ -49,7 +49,7 @@ class Perturbation:
                 at_exit.callback(runner.close)
 
     def run(self, trial: Trial, number: int) -> Optional[MeasuredTrial]:
-        """Run repeat ``number`` of a trial, and return its result; None if the scene is invalid."""
+        """Run repeat ``number`` (from 0) of a trial; return None if the scene is invalid."""
         random = seeds.child_generator(trial.numbers.seed, seeds.PERTURBATION, number)
         if self._world is None or self._world[0] != trial.world.sha256:
             self._world = trial.world.sha256, EditedWorld(trial.world.path, self._pattern)

@@ -104,7 +104,7 @@ def _why_not(planners: Sequence[str], cells: np.ndarray) -> str:
 def _cells(
     results: CampaignResults, metric: str, planners: Sequence[str], worlds: Sequence[str]
 ) -> np.ndarray:
-    """Return means over repetitions (worlds, planners), NaN for none."""
+    """Return means of a metric over repetitions (worlds, planners), NaN without a value."""
     partial = {m.name for m in results.metrics if m.completed_only}
     of_cells: Dict[Tuple[str, str], List[float]] = {}
     for trial in results.trials:

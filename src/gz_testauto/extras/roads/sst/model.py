@@ -94,7 +94,10 @@ NO_OBJECTS = Objects(np.empty((0, 2)), np.empty((0, 1, 3)))
 def predict_objects(
     tracked: Sequence[TrackedObject], unit_m: float, ahead_s: float, step_s: float
 ) -> Objects:
-    """Return rectangles with lengths in units of ``unit_m``, ``ahead_s`` after the observation."""
+    """Return tracked objects as rectangles, from ``ahead_s`` after their observation.
+
+    Lengths are in units of ``unit_m``.
+    """
     if not tracked:
         return NO_OBJECTS
     lasts = [(len(moving.path) - 1) * moving.path_step_s for moving in tracked]

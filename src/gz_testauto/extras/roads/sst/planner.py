@@ -359,7 +359,7 @@ def vehicle_of(limits: RobotLimits, unit_m: float) -> Vehicle:
 def remove_tracked_objects(
     scan: LaserScan, base: Pose2D, objects: Sequence[TrackedObject]
 ) -> LaserScan:
-    """Set the range of rays that end at a tracked object to infinity."""
+    """Return a scan without returns from tracked objects. ``base`` is the pose of the base."""
     if not objects:
         return scan
     hits = np.flatnonzero(np.isfinite(scan.ranges_m))

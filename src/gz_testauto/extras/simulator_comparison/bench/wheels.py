@@ -52,7 +52,7 @@ def wheel_surfaces(robot: RobotModel) -> Mapping[str, np.ndarray]:
 def transform_surfaces(
     surfaces: Mapping[str, np.ndarray], links: Mapping[str, ModelState]
 ) -> Dict[str, np.ndarray]:
-    """Return the points in the world's frame, for links whose poses are reported."""
+    """Return the points of :func:`wheel_surfaces` in the world frame, by link in ``links``."""
     return {
         name: links[name].pose.apply(points) for name, points in surfaces.items() if name in links
     }

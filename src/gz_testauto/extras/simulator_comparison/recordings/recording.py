@@ -94,7 +94,7 @@ class RunRecording:
         return {name: channels[name] for name in MEASURED if name in channels} or channels
 
     def common_interval(self) -> "RunRecording":
-        """Return the time in which IMU and odometry both have samples. Raises ``ResultsError`` if
+        """Return the part in which IMU and odometry both have samples. Raises ``ResultsError`` if
         they do not overlap."""
         begin = max(self._measured, key=lambda name: self._measured[name].time_s[0])
         end = min(self._measured, key=lambda name: self._measured[name].time_s[-1])

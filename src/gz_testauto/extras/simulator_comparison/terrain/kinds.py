@@ -338,8 +338,8 @@ TerrainSpec = Annotated[
 
 
 def make_terrain(spec: TerrainKind, seed: int) -> Terrain:
-    """Return identical heights for the same specification and seed. Raises ``SpecError`` if the
-    relief of a kind other than ``flat`` has no height."""
+    """Return a terrain, the same for equal arguments. Raises ``SpecError`` if the relief of a kind
+    other than ``flat`` has no height."""
     axis = grid_m(spec.size_m, spec.pixels)
     x_m, y_m = np.meshgrid(axis, axis[::-1])
     heights = spec.relief(x_m, y_m, child_generator(seed, TERRAIN, spec.name))
