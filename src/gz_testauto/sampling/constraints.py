@@ -117,7 +117,7 @@ class Constraints:
 
 
 class PlacedShapes:
-    """The obstacles of one world that are already placed, and the check of a further one."""
+    """The placed obstacles of a world, and the check of another obstacle."""
 
     # In a grid, whose cells are at least as wide as the distance at which two obstacles can violate
     # the gap, only neighboring cells are compared.

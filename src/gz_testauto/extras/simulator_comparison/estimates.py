@@ -243,8 +243,8 @@ def _pooled(
 
 
 def _is_determined(distances: np.ndarray, count: int) -> bool:
-    """Return whether a measure is defined for all pairs of repetitions of the reference, or, with
-    a single one, for its pairs with the entry. The first ``count`` rows are those of the entry."""
+    """Return whether a measure is defined for all pairs of repetitions of the reference, or, if it
+    has one repetition, for its pairs with the entry, which has the first ``count`` rows."""
     # not the entry's own pairs, so that the same cases count for all entries
     among = distances[count:, count:]
     return not np.isnan(among if len(among) > 1 else distances[:count, count:]).any()

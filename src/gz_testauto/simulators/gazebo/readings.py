@@ -115,7 +115,7 @@ class ImuReader:
     """A converter of an IMU's messages to samples in simulated time."""
 
     # Gazebo's linear acceleration is the change of velocity since the last measurement divided by
-    # the time on its own clock, minus gravity. That clock also advances at every rest, so the part
+    # the time on Gazebo's clock, minus gravity. This clock also advances at every rest, so the part
     # that results from motion is computed again.
 
     def __init__(self, gravity_mps2: Sequence[float], mount: Pose) -> None:
