@@ -108,6 +108,28 @@ def test_copies_of_a_world_are_not_evaluated(smoke, tmp_path):
 
 
 @pytest.mark.slow
+def test_trials_in_copies_count_before_a_world_is_evaluated(smoke, tmp_path):
+    """Otherwise the campaign would stop with a decision that the report does not confirm."""
+    folder = tmp_path / "worlds"
+    folder.mkdir()
+    base = smoke.worlds.base.read_text()
+    for number in range(40):
+        (folder / f"w{number:02d}.world").write_text(base + f"<!-- {number // 2} -->")
+    worlds = type(smoke.worlds)(directory=folder)
+    spec = smoke.model_copy(update={"worlds": worlds, "stop": StopSpec(when="decided")})
+
+    def opposite_in_the_copy(trial):
+        is_copy = trial.world.world_index % 2
+        won = trial.planner.name == ("straight" if is_copy else "fgm")
+        return Outcome.REACHED if won else Outcome.COLLIDED
+
+    results, _ = run(spec, tmp_path / "out", opposite_in_the_copy)
+    assert len(results.trials) == 80
+    assert results.judged == tuple(f"w{number:02d}" for number in range(0, 40, 2))
+    assert not analyze(results).early_stop.decided
+
+
+@pytest.mark.slow
 def test_campaign_stops_when_its_comparison_is_decided(decided):
     _, results = decided
     end = early_stop(results)

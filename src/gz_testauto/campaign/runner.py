@@ -115,7 +115,8 @@ class EarlyStopMonitor:
     """The worlds that the early stop has evaluated, and whether they decide the campaign.
 
     Worlds are evaluated in the order of the plan. A world with unfinished trials delays the next
-    ones; a world with an invalid trial is skipped until that trial is valid.
+    ones; a world with an invalid trial is skipped until that trial is valid. The trials in copies
+    of a world belong to this world.
     """
 
     def __init__(
@@ -127,14 +128,15 @@ class EarlyStopMonitor:
             return
         self._store = store
         self._planners = [planner.name for planner in spec.planners]
-        results = store.results()
+        results = store.results().without_copies
         kept_records = _without_pending(results.trials, pending)
         self._records = {record.trial: record for record in kept_records}
         self._judged_worlds = list(results.judged)
         self._copies = results.copies
         self._waiting_trials: Dict[str, Set[int]] = {}
         for trial in trials:
-            self._waiting_trials.setdefault(trial.world.name, set()).add(trial.index)
+            world = self._copies.get(trial.world.name, trial.world.name)
+            self._waiting_trials.setdefault(world, set()).add(trial.index)
         for world in self._judged_worlds:
             self._waiting_trials.pop(world, None)
         self._update_decision()
@@ -142,7 +144,8 @@ class EarlyStopMonitor:
 
     def ended(self, record: TrialRecord) -> None:
         if self._rule is not None:
-            self._records[record.trial] = record
+            world = self._copies.get(record.world, record.world)
+            self._records[record.trial] = replace(record, world=world)
             self._advance()
 
     def _advance(self) -> None:
@@ -151,8 +154,7 @@ class EarlyStopMonitor:
             if self.is_decided or not trials <= self._records.keys():
                 break
             evaluated_worlds.append(world)
-            valid = all(self._records[trial].outcome.valid for trial in trials)
-            if valid and world not in self._copies:  # a copy is no independent world
+            if all(self._records[trial].outcome.valid for trial in trials):
                 self._store.judge(world)
                 self._judged_worlds.append(world)
                 self._update_decision()

@@ -85,6 +85,18 @@ def test_a_world_can_be_evaluated_when_all_its_repetitions_are_finished():
     assert settled_worlds(part, ("a", "b")) == {"w0"}
 
 
+def test_a_world_can_be_evaluated_when_the_trials_in_its_copies_are_finished():
+    whole = replace(campaign(a="RRRRR", b="RRRRR"), copies=dict.fromkeys(("w1", "w2", "w3"), "w0"))
+
+    def settled_without(world, planners):
+        kept = [t for t in whole.trials if (t.world, t.planner) != (world, "b")]
+        return settled_worlds(replace(whole, trials=tuple(kept)).without_copies, planners)
+
+    assert settled_without("w4", ("a",)) == {"w0", "w4"}
+    assert settled_without("w4", ("a", "b")) == {"w0"}
+    assert settled_without("w3", ("a", "b")) == set()
+
+
 def test_a_results_directory_without_planners_has_no_unsettled_worlds():
     assert side_of(campaign(a="RR", b="RR"), planners=()).unsettled() == ()
 

@@ -74,8 +74,9 @@ def settled_worlds(results: CampaignResults, planners: Sequence[str]) -> Set[str
     names = [world.name for world in results.worlds]
     if len(results.trials) >= results.planned:
         return set(names)
-    cells = max(len(names) * len(results.planners), 1)
+    cells = max((len(names) + len(results.copies)) * len(results.planners), 1)
     expected = max(results.planned // cells, 1) * len(planners)
+    copies = Counter(results.copies.values())
     ended: Dict[str, int] = {}
     for record in results.trials:
         if record.planner in planners:
@@ -83,7 +84,7 @@ def settled_worlds(results: CampaignResults, planners: Sequence[str]) -> Set[str
     settled: Set[str] = set()
     for name in names:
         # The outcome of a trial in a later world can affect whether it has already finished.
-        if ended.get(name, 0) < expected:
+        if ended.get(name, 0) < expected * (1 + copies[name]):
             break
         settled.add(name)
     return settled
