@@ -62,7 +62,9 @@ def parse_entry(
 def _first_fault(invalid: ValidationError) -> str:
     fault = invalid.errors(include_url=False)[0]
     field = ".".join(map(str, fault["loc"]))
-    return f"{field}: {fault['msg']}" if field else str(fault["msg"])
+    is_object = fault["type"] == "dataclass_type"  # whose message contains the name of the class
+    message = "Input should be a JSON object" if is_object else str(fault["msg"])
+    return f"{field}: {message}" if field else message
 
 
 @functools.lru_cache(maxsize=32)

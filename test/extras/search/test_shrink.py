@@ -296,6 +296,21 @@ def test_a_damaged_journal_is_reported_with_its_line(tmp_path, line):
             read_outcomes(tmp_path)
 
 
+@pytest.mark.parametrize("make", [os.mkdir, os.mkfifo])
+def test_a_journal_that_is_no_file_is_an_error_with_a_remedy(tmp_path, make):
+    path = tmp_path / ANSWERS
+    make(path)
+    with pytest.raises(ResultsError, match=rf"{ANSWERS}: .* not a regular file; remove it"):
+        Journal(path, {})
+
+
+def test_messages_about_journals_contain_no_class_names(tmp_path):
+    path = tmp_path / ANSWERS
+    path.write_text("5\n")
+    with pytest.raises(ResultsError, match="the entry is damaged: Input should be a JSON object;"):
+        Journal(path, {})
+
+
 @pytest.mark.parametrize(
     ("world", "planner", "message"),
     [

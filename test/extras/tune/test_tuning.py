@@ -151,14 +151,18 @@ def test_same_command_repeats_no_trial_and_other_inputs_are_rejected(tune, capsy
     assert "budget is 80, was 60" in capsys.readouterr().err
     marker = tune.folder / "out" / "tuning.json"
     stored = json.loads(marker.read_text())
-    for damage, complaint in (
-        ({"inputs": 5}, "inputs: Input should be a valid dictionary"),
-        ({"candidates": [[1]]}, "candidates.0: Input should be a valid dictionary"),
-        ({"candidates": [{}]}, "candidates has 1 entries instead of"),
+    for content, complaint in (
+        ({**stored, "inputs": 5}, "is damaged: inputs: Input should be a valid dictionary"),
+        ({**stored, "candidates": [[1]]}, "is damaged: candidates.0: Input should be a valid"),
+        ({**stored, "candidates": [{}]}, "is damaged: candidates has 1 entries instead of"),
+        (5, "is damaged: it does not contain a JSON object"),
+        ("", "cannot be read: "),
     ):
-        marker.write_text(json.dumps({**stored, **damage}))
+        marker.write_text(content if content == "" else json.dumps(content))
         assert tune() == 2
-        assert f"tuning.json: the file is damaged: {complaint}" in capsys.readouterr().err
+        message = capsys.readouterr().err
+        assert f"tuning.json: the file {complaint}" in message
+        assert message.rstrip().endswith("; specify a new directory with --out")
     marker.write_text(json.dumps(stored))
     (tune.folder / "space.yaml").write_text(SPACE.replace("1.0]", "1.1]"))
     assert tune() == 2

@@ -79,6 +79,10 @@ def read_journal(path: Path) -> Optional[StoredJournal]:
     """
     if not os.path.exists(path):
         return None
+    if not os.path.isfile(path):
+        raise ResultsError(
+            f"{path}: the path is not a regular file; remove it, and run the same command again"
+        )
     content = read_input(path, ResultsError)
     size = content.rfind(b"\n") + 1
     if not size:

@@ -44,6 +44,8 @@ TRAINING, HELD_OUT = "training", "held_out"
 
 LEAST_HELD_OUT = 2  # one world has no interval
 
+REMEDY = "specify a new directory with --out"
+
 RunTrials = Callable[[CampaignSpec, Path, TrialSelection], CampaignResults]
 """A function that runs the selected trials of a campaign in a directory."""
 
@@ -204,15 +206,13 @@ def open_tuning(
         **{f"parameters.{parameter.name}": parameter.text for parameter in parameters},
     }
     if directory.is_begun:
-        content = read_json_object(directory.marker, ResultsError)
-        stored = validate_as(_StoredTuning, content, str(directory.marker), ResultsError)
+        stored = _read_stored(directory.marker)
         differences = list_differences(stored.inputs, inputs)
         refuse_differences(directory.path, "a tuning with other inputs", differences)
         if len(stored.candidates) != plan.candidates[0] + 1:
             raise ResultsError(
                 f"{directory.marker}: the file is damaged: candidates has "
-                f"{len(stored.candidates)} entries instead of {plan.candidates[0] + 1}; specify a "
-                "new directory with --out"
+                f"{len(stored.candidates)} entries instead of {plan.candidates[0] + 1}; {REMEDY}"
             )
         return Tuning(spec, entry, plan, stored.candidates)
     drawn = draw_candidates(parameters, entry, spec.seed, plan.candidates[0])
@@ -221,6 +221,14 @@ def open_tuning(
     text = json.dumps({"inputs": inputs, "candidates": candidates}, indent=1)
     write_atomically(directory.marker, (text + "\n").encode("utf-8"))
     return Tuning(spec, entry, plan, candidates)
+
+
+def _read_stored(path: Path) -> _StoredTuning:
+    try:
+        content = read_json_object(path, ResultsError)
+        return validate_as(_StoredTuning, content, str(path), ResultsError)
+    except ResultsError as error:
+        raise ResultsError(f"{error}; {REMEDY}") from error
 
 
 def run_race(
