@@ -258,7 +258,7 @@ def test_journal_ignores_an_incomplete_line_and_rejects_other_inputs(tmp_path):
     again.add("b", {"outcome": None, "spl": 0.5})
     stored = Journal(path, {"seed": 1}).get("b", StoredTrial)
     assert stored == StoredTrial(outcome=None, spl=0.5)
-    with pytest.raises(ResultsError, match=r"journal\.jsonl.*--out"):
+    with pytest.raises(ResultsError, match=r"journal\.jsonl: .*other options.*; remove it, or"):
         Journal(path, {"seed": 2})
 
 

@@ -115,8 +115,8 @@ class Journal:
             return
         if stored.inputs != json.loads(json.dumps(dict(inputs))):
             raise ResultsError(
-                f"{path}: the file belongs to another trial or to other options; use a new "
-                "directory for --out"
+                f"{path}: the file belongs to another trial, to other options, to another "
+                "directory or to another version; remove it, or specify a new directory"
             )
         self._answers = stored.answers
         if os.path.getsize(path) > stored.size:  # a line that was incomplete at a kill
