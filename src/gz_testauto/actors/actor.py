@@ -88,7 +88,8 @@ class Actor(Hook):
         return None
 
     def act(self, context: StepContext) -> None:
-        """Request the actor's changes in one step."""
+        """Request the changes of a step by ``context.change`` or methods such as
+        :meth:`set_pose`."""
         raise NotImplementedError
 
     def update_before_spawn(self, context: StepContext) -> None:

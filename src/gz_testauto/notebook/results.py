@@ -234,7 +234,8 @@ class RecordedTrajectories:
         return valid_trials(self._owner._results, worlds, planners)
 
     def of(self, world: str, planner: str, repetition: int = 0) -> Recording:
-        """Return the recording of one trial, with all arrays. Raises ``ResultsError``."""
+        """Return the recording of one trial. Raises ``ResultsError`` if no valid trial of these has
+        been recorded."""
         for record in self.records([world], [planner]):
             if record.repetition == repetition:
                 with ResultStore.read(CampaignDirectory(self._owner.directory)) as store:

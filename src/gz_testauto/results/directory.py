@@ -224,8 +224,8 @@ class CampaignDirectory(RunDirectory):
         self.log = self.path / "campaign.log"
 
     def log_directories(self) -> Dict[str, Path]:
-        """Return the directory with the logs of the last attempt of each trial, by label, for
-        directories with :data:`TRIALS_FILE`."""
+        """Return the directory with the logs of the last attempt of each trial, by its label.
+        Directories without a :data:`TRIALS_FILE` are ignored."""
         newest: Dict[str, Tuple[float, Path]] = {}
         for file in self.path.glob(f"{LOGS}/*/{TRIALS_FILE}"):
             with contextlib.suppress(OSError):  # removed, or not a file

@@ -343,7 +343,10 @@ class PlannerConformance:
         objects: Tuple[TrackedObject, ...] = (),
         planner: Optional[LocalPlanner] = None,
     ) -> TaskSimulation:
-        """Start a task and return its simulation. Without ``sense``, the scan shows no obstacle."""
+        """Return the simulation of a task, which has not been run yet.
+
+        ``sense`` returns the scan at a pose; by default it shows no obstacle.
+        """
         planner = self.make_planner() if planner is None else planner
         task = self.task() if task is None else task
         sense = self.see() if sense is None else sense

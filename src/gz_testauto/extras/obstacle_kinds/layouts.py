@@ -162,7 +162,11 @@ class CaveObstacles(LayoutKind):
 
 
 def cave(numbers: np.ndarray, fill: float, passes: int) -> np.ndarray:
-    """Return the occupied cells for random ``numbers`` (rows, columns) in [0, 1)."""
+    """Return which cells are occupied, as bool, for random ``numbers`` (rows, columns) in [0, 1).
+
+    The share ``fill`` of the cells is occupied at first. Each of the ``passes`` fills cells with
+    many occupied neighbors, and clears those with few.
+    """
     occupied = numbers < fill
     occupied[[0, -1]] = True
     for _ in range(passes):

@@ -54,7 +54,8 @@ class Wall(NamedTuple):
 
 
 class WallKind(AssembledKind):
-    """The base class of obstacle kinds of walls. The last size is the position of the doors."""
+    """The base class of obstacle kinds of walls. Their last size is the position of the doors,
+    from 0 at the start of a wall to 1."""
 
     color: ClassVar[str] = "0.75 0.75 0.7 1"
     part_name: ClassVar[str] = "wall"

@@ -125,8 +125,11 @@ BASELINE = "it is the baseline"
 
 @dataclass(frozen=True, eq=False)
 class Findings:
-    """Results of a comparison: values by entry and measure, spectra by case, and differences by
-    entry and case. ``published_ranking`` is None unless all entries have published scores."""
+    """Results of a comparison: measured values by entry and measure, spectra of the vertical
+    acceleration by case, and differences by entry and case.
+
+    ``published_ranking`` is None unless all entries have published scores.
+    """
 
     spec: BenchSpec
     measured: Mapping[str, Mapping[str, Measured]]

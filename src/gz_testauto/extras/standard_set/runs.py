@@ -40,7 +40,8 @@ class SetRunner:
     ) -> BuiltinCampaignSpec:
         """Return the campaign of one planner on the class ``name`` in a simulator.
 
-        Raises ``SpecError`` if the class has changed, and an error if the simulator is missing.
+        Raises ``SpecError`` if a file of the class differs from the published one, and the
+        errors of :func:`~gz_testauto.campaign.simulator.simulator_options`.
         """
         spec = self.standard.load(name).model_copy(update={"planners": (planner,)})
         spec = with_simulator(spec, simulator)

@@ -96,7 +96,11 @@ def instrument_model(
     engine: str = "ode",
     probe: str = PROBE,
 ) -> InstrumentedModel:
-    """Add sensors to a model that is not a robot, and ``suffix`` to its name."""
+    """Add probes to a model that is not a robot, and ``suffix`` to its name.
+
+    All its sensors get the period ``sensor_period_ns`` (simulated time). ``engine`` is the name of
+    the physics engine, and ``probe`` that of the probes.
+    """
     document, scene = _read(model, suffix)
     return _instrumented(model, document, scene, sensor_period_ns, engine, probe)
 

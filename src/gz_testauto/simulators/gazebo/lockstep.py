@@ -139,7 +139,8 @@ class LockStep:
         self._rest(self.sensors)
 
     def close(self) -> None:
-        """Close the files of the server's threads, after the scene."""
+        """Close the files of ``/proc`` by which the server's threads are observed; call it when the
+        scene ends."""
         if self._threads is not None:
             self._threads.close()
             self._threads = None
