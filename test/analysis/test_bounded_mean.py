@@ -20,7 +20,7 @@ from gz_testauto.analysis.bounded_mean import (
 SHARES = st.lists(st.sampled_from([-1.0, -2 / 3, -1 / 3, 0.0, 1 / 3, 2 / 3, 1.0]), min_size=2)
 
 
-@pytest.mark.parametrize("worlds", [2, 3, 10, 50, 500])
+@pytest.mark.parametrize("worlds", [2, 3, 10, 50, 500, 2000])
 @pytest.mark.parametrize("share", [0.0, 0.5, 0.9, 1.0])
 def test_the_interval_of_zeros_and_ones_is_clopper_and_pearsons(worlds, share):
     successes = round(share * worlds)

@@ -5,7 +5,7 @@ import pytest
 from trials_from_letters import campaign
 
 from gz_testauto.analysis.anytime import TEST
-from gz_testauto.analysis.comparison import PairedCounts, compare
+from gz_testauto.analysis.comparison import PairedCounts, compare, rate_difference
 from gz_testauto.analysis.overview import analyze, group_worlds
 from gz_testauto.analysis.summary import summarize
 from gz_testauto.metrics.interface import Metric, builtin_metrics
@@ -35,6 +35,7 @@ def test_success_is_compared_world_by_world():
     (pair,) = compare(campaign(a="RRRCC", b="RCCRC")).pairs
     assert pair.counts == PairedCounts(both=1, first_only=2, second_only=1, neither=1)
     assert pair.difference.value == pytest.approx(0.2)
+    assert rate_difference(pair.counts) == pair.difference
     assert pair.first_won == ("w1", "w2")
     assert pair.second_won == ("w3",)
 

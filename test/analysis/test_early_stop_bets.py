@@ -73,7 +73,8 @@ def test_the_side_that_decided_first_remains_the_better_one():
 @pytest.mark.parametrize("worlds", [[(1.0, 1.0)] * 200, [(0.0, 0.0)] * 200, [(1.0, 0.0)], []])
 def test_equal_planners_one_world_and_none_decide_nothing(worlds):
     found = decision(worlds)
-    assert (found.better, found.decided, found.p_value >= 0.05) == ("", False, True)
+    assert (found.better, found.decided) == ("", False)
+    assert 0.05 <= found.p_value <= 1.0
 
 
 def test_a_difference_within_the_equivalence_margin_is_a_decision():

@@ -6,12 +6,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from frozen_data import mutable_dataclasses
+from scipy.stats import beta
 from scripted import record
 
 from gz_testauto import analysis
 from gz_testauto.analysis.intervals import success_rate
 from gz_testauto.analysis.overview import group_worlds
 from gz_testauto.analysis.repeatability import compare_recordings, recording_bits
+from gz_testauto.analysis.repeats import RepeatCount
 from gz_testauto.analysis.summary import (
     clustered_rate,
     design_effect,
@@ -194,6 +196,19 @@ def _anova(successes, trials):
     within /= total - len(worlds)
     size = (total - sum(n * n for n in trials) / total) / (len(worlds) - 1)
     return (between - within) / (between + (size - 1) * within)
+
+
+@pytest.mark.parametrize(
+    ("same", "valid"), [(17, 17), (16, 16), (40, 43), (0, 1), (3, 6), (2, 6), (0, 0)]
+)
+def test_outcome_is_robust_or_fragile_if_the_interval_excludes_80_percent(same, valid):
+    expected = "undecided" if valid else "not tested"
+    # the exact limits of a binomial share are quantiles of the beta distribution
+    if same and beta.ppf(0.025, same, valid - same + 1) >= 0.8:
+        expected = "robust"
+    if same < valid and beta.ppf(0.975, same + 1, valid - same) < 0.8:
+        expected = "fragile"
+    assert RepeatCount(same, valid).label == expected
 
 
 def test_results_of_analysis_cannot_be_changed():
