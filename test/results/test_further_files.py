@@ -2,6 +2,7 @@
 
 import hashlib
 import inspect
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -9,7 +10,7 @@ import pytest
 
 from gz_testauto.planners import PLANNERS, following
 from gz_testauto.results.comparability import MODULE, SHA256
-from gz_testauto.results.inputs import PLANNER_CODE, further_files
+from gz_testauto.results.inputs import PLANNER_CODE, SELECTED_LIDAR, further_files
 from gz_testauto.results.manifest import Manifest
 from gz_testauto.sdf.robot import RobotBody
 from gz_testauto.spec.robot import DriveSpec, XacroSpec
@@ -106,6 +107,12 @@ def test_files_that_the_models_of_robots_and_actors_name_are_inputs(bare, smoke,
     }
     robot = read_body(smoke)
     assert "robot/mesh.stl" not in further_files(smoke, robot)
+
+
+def test_the_selected_lidar_is_an_input(bare, smoke):
+    spec, robot = bare("no_such_planner"), read_body(smoke)
+    assert further_files(spec, robot)[SELECTED_LIDAR] == str(robot.lidar)
+    assert SELECTED_LIDAR not in further_files(spec, replace(robot, lidar=None))
 
 
 @pytest.mark.slow  # xacro runs in a process

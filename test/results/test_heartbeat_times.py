@@ -50,6 +50,29 @@ class WaitTimes(threading.Condition):
         return super().wait(timeout)
 
 
+class EventDuringWait(threading.Event):
+    """An event that calls ``action`` during the first wait, and does not wait."""
+
+    def __init__(self, action):
+        super().__init__()
+        self.actions = [action]
+
+    def wait(self, timeout=None):
+        while self.actions:
+            self.actions.pop()()
+        return self.is_set()
+
+
+def test_trials_that_start_after_a_write_are_written_without_waiting_for_a_beat(
+    database, monkeypatch
+):
+    monkeypatch.setattr(running, "BEAT_S", 100.0)
+    heartbeat = running.Heartbeat(database)
+    heartbeat._end_event = EventDuringWait(lambda: heartbeat.began(TRIALS[1], "process 1"))
+    with heartbeat:
+        wait_for(database, [1], limit_s=5.0)
+
+
 @pytest.mark.slow
 def test_a_trial_that_starts_between_two_writes_is_in_the_second(database, monkeypatch):
     monkeypatch.setattr(running, "BEAT_S", 100.0)

@@ -38,6 +38,16 @@ def test_a_directory_with_a_marker_contains_a_run(tmp_path):
     directory.require_fresh_or_begun()
 
 
+def test_error_for_a_folder_of_a_run_names_the_directory_of_this_run(tmp_path):
+    inner = tmp_path / "outer" / "inner"
+    (inner / "logs" / "1").mkdir(parents=True)
+    for path in (inner.parent, inner):
+        (path / "training.json").write_text("{}")
+    with pytest.raises(ResultsError) as caught:
+        Training(inner / "logs" / "1").require_begun()
+    assert str(caught.value).endswith(f"specify {inner}, which contains a training")
+
+
 def test_a_path_is_absolute(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert Training("out").path == tmp_path / "out"
@@ -107,6 +117,30 @@ def test_the_lock_file_has_the_process_id_and_the_lock_is_released(tmp_path):
     lock.write_text("9" * 100)
     with directory.locked():
         assert lock.read_text() == str(os.getpid())
+
+
+def test_directory_that_is_read_cannot_be_locked_and_no_file_is_written(tmp_path):
+    directory = Training(tmp_path)
+    with directory.unchanged():
+        assert os.listdir(tmp_path) == []
+    in_use = pytest.raises(ResultsError, match=f"in use by another process .{os.getpid()}.")
+    with directory.locked(), in_use, directory.unchanged():
+        raise AssertionError("a process writes results")
+    (tmp_path / ".lock").write_text("7")
+    in_use = pytest.raises(ResultsError, match="in use")
+    with directory.unchanged(), directory.unchanged(), in_use, directory.locked():
+        raise AssertionError("a process reads results")
+    assert (tmp_path / ".lock").read_text() == "7"
+
+
+def test_lock_that_is_a_link_or_a_pipe_is_rejected(tmp_path):
+    (tmp_path / "precious").write_text("precious")
+    (tmp_path / ".lock").symlink_to("precious")
+    for _ in range(2):
+        with pytest.raises(ResultsError, match=r"\.lock"), Training(tmp_path).unchanged():
+            raise AssertionError("the file is no lock")
+        (tmp_path / ".lock").unlink()
+        os.mkfifo(tmp_path / ".lock")
 
 
 @pytest.mark.slow

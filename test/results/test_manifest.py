@@ -14,7 +14,7 @@ from gz_testauto.results.comparability import (
     refuse_differences,
 )
 from gz_testauto.results.directory import CampaignDirectory
-from gz_testauto.results.manifest import Manifest, campaign_inputs
+from gz_testauto.results.manifest import Manifest, RobotExtent, campaign_inputs
 from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.spec.loader import load
 
@@ -114,3 +114,12 @@ def test_imported_trials_are_known_by_their_file(tmp_path):
     assert Manifest.imported("c", source).simulator == ""
     source.write_text("worlds\n")
     assert not Manifest.imported("c", source).is_same(imported)
+
+
+def test_version_and_extent_of_the_robot_are_those_of_the_file(tmp_path):
+    extent = {"footprint_m": [[0.2, 0.1]], "height_m": [0.0, 0.4], "scan_height_m": 0.3}
+    directory = CampaignDirectory(tmp_path)
+    manifest(robot=extent).write(directory)
+    stored = Manifest.read(directory)
+    assert (stored.gz_testauto, stored.robot) == ("0.1.0", RobotExtent(**extent))
+    assert (manifest().robot, manifest(robot=None).robot) == (None, None)

@@ -69,6 +69,12 @@ def test_value_of_a_package_depends_on_its_init_file(package):
     assert tuple(found) == ("my_nav", "my_nav.unrelated")
 
 
+def test_relative_import_of_an_init_file_is_relative_to_its_package(package):
+    (package / "deep" / "__init__.py").write_text("from . import core\n")
+    found = modules_of(mine(package, "import my_nav.deep\nclass Mine: pass\n"))
+    assert tuple(found) == ("my_nav.deep", "my_nav.deep.core")
+
+
 def test_base_class_in_the_package_is_found(package):
     text = "import my_nav.unrelated as u\nBase = type('Base', (), {'__module__': u.__name__})\n"
     assert tuple(modules_of(mine(package, text + "class Mine(Base): pass\n"))) == (

@@ -58,6 +58,8 @@ def test_a_campaign_that_was_only_created_has_no_runner(directory, capsys):
 
 def test_running_trials_are_stored_only_while_they_run(directory, capsys):
     with ResultStore.open(directory) as store, store.heartbeat() as heartbeat:
+        # the process can exit although another one blocks the database
+        assert [one.daemon for one in threading.enumerate() if one.name == "heartbeat"] == [True]
         heartbeat.began(TRIAL, "process 77")
         runner = seen(directory, lambda runner: runner is not None and runner.trials)
         assert runner.process == os.getpid()

@@ -149,6 +149,8 @@ def test_a_record_is_read_back_as_it_was_stored():
     ]
     table.insert(connection, rows)
     assert table.read(connection) == rows
+    assert [row.valid for row in table.read(connection)] == [True, False]
+    assert {type(row.valid) for row in table.read(connection)} == {bool}
     with pytest.raises(sqlite3.IntegrityError, match="NOT NULL"):
         table.insert(connection, [Row(None, Outcome.STUCK, True)])
     connection.close()

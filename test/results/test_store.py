@@ -281,9 +281,20 @@ def test_a_file_is_written_completely_or_not_at_all(tmp_path):
     assert [entry.name for entry in tmp_path.iterdir()] == ["file"]
 
 
-def test_smallest_relevant_differences_are_kept_with_the_results(store):
-    assert store.results().relevant_success == RELEVANT_SUCCESS
-    store.declare([replace(SWERVES, smallest_relevant=2.0)], relevant_success=0.1)
+def test_smallest_relevant_differences_and_the_normal_factor_are_kept_with_the_results(store):
     results = store.results()
-    assert results.relevant_success == 0.1
+    assert (results.relevant_success, results.normal_real_time_factor) == (RELEVANT_SUCCESS, 1.0)
+    store.declare([replace(SWERVES, smallest_relevant=2.0)], 0.1, normal_real_time_factor=0.5)
+    results = store.results()
+    assert (results.relevant_success, results.normal_real_time_factor) == (0.1, 0.5)
     assert {one.name: one.smallest_relevant for one in results.metrics}["swerves"] == 2.0
+
+
+def test_selection_is_stated_until_all_planned_trials_are_finished(store):
+    store.select("worlds selected with --only")
+    store.select("--worlds 2")
+    store.select("--worlds 2")
+    for number in range(4):
+        assert store.results().selection == "worlds selected with --only and --worlds 2"
+        store.finish(record(number, world="world_0000", repetition=number))
+    assert store.results().selection == ""
