@@ -11,8 +11,15 @@ from frozen_data import mutable_dataclasses
 
 from gz_testauto import metrics
 from gz_testauto.base.errors import SpecError
-from gz_testauto.metrics.interface import Metric, MetricContext, builtin_metrics, measure
+from gz_testauto.metrics.interface import (
+    RELEVANT_SUCCESS,
+    Metric,
+    MetricContext,
+    builtin_metrics,
+    measure,
+)
 from gz_testauto.metrics.recording import Recording
+from gz_testauto.metrics.reported import of_companion, published_by_stack
 from gz_testauto.results.schema import TRIALS
 
 METRICS = {metric.name: metric for metric in builtin_metrics()}
@@ -65,12 +72,37 @@ def test_the_smallest_relevant_differences_are_those_of_the_documentation():
         "spl": 0.05, "distance_m": 0.2, "time_s": 1.0, "safety": 0.05,
         "comfort_mps2": 0.05, "cycle_mean_s": 0.005,
     }  # fmt: skip
+    assert RELEVANT_SUCCESS == 0.05
 
 
 def test_cycles_are_shown_in_milliseconds():
     cycles = [metric for name, metric in METRICS.items() if re.fullmatch("cycle_.*_s", name)]
     assert {(one.unit, one.label_unit, one.shown_factor) for one in cycles} == {("s", "ms", 1000.0)}
     assert METRICS["distance_m"].label_unit == "m"
+
+
+def test_curvature_and_heading_change_have_equally_many_decimals():
+    """Both are 1/r on a circle."""
+    mean, change = METRICS["curvature_mean_1pm"], METRICS["heading_change_radpm"]
+    assert mean.decimals == change.decimals == 3
+
+
+def test_metrics_of_a_companion_robot_are_shown_as_those_of_the_first_robot():
+    companion = {metric.name: metric for metric in of_companion("guest")}
+    assert list(companion) == [
+        "guest_reached", "guest_collided", "guest_time_s", "guest_clearance_min_m",
+    ]  # fmt: skip
+    for name in ("time_s", "clearance_min_m"):
+        metric, first = companion[f"guest_{name}"], METRICS[name]
+        assert (metric.unit, metric.decimals) == (first.unit, first.decimals)
+    # They do not depend on the outcome of the first robot.
+    assert not any(metric.completed_only for metric in companion.values())
+
+
+def test_published_values_of_failures_are_not_averaged():
+    metric = published_by_stack("energy_j", "J", "lower")
+    assert (metric.unit, metric.better, metric.completed_only) == ("J", "lower", True)
+    assert metric.in_table
 
 
 def declared(**fields):

@@ -51,6 +51,13 @@ def test_positions_between_samples_do_not_count_while_the_object_is_absent():
     assert post_encroachment_s(crossing(poses, present), "other") == pytest.approx(1.0, abs=0.3)
 
 
+def test_the_latest_of_several_visits_before_the_robot_counts():
+    """The object is at the origin until 2 s and at 9 s, the robot at 5 s: 3 s are the least."""
+    poses = [HERE if second == 5 else AWAY for second in range(10)]
+    way = [HERE if second in (0, 1, 2, 9) else THERE for second in range(10)]
+    assert post_encroachment_s(crossing(poses, way), "other") == pytest.approx(3.0)
+
+
 def test_an_object_at_a_single_sample_crosses_no_path():
     assert post_encroachment_s(crossing([HERE, HERE], [HERE, None]), "other") == math.inf
     assert post_encroachment_s(crossing([HERE, HERE], [HERE, HERE]), "other") == 0.0

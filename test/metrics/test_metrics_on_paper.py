@@ -378,9 +378,9 @@ def test_a_circle_has_the_curvature_one_over_r_everywhere(radius_m):
     assert value("heading_change_radpm", around) == pytest.approx(1 / radius_m, rel=0.01)
 
 
-@pytest.mark.parametrize("samples", [9, 21])
-def test_the_curvature_of_a_circle_is_exact_for_few_samples(samples):
-    time_s = 3.0 + np.linspace(0.0, 2 * math.pi * 2.0, samples)
+@pytest.mark.parametrize(("turns", "samples"), [(0.1, 2), (1.0, 9), (1.0, 21)])
+def test_the_curvature_of_a_circle_is_exact_for_few_samples(turns, samples):
+    time_s = 3.0 + np.linspace(0.0, turns * 2 * math.pi * 2.0, samples)
     angle = (time_s - 3.0) / 2.0
     yaw = np.remainder(angle + math.pi, 2 * math.pi) - math.pi
     coarse = drive(time_s, yaw=yaw, forward=1.0, turn=0.5)
@@ -431,7 +431,15 @@ def test_jerk_needs_as_many_samples_as_its_polynomial(samples, known):
 
 @pytest.mark.parametrize(
     ("cutoff_hz", "samples", "width"),
-    [(2.0, 100, 11), (1.0, 100, 19), (20.0, 100, 5), (1e6, 100, 5), (2.0, 7, 7), (2.0, 8, 7)],
+    [
+        (2.0, 100, 11),
+        (1.0, 100, 19),
+        (20.0, 100, 5),
+        (1e6, 100, 5),
+        (2.0, 7, 7),
+        (2.0, 8, 7),
+        (3.6, 100, 9),
+    ],
 )
 def test_the_window_for_jerk_has_the_width_of_its_cutoff(cutoff_hz, samples, width):
     # (5 / (2 f Δt) + 4.6) / 3.2 samples to each side, Δt = 0.1 s; Schafer 2011, equation 6
@@ -482,3 +490,7 @@ def test_curvature_of_a_path_below_0_2_m_is_unknown():
     short = drive([0.0, 0.1, 0.2], x=[0.0, 0.01, 0.02], forward=0.1)
     for name in ("curvature_mean_1pm", "curvature_max_1pm", "heading_change_radpm"):
         assert math.isnan(value(name, short))
+    # The curvature of 0.2 m would be known at one point only.
+    limit = drive([0.0, 0.1, 0.2], x=[0.0, 0.1, 0.2], forward=1.0)
+    for name in ("curvature_mean_1pm", "curvature_max_1pm"):
+        assert math.isnan(value(name, limit))
