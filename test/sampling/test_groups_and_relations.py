@@ -20,6 +20,7 @@ from gz_testauto.worlds.multiply import multiply
 
 CONFIG = Path(__file__).resolve().parents[2] / "config"
 REGION = "region: {rectangle: {x_m: [-10, 10], y_m: [-10, 10]}}\n"
+CIRCLE = "region: {circle: {x_m: 0, y_m: 0, radius_m: 9.5}}\n"
 WALL = shapely.box(-12.0, -12.0, 12.0, -11.8)
 FAR_MISSION = RequiredMission((-20.0, 0.0), (-20.0, 1.0), 0.3)
 TABLE = """
@@ -88,6 +89,13 @@ obstacles:
     assert [center.x for center in centers] == pytest.approx([1 + 1.5 * k for k in range(5)])
     assert [center.y for center in centers] == pytest.approx([1.0] * 5)
     assert pillars.static
+
+
+def test_a_part_without_a_pose_is_in_the_frame_of_the_group():
+    part = "parts: [{type: box, size_x_m: 3, size_y_m: 1}]"
+    text = f"obstacles: [{{type: group, count: 1, x_m: 5, y_m: 2, yaw_rad: 0, {part}}}]"
+    ((group,),) = sets_of(text, 1)
+    assert group.footprint.bounds == pytest.approx((3.5, 1.5, 6.5, 2.5))
 
 
 def test_a_group_is_static_in_all_its_parts(tmp_path):
@@ -212,7 +220,21 @@ def test_obstacles_cover_the_requested_share_of_the_ground(coverage):
         assert max(shares) - min(shares) > 0.01
 
 
+@pytest.mark.parametrize(("coverage", "count"), [(0.005, 2), (0.0075, 3), (0.02, 8)])
+def test_coverage_adds_the_fewest_obstacles_to_the_smallest_counts(coverage, count):
+    """Each disc covers 1/400 of the ground, which extends to their edges."""
+    disc = "type: cylinder, radius_m: 0.5"
+    entries = f"{{{disc}, name: fixed, count: 1}}, {{{disc}, name: more, count: [1, 50]}}"
+    text = f"obstacles: [{entries}]\ncoverage: {coverage}\n{CIRCLE}"
+    for obstacles in sets_of(text, 3):
+        assert len(named(obstacles, "fixed")) == 1
+        assert len(named(obstacles, "more")) == count - 1
+
+
 def test_coverage_out_of_reach_is_an_error_with_the_reached_share():
+    few = "obstacles: [{type: cylinder, count: [0, 10], radius_m: 0.5}]\n"
+    with pytest.raises(PlacementError, match=r"10 obstacles cover 2\.5 % of the ground"):
+        sets_of(f"{few}coverage: 0.9\n{CIRCLE}", 1)
     with pytest.raises(PlacementError, match=r"coverage is 90\.0 %, but 300 obstacles cover \d+"):
         sets_of(covered(0, 0.9), 1)
     with pytest.raises(PlacementError, match=r"coverage is 1\.0 %.* lower the smallest count"):

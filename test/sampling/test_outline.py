@@ -54,6 +54,12 @@ def test_a_ring_has_no_corners_and_contains_no_circle_around_the_origin():
     assert not moved.is_disc
 
 
+def test_an_outline_without_a_radius_has_the_shape_of_its_core():
+    sheet = Outline(shapely.LineString([(0, 0), (3, 4)]))
+    assert sheet.polygon.length == 5.0
+    assert sheet.area_m2 == 0.0
+
+
 def test_an_empty_outline_is_not_a_disc():
     assert not Outline(shapely.Polygon()).is_disc
     assert Outline(shapely.Polygon()).extent_m == (0.0, 0.0)

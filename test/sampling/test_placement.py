@@ -184,6 +184,22 @@ def test_unsolvable_sets_are_drawn_again_and_counted():
     assert 5 < sum(world.redrawn for world in worlds) < 60
 
 
+@pytest.mark.parametrize(("position", "radius", "is_redrawn"), [
+    ("x_m: 0, y_m: 0", "[0.5, 1.5]", True), ("yaw_rad: 0", "1", False),
+])  # fmt: skip
+def test_sizes_are_drawn_again_if_one_does_not_fit_at_a_constant_position(
+    position, radius, is_redrawn
+):
+    text = (
+        f"{{obstacles: [{{type: cylinder, count: 1, radius_m: {radius}, {position}}}], "
+        "region: {rectangle: {x_m: [-3, 0], y_m: [-2, 2]}}, max_tries: 60}"
+    )
+    site = Site((shapely.box(1, -5, 2, 5),), MISSION)
+    sets = [place(spec_of(text), seed, site) for seed in range(8)]
+    assert all(one.footprint.bounds[2] <= 1.0 for placed in sets for one in placed.obstacles)
+    assert any(placed.redrawn for placed in sets) == is_redrawn
+
+
 def test_without_solvable_a_world_without_a_path_is_accepted():
     barrier = spec_of(
         "obstacles: [{type: box, count: 1, size_x_m: 0.3, size_y_m: 15, yaw_rad: 0,\n"

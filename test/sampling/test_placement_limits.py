@@ -8,7 +8,13 @@ import pytest
 import shapely
 
 from gz_testauto.base.errors import PlacementError
-from gz_testauto.sampling.constraints import Constraints, PlacedShapes, PositionedShape, Shape
+from gz_testauto.sampling.constraints import (
+    Constraints,
+    PlacedShapes,
+    PositionedShape,
+    Relations,
+    Shape,
+)
 from gz_testauto.sampling.draws import ObstacleSampler
 from gz_testauto.sampling.placement import MAX_DRAWS, Placer
 from gz_testauto.sampling.site import RequiredMission, Site, walls_of
@@ -19,6 +25,7 @@ from gz_testauto.spec.loader import parse
 from gz_testauto.spec.obstacles import ObstacleSpec
 
 DISC = "type: cylinder, count: {}, radius_m: 0.5"
+WALL = Site((shapely.box(5, -9, 6, 9),))
 REGION = "region: {rectangle: {x_m: [-9, 9], y_m: [-9, 9]}}\n"
 
 
@@ -32,7 +39,8 @@ class Positions:
     def __init__(self, text, site=None):
         spec = spec_of(text)
         self.sampler = ObstacleSampler.of_spec(spec)
-        self.placed = PlacedShapes(Constraints(spec, site or Site(), self.sampler))
+        self.constraints = Constraints(spec, site or Site(), self.sampler)
+        self.placed = PlacedShapes(self.constraints)
         numbers = np.full(self.sampler.dimensions, 0.5)
         self.shapes = [Shape(one) for one in self.sampler.propose(numbers)]
 
@@ -41,6 +49,9 @@ class Positions:
 
     def violated(self, x_m, y_m, shape=0):
         return self.placed.violated(PositionedShape(self.shapes[shape], x_m, y_m))
+
+    def relations(self, shape):
+        return Relations(self.shapes[shape], self.placed, self.constraints)
 
 
 @pytest.mark.parametrize(
@@ -122,6 +133,58 @@ def test_a_specified_position_outside_of_the_region_is_rejected():
     assert positions.violated(0.0, 0.0) is None
     assert positions.violated(5.0, 2.0) is None
     assert positions.violated(-1e-6, 0.0) == "outside the region"
+
+
+def test_no_obstacle_is_in_the_passage_of_a_door():
+    door = "type: door_frame, count: 1, yaw_rad: 0, door_clear_m: 0.8"
+    text = f"obstacles: [{{{door}}}, {{{DISC.format(1)}}}]\n{REGION}"
+    for first, second in ((0, 1), (1, 0)):
+        positions = Positions(text)
+        positions.put(0.0, 0.0, shape=first)
+        assert positions.violated(0.0, 1.0, shape=second) == "doors"
+        assert positions.violated(0.0, 3.0, shape=second) is None
+
+
+def test_positions_near_obstacles_are_drawn_in_all_directions_up_to_the_largest_distance():
+    small = "type: cylinder, name: post, count: 2, radius_m: 0.01"
+    near = "type: sphere, count: 1, radius_m: 0.1, distance_m: {post: [0.4, 1]}"
+    positions = Positions(f"obstacles: [{{{small}}}, {{{near}}}]\n{REGION}")
+    posts = np.array([(3.0, -2.0), (-4.0, 5.0)])
+    for number, post in enumerate(posts):
+        positions.put(*post, shape=number)
+    relations, generator = positions.relations(2), np.random.default_rng(1)
+    offsets = np.array([relations.draw(generator) for _ in range(400)])[:, None] - posts
+    distances_m = np.hypot(*np.moveaxis(offsets, 2, 0))
+    nearest = distances_m.argmin(axis=1)
+    # The center of the sphere is by its radius farther away than its edge.
+    histogram, _ = np.histogram(distances_m.min(axis=1), bins=4, range=(0.49, 1.11))
+    assert histogram.sum() == 400
+    assert histogram.min() > 70
+    for post in (0, 1):
+        x, y = offsets[nearest == post, post].T
+        quarters, _ = np.histogram(np.arctan2(y, x), bins=4, range=(-np.pi, np.pi))
+        assert quarters.min() > 30
+
+
+@pytest.mark.parametrize(
+    ("distance", "site", "violated"),
+    [
+        ("walls: {min: 1}", Site(), None),
+        ("walls: {max: 1}", Site(), "distance_m to walls"),
+        ("post: {min: 1}", WALL, None),
+        ("post: {max: 20}", WALL, "distance_m to post"),
+        ("walls: {min: 1}", WALL, None),
+        ("walls: {min: 6}", WALL, "distance_m to walls"),
+    ],
+)
+def test_absent_obstacles_and_walls_are_infinitely_far_away(distance, site, violated):
+    text = (
+        "obstacles: [{type: cylinder, name: post, count: 1, radius_m: 0.1}, "
+        f"{{{DISC.format(1)}, distance_m: {{{distance}}}}}]\n{REGION}"
+    )
+    positions = Positions(text, site)
+    placed = PositionedShape(positions.shapes[1], 0.0, 0.0)
+    assert positions.relations(1).violated(placed) == violated
 
 
 @pytest.mark.parametrize("most", [1, 2, 99, 100, 101, 250])
