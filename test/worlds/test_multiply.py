@@ -235,7 +235,12 @@ def test_worlds_of_other_inputs_are_not_replaced(tmp_path):
     out = tmp_path / "out"
     multiply(ROOM, spec_of(), 2, 7, out)
     before = files_of(out)
-    for arguments, what in (((spec_of(), 2, 8), "seed"), ((spec_of(min_gap_m=0.3), 2, 7), "spec")):
+    wider = spec_of(min_gap_m=0.3)
+    for arguments, what in (
+        ((spec_of(), 2, 8), r"\(seed differs\)"),
+        ((wider, 2, 7), r"\(spec_sha256 differs\)"),
+        ((wider, 2, 8), r"\(seed, spec_sha256 differ\)"),
+    ):
         with pytest.raises(SpecError, match=what):
             multiply(ROOM, *arguments, out)
     assert files_of(out) == before
@@ -259,6 +264,16 @@ def test_a_directory_with_other_files_is_never_changed(tmp_path, force):
     with pytest.raises(SpecError, match=r"not written by .multiply. \(thesis\.tex\)"):
         multiply(ROOM, spec_of(), 1, 7, tmp_path, force=force)
     assert files_of(tmp_path) == {"thesis.tex": b"years of work"}
+    for name in "abc":
+        (tmp_path / name).touch()
+    with pytest.raises(SpecError, match=r"\(a, b, c, \.\.\.\)"):
+        multiply(ROOM, spec_of(), 1, 7, tmp_path, force=force)
+
+
+def test_progress_is_the_number_of_generated_worlds(tmp_path):
+    calls = []
+    multiply(ROOM, spec_of(), 3, 7, tmp_path / "out", progress=lambda *call: calls.append(call))
+    assert calls == [(1, 3), (2, 3), (3, 3)]
 
 
 @pytest.mark.parametrize("stop", [KeyboardInterrupt, OSError])
@@ -329,6 +344,10 @@ def replace_in(path, old, new):
         (
             lambda d: (d / "world_0001.world").write_text("<sdf/>"),
             "0001.world: the file differs from",
+        ),
+        (
+            lambda d: replace_in(d / "worlds.json", "world_0001", "world_0000"),
+            "it lists world_0000 twice",
         ),
         (lambda d: (d / "worlds.json").write_text('{"schema'), "cannot be read: Unterminated"),
         (lambda d: (d / "worlds.json").write_text('{"schema_version": 9}'), "schema version 9"),

@@ -85,6 +85,8 @@ def test_elements_without_clearance_are_counted_by_world():
     assert unmeasured_notice(several).endswith(": crowd (in 2 worlds), cloud (in 1 world)")
     six = unmeasured_notice([world(0, *"abcdef")])
     assert six.endswith("e (in 1 world), and 1 more")
+    twelve = unmeasured_notice([world(0, *"abcdefghijkl")])
+    assert twelve.endswith("e (in 1 world), and 7 more")
     assert "more" not in unmeasured_notice([world(0, *"abcde")])
 
 
@@ -126,6 +128,10 @@ def test_the_number_of_cells_of_a_map_is_limited():
     assert bounds_of(one, 0.5, most_cells=8.0)
     with pytest.raises(SpecError, match="model crate reaches 1 m"):
         bounds_of(one, 0.5, most_cells=7.0)
+    # By default, a square of 1 km with cells of 0.1 m is the limit.
+    assert bounds_of(one, 0.1, {"area": (0.0, 0.0, 999.5, 999.0)})
+    with pytest.raises(SpecError, match=r"more than 1e\+08 cells"):
+        bounds_of(one, 0.1, {"area": (0.0, 0.0, 999.5, 999.1)})
     for bounds in ((0.0, 0.0, 1e5 + 1, 0.5), (0.0, 0.0, 0.5, 1e5 + 1), (0.0, 0.0, 2e4, 2e4)):
         with pytest.raises(SpecError, match="smaller bounds"):
             map_of(one, 1.0, bounds=bounds)

@@ -101,6 +101,18 @@ def test_all_obstacles_are_restored_if_one_of_them_cannot_be_deleted():
     assert len(spawner.obstacles()) == 2
 
 
+def test_obstacles_are_spawned_again_from_the_next_draws_of_the_seed():
+    spawner = ObstacleSpawner(Simulator())
+    with pytest.raises(SpecError, match="call spawn first"):
+        spawner.respawn()
+    spawner.spawn(Draw(SPEC, "inline", 1), replace=True)
+    respawned = [spawner.respawn(), spawner.respawn()]
+    for number, obstacles in enumerate(respawned, 1):
+        draw = ObstacleSpawner(Simulator()).spawn(Draw(SPEC, "inline", 1, number), replace=True)
+        assert [one.pose for one in obstacles] == [one.pose for one in draw]
+    assert respawned[0][0].pose != respawned[1][0].pose
+
+
 @pytest.fixture
 def saved(tmp_path):
     """A world file with a sphere in its middle."""

@@ -65,10 +65,11 @@ def test_only_shapes_at_the_height_of_the_lidar_are_occupied(tmp_path):
 
 
 def test_map_origin_is_a_whole_number_of_cells():
-    for resolution in (0.05, 0.1, 0.07):
+    for resolution in (0.05, 0.1, 0.07, 1 / 7):
         grid = base_map(ROOM, resolution)
         for value in (grid.origin_x_m, grid.origin_y_m):
-            assert value / resolution == pytest.approx(round(value / resolution), abs=1e-6)
+            cells = round(value / resolution)
+            assert value == pytest.approx(cells * resolution, rel=0.0, abs=1e-9)
 
 
 def test_map_bounds_do_not_depend_on_the_height():

@@ -21,7 +21,13 @@ from gz_testauto.spec.worlds import WORLD_SOURCES
 from gz_testauto.trial.testbed import read_body
 from gz_testauto.worlds.manifest import read_worlds
 from gz_testauto.worlds.multiply import multiply
-from gz_testauto.worlds.source import Missions, generated_worlds, missions_of, world_source
+from gz_testauto.worlds.source import (
+    Missions,
+    WorldSource,
+    generated_worlds,
+    missions_of,
+    world_source,
+)
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "worlds.md"
 CAMPAIGN = """\
@@ -69,6 +75,15 @@ def test_a_base_world_has_no_source_and_uses_the_missions_of_the_campaign(smoke,
     assert world_source(smoke) is None
     mission = missions_of(smoke, tmp_path).of("world_0000")
     assert mission == Missions(smoke).of("world_0000")
+
+
+@pytest.mark.parametrize("method", ["generate", "input_files"])
+def test_a_source_must_implement_its_abstract_methods(method):
+    methods = {"generate": lambda *_: None, "input_files": lambda *_: {}}
+    methods.pop(method)
+    incomplete = type("Incomplete", (WorldSource,), methods)
+    with pytest.raises(TypeError, match=f"abstract.*{method}"):
+        incomplete(None, 1, 0)
 
 
 @pytest.fixture
