@@ -1,10 +1,13 @@
 """Effects and hooks of a campaign: invalid entries are rejected by file, line and field, and hooks
 of other packages run in each trial."""
 
+from types import SimpleNamespace
+
 import pytest
 from finished import results
 
 from gz_testauto.actors.hook import Hook, HookResults
+from gz_testauto.actors.simulation import ActorSimulation, Filter
 from gz_testauto.base.errors import SceneError, SpecError
 from gz_testauto.base.parameters import Positive
 from gz_testauto.base.resources import share_directory
@@ -196,6 +199,13 @@ def test_hook_of_another_package_runs_in_each_trial_of_a_campaign(tmp_path):
     assert len({record.metrics["drawn_by_hook"] for record in trials}) == 2
     inputs = Manifest.read(CampaignDirectory(out)).inputs
     assert any("code of hook draws" in name for name in inputs)
+
+
+@pytest.mark.parametrize("parts", [{"hooks": (Draws("draws"),)}, {"filters": (Filter(),)}])
+def test_simulation_is_changed_only_by_hooks_and_filters(parts):
+    simulation = SimpleNamespace(step_size_s=0.01, robot=None, changes=frozenset())
+    assert TrialActors().simulation(simulation) is simulation
+    assert isinstance(TrialActors(**parts).simulation(simulation, "robot"), ActorSimulation)
 
 
 def test_exception_in_the_results_of_a_hook_names_the_hook():

@@ -2,6 +2,7 @@
 
 import math
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -72,6 +73,17 @@ def test_planner_receives_the_estimate_and_metrics_the_true_pose():
     assert recording.pose[:, 0].tolist() == [3.0, 3.1]
     assert recording.series["tf"][:, 0] == pytest.approx([3.8, 3.9])
     assert recording.numbers["localization_error_m"] == pytest.approx(0.8)
+
+
+@pytest.mark.parametrize("ahead_m", [0.8, -0.8, 0.0])
+def test_planner_receives_objects_relative_to_the_estimated_pose(ahead_m):
+    watch, _ = watched(3.0, 3.1, ahead_m=ahead_m)
+    motion = (1.0, 0.0, 0.0), np.zeros((3, 2)), np.zeros((0, 3)), 0.1
+    walker = TrackedObject("walker", Pose2D(5.0, 1.0), *motion)
+    tracker = SimpleNamespace(objects=(walker,))
+    seen = TrialRobot(None, watch, None, tracker=tracker).observation(at(0.25, 3.1))
+    assert seen.pose.x_m == pytest.approx(3.1 + ahead_m)
+    assert seen.objects[0].pose == pytest.approx((5.0 + ahead_m, 1.0, 0.0))
 
 
 def test_without_an_estimator_the_robot_knows_its_true_pose():

@@ -115,7 +115,7 @@ def test_recorded_contact_has_the_time_of_the_contact(recorder):
     recorder.sample(snapshot(10.0, 2.0))
     recorder.sample(snapshot(10.1, 2.1, contacts=[ground, hit]))
     assert recorder.collision.start_s == pytest.approx(0.04)
-    assert recorder.collision.source == "contact"
+    assert (recorder.collision.partner, recorder.collision.source) == ("crate", "contact")
     assert len(recording(recorder).contacts) == 1
 
 

@@ -3,7 +3,9 @@
 import math
 from dataclasses import replace
 
+import numpy as np
 import pytest
+from PIL import Image
 from trial_values import trial_value
 
 from gz_testauto.base.errors import SpecError
@@ -68,6 +70,18 @@ def test_goal_inside_an_obstacle_is_rejected_with_its_number(prepared, smoke):
     goal = smoke.goal.model_copy(update={"via": [PoseSpec(x_m=0, y_m=3), PoseSpec(x_m=0, y_m=-3)]})
     with pytest.raises(SpecError, match=r"goal 2 of 3 of .* \(0, -3\) is inside crate"):
         check(prepared(BOX.format("crate", 0, -3, ""), goal=goal))
+
+
+@pytest.mark.parametrize(("gray", "is_rejected"), [(0, False), (255, True)])
+def test_start_below_terrain_is_rejected(prepared, tmp_path, gray, is_rejected):
+    Image.fromarray(np.full((17, 17), gray, dtype=np.uint8)).save(tmp_path / "hill.png")
+    terrain = f"<heightmap><uri>file://{tmp_path}/hill.png</uri><size>20 20 2</size></heightmap>"
+    campaign = prepared(FLOOR.replace("floor", "hill").replace("<plane/>", terrain))
+    if is_rejected:
+        with pytest.raises(SpecError, match="start below the terrain of hill"):
+            check(campaign)
+    else:
+        check(campaign)
 
 
 @pytest.mark.parametrize("changes", [{"x_m": -3.2, "y_m": 0.1}, {"tolerance_m": 1e6}])

@@ -156,6 +156,24 @@ def test_robot_that_sinks_or_is_thrown_up_is_rejected():
         scene.at(0.5, robot=Pose((0.5, 0.0, 1.5)))
 
 
+@pytest.mark.parametrize(("ground_m", "start_m"), [(0.0, 0.15), (-2.0, 1.0), (2.0, 2.15)])
+def test_robot_that_drops_onto_soft_ground_is_accepted(ground_m, start_m):
+    ground = PLANE.replace("<pose>0 0 0 ", f"<pose>0 0 {ground_m} ")
+    scene = StabilityScene(ground, WALL)
+    for depth_m in (0.0, 0.09, 0.11):
+        fresh = StabilityScene(ground, WALL)
+        fresh.check = StabilityCheck(
+            scene.scene, LowestLevels(scene.scene), BODY, ContactClassifier("robot", []), 1.0
+        )
+        fresh.at(0.0, robot=Pose((0.0, 0.0, start_m)))
+        landed = Pose((0.0, 0.0, ground_m - depth_m))
+        if depth_m <= 0.1:
+            fresh.at(0.5, robot=landed)
+        else:
+            with pytest.raises(SceneError, match=r"0\.11 m below the ground"):
+                fresh.at(0.5, robot=landed)
+
+
 def test_lowest_ground_of_the_world_is_the_limit_of_a_fall():
     slab = model("slab", "0 0 -0.05 0 0 0", "20 20 0.1", static=1)
     cellar = model("cellar", "0 0 -3.05 0 0 0", "20 20 0.1", static=1)

@@ -4,8 +4,10 @@ import pytest
 
 from gz_testauto.base.errors import SpecError
 from gz_testauto.sdf.scene import read_scene
+from gz_testauto.spec.campaign import GlobalPlanSpec
 from gz_testauto.spec.model import PoseSpec
 from gz_testauto.spec.obstacles import ObstacleSpec
+from gz_testauto.spec.road import RoadSpec
 from gz_testauto.trial.static_maps import StaticMaps
 from gz_testauto.trial.testbed import read_body, robot_limits
 from gz_testauto.worlds.record import WorldRecord
@@ -25,7 +27,7 @@ def box(name, x, y, size):
 def known(smoke, tmp_path):
     """Return the static map of a world with these models, start and goal, and the world."""
 
-    def make(models, start, goal, obstacles=None, via=()):
+    def make(models, start, goal, obstacles=None, via=(), **changes):
         path = tmp_path / "given.world"
         path.write_text(f'<sdf version="1.6"><world name="w">{models}</world></sdf>')
         start = smoke.robot.start.model_copy(update=dict(zip(("x_m", "y_m"), start)))
@@ -39,7 +41,8 @@ def known(smoke, tmp_path):
             update={"base": path, "obstacles": ObstacleSpec.model_validate(obstacles)}
         )
         robot = smoke.robot.model_copy(update={"start": start})
-        spec = smoke.model_copy(update={"worlds": worlds, "robot": robot, "goal": goal})
+        parts = {"worlds": worlds, "robot": robot, "goal": goal, **changes}
+        spec = smoke.model_copy(update=parts)
         model = read_body(spec)
         map_ = StaticMaps(spec, model, robot_limits(spec, model))
         return map_, WorldRecord(0, "given", path, "", None), Missions(spec).of("given")
@@ -90,6 +93,38 @@ def test_path_leads_around_a_world_that_blocks_the_direct_path(known):
     (way,) = map_.waypoints(world, mission)
     assert abs(way[:, 1]).max() > 1
     assert map_.grid(map_.inputs(world, mission)).is_free(*way[len(way) // 2])
+
+
+@pytest.mark.parametrize(
+    ("start", "goal", "outside"),
+    [
+        ((-4, -1), (3, 0), None),
+        ((-4.1, 0), (3, 0), "robot.start"), ((0, 1.1), (3, 0), "robot.start"),
+        ((-3, 0), (4.1, 0), "goal"), ((-3, 0), (0, -1.1), "goal"),
+    ],
+)  # fmt: skip
+def test_start_and_goal_must_be_within_the_bounds_of_the_campaign(known, start, goal, outside):
+    plan = GlobalPlanSpec(bounds_m=(-4, -1, 4, 1))
+    map_, world, mission = known("", start, goal, global_plan=plan)
+    if outside is None:
+        assert map_.waypoints(world, mission)[0][-1].tolist() == [*goal]
+        assert map_.bounds(world, mission) == plan.bounds_m
+        return
+    with pytest.raises(SpecError, match=rf"bounds_m is .*, but {outside} .* is outside"):
+        map_.waypoints(world, mission)
+
+
+def test_waypoints_on_a_road_follow_the_first_lane_of_the_route(known):
+    lanes = [
+        {"name": "left", "center_m": [(-9, 2), (9, 2)], "right": "right"},
+        {"name": "right", "center_m": [(-9, -2), (9, -2)], "left": "left"},
+    ]
+    road = RoadSpec.model_validate({"lanes": lanes, "route": ["right"]})
+    map_, world, mission = known("", (-5, 0), (6, 0), road=road)
+    (way,) = map_.waypoints(world, mission)
+    assert way[0].tolist() == [-5, -2]
+    assert way[-1].tolist() == [6, -2]
+    assert len(map_.lanes(mission)) == 2
 
 
 def test_empty_world_has_a_static_map(known):

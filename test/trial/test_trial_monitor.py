@@ -44,10 +44,10 @@ def scene_of(*models, floor=PLANE, more=""):
     return read_scene(SdfDocument.parse(text, "test.world"))
 
 
-def monitor(*goals, estimate=None, **rules):
+def monitor(*goals, estimate=None, floor=PLANE, **rules):
     first, *further = goals or (Pose2D(10, 0),)
     given = TerminationRules(first, 0.5, 60.0, 5.0, 0.25, 2.0, 0.8, tuple(further))
-    scene = scene_of()
+    scene = scene_of(floor=floor)
     contacts, levels = ContactClassifier("robot", ["ground::l::c"]), LowestLevels(scene)
     recorder = Recorder(BODY, ObstacleField(scene, Heights(0.01, 2.0)), contacts)
     look = StabilityCheck(scene, levels, BODY, contacts, 2.0)
@@ -128,6 +128,15 @@ class Look:
     def at(self, time_s, collision=None, contacts=(), **poses):
         states = {name: ModelState(pose) for name, pose in {**self.poses, **poses}.items()}
         self.look.check(Snapshot(time_s, states, {}, contacts=contacts), time_s, collision)
+
+
+def test_robot_that_drives_down_a_slope_has_not_fallen():
+    slope = PLANE.replace("<normal>0 0 1<", "<normal>-1 0 2<")  # z is x / 2
+    watch = monitor(floor=slope)
+    for second in range(6):
+        assert watch.observe(at(float(second), -second, -second / 2)) is None
+    with pytest.raises(SceneError, match="the robot fell"):
+        watch.observe(at(6.0, -6.0, -4.5))
 
 
 def touch(partner="shelf"):
