@@ -51,6 +51,7 @@ def version_0(directory, monkeypatch):
         "CREATE TABLE trials AS SELECT trial, world, world_index, planner, repetition, seed, "
         "outcome, attempts, wall_s AS duration, finished_at, trajectory FROM whole",
         "DROP TABLE whole",
+        "ALTER TABLE campaign DROP COLUMN further_worlds",
         "ALTER TABLE metric_declarations DROP COLUMN bounds",
         "UPDATE schema SET version = 0",
     )
@@ -80,6 +81,7 @@ def test_an_older_version_is_upgraded_and_continued(version_0):
 def test_results_of_the_first_version_have_the_bounds_of_known_metrics(directory):
     change(
         directory,
+        "ALTER TABLE campaign DROP COLUMN further_worlds",
         "ALTER TABLE metric_declarations DROP COLUMN bounds",
         "UPDATE schema SET version = 1",
     )
@@ -87,6 +89,16 @@ def test_results_of_the_first_version_have_the_bounds_of_known_metrics(directory
         bounds = {metric.name: metric.bounds for metric in store.results().metrics}
     assert bounds["spl"] == (0.0, 1.0)
     assert bounds["time_s"] is None
+
+
+def test_results_of_the_second_version_contain_all_worlds(directory):
+    change(
+        directory,
+        "ALTER TABLE campaign DROP COLUMN further_worlds",
+        "UPDATE schema SET version = 2",
+    )
+    with ResultStore.read(directory) as store:
+        assert store.results().further_names == ()
 
 
 def test_an_upgrade_that_fails_changes_nothing(version_0, monkeypatch):

@@ -1,4 +1,5 @@
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -76,3 +77,19 @@ def test_selection_of_an_unknown_planner_is_rejected_with_a_hint():
         TrialSelection(planners=("fmg",)).check(campaign())
     with pytest.raises(SpecError, match="at least 1"):
         TrialSelection(worlds=0).check(campaign())
+
+
+@pytest.mark.parametrize(
+    ("selection", "most_worlds", "count"),
+    [
+        (TrialSelection(), None, None),
+        (TrialSelection(), 5, 5),
+        (TrialSelection(worlds=3), None, 3),
+        (TrialSelection(worlds=3, planners=("a",)), 5, 3),
+        (TrialSelection(worlds=9), 5, 5),
+        (TrialSelection(worlds=3, only=("world_0007",)), 8, 8),
+        (TrialSelection(trials=frozenset([4])), None, None),
+    ],
+)
+def test_the_first_worlds_that_a_selection_needs(selection, most_worlds, count):
+    assert selection.world_count(SimpleNamespace(most_worlds=most_worlds)) == count

@@ -66,7 +66,7 @@ def early_stop(results: CampaignResults) -> Optional[EarlyStop]:
         return None
     rates = success_rates(results.trials)
     pairs = decide(results.stop, results.planners, results.judged, rates)
-    world_count = len(results.worlds)
+    world_count = len(results.worlds) + results.further_worlds
     max_worlds = min(results.stop.max_worlds or world_count, world_count)
     return EarlyStop(results.stop, len(results.judged), max_worlds, pairs)
 

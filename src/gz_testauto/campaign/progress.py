@@ -1,7 +1,9 @@
 """The progress of a campaign, and its listeners."""
 
+import math
+import time
 from dataclasses import dataclass
-from typing import Dict, Optional
+from typing import Callable, Dict, Optional
 
 from gz_testauto.results.records import TrialRecord
 from gz_testauto.trial.trial import Trial
@@ -28,6 +30,31 @@ class Progress:
         if done_now <= 0:
             return None
         return self.elapsed_s / done_now * (self.total - self.done)
+
+
+class WorldProgress:
+    """A callback that reports the number of prepared worlds to ``notice``, first immediately and
+    then every few seconds."""
+
+    PERIOD_S = 3.0
+
+    def __init__(self, notice: Callable[[str], None]) -> None:
+        self._notice = notice
+        self._begun_s = self._noticed_s = -math.inf
+        self._done_before = 0
+
+    def __call__(self, done: int, total: int) -> None:
+        now_s = time.monotonic()
+        text = f"{done} of {total} worlds prepared"
+        if self._begun_s == -math.inf:
+            self._begun_s, self._done_before = now_s, done
+        elif now_s - self._noticed_s < self.PERIOD_S:
+            return
+        else:
+            seconds = (now_s - self._begun_s) / (done - self._done_before)
+            text += f", {seconds:.2g} s each"
+        self._noticed_s = now_s
+        self._notice(text)
 
 
 class CauseTexts:

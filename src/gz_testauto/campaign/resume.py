@@ -44,19 +44,28 @@ from gz_testauto.results.store import ResultStore
 from gz_testauto.sdf.robot import RobotBody
 from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.spec.model import STORED
-from gz_testauto.trial.plan import PreparedCampaign, is_within_max_worlds
+from gz_testauto.trial.executor import StopRequest
+from gz_testauto.trial.plan import PreparedCampaign
 from gz_testauto.trial.static_maps import scan_height_m
 from gz_testauto.trial.testbed import TestBed, bed_of, read_body, robot_limits
-from gz_testauto.worlds.record import WorldRecord
+from gz_testauto.worlds.record import Progress, WorldRecord
 from gz_testauto.worlds.source import Missions, missions_of, world_source
 
 
 def open_or_create_campaign(
-    spec: CampaignSpec, directory: CampaignDirectory, world_workers: int = 1
+    spec: CampaignSpec,
+    directory: CampaignDirectory,
+    world_workers: int = 1,
+    *,
+    world_count: Optional[int] = None,
+    progress: Optional[Progress] = None,
+    should_stop: StopRequest = lambda: False,
 ) -> Tuple[PreparedCampaign, ResultStore]:
     """Create a campaign in a results directory, or resume the campaign in it.
 
-    The caller must hold the lock of the directory. Raises ``ResultsError`` if the directory is
+    Of the worlds with random obstacles, the first ``world_count`` are generated, by default all. If
+    ``should_stop`` returns True, the campaign can have fewer worlds. The caller must hold the lock
+    of the directory. Raises ``ResultsError`` if the directory is
     damaged or contains another campaign with results, and the errors of worlds and robot.
     """
     robot = read_body(spec)
@@ -69,18 +78,30 @@ def open_or_create_campaign(
             manifest.write(directory)  # written first, since it marks the results directory
             text = spec.model_dump_json(indent=2)
             write_atomically(directory.campaign, text.encode("utf-8"))
-        worlds = gather_worlds(spec, robot, directory.worlds, world_workers)
+        stored_worlds = () if store is None else store.worlds()
+        worlds = gather_worlds(
+            spec,
+            robot,
+            directory.worlds,
+            world_workers,
+            count=None if world_count is None else max(world_count, len(stored_worlds)),
+            progress=progress,
+            should_stop=should_stop,
+        )
+        if should_stop():
+            stored_worlds = stored_worlds[: len(worlds)]
+        require_same_worlds(stored_worlds, worlds)
         missions = missions_of(spec, directory.worlds)
         campaign = PreparedCampaign(bed_of(spec, robot), worlds, missions)
+        names = [planner.name for planner in spec.planners]
         if store is None:
-            names = [planner.name for planner in spec.planners]
-            planned_count = sum(is_within_max_worlds(spec, trial) for trial in campaign.trials)
-            store = ResultStore.create(
-                directory, spec.name, names, worlds, planned_count, spec.stop
-            )
+            store = ResultStore.create(directory, spec.name, names, (), 0, spec.stop)
+        total_count = spec.worlds.count or len(worlds)
+        planned_count = min(total_count, spec.most_worlds or total_count)
+        further_count = max(0, planned_count - len(worlds))
+        store.extend(worlds, planned_count * spec.repetitions * len(names), further_count)
         relevant = spec.metrics.smallest_relevant.get(SUCCESS, RELEVANT_SUCCESS)
         store.declare(declared_metrics, relevant, spec.normal_real_time_factor)
-        require_same_worlds(store.worlds(), worlds)
     except BaseException:
         if store is not None:
             store.close()

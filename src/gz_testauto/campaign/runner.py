@@ -13,7 +13,7 @@ from typing import Deque, Dict, List, Optional, Sequence, Set
 
 from gz_testauto.analysis.early_stop import decide, success_rates
 from gz_testauto.base.truncation import truncate
-from gz_testauto.campaign.progress import CampaignListener, Progress
+from gz_testauto.campaign.progress import CampaignListener, Progress, WorldProgress
 from gz_testauto.campaign.resume import not_followed_notice, open_or_create_campaign
 from gz_testauto.campaign.selection import selected_trials, selection_text
 from gz_testauto.metrics.interface import measure
@@ -75,7 +75,15 @@ def run_campaign(
         directory.require_begun()
     directory.require_fresh_or_begun()
     with directory.locked():
-        campaign, store = open_or_create_campaign(spec, directory, world_workers)
+        listener = listener or CampaignListener()
+        campaign, store = open_or_create_campaign(
+            spec,
+            directory,
+            world_workers,
+            world_count=selection.world_count(spec) if failed_in is None else None,
+            progress=WorldProgress(listener.noticed),
+            should_stop=should_stop,
+        )
         with store:
             attempts = Attempts(store, spec.limits, retry_invalid)
             plan = [trial for trial in campaign.trials if is_within_max_worlds(spec, trial)]
@@ -87,7 +95,6 @@ def run_campaign(
             decision = EarlyStopMonitor(spec, store, plan, pending_trials)
             log = CampaignLog(directory.log, lambda world: campaign.missions.of(world).goals)
             log.rewrite(_without_pending(store.results().trials, pending_trials))
-            listener = listener or CampaignListener()
             if pending_trials and not (decision.is_decided or should_stop()):
                 notices = (unmeasured_notice(campaign.worlds), not_followed_notice(directory))
                 for notice in filter(None, notices):

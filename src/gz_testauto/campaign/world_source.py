@@ -5,14 +5,16 @@ The files of users are never changed: a world that needs ``worlds.repair`` or
 """
 
 import os
+import time
 from dataclasses import replace
 from pathlib import Path
-from typing import List, Optional, Sequence, Tuple
+from typing import Callable, List, Optional, Sequence, Tuple
 
 import shapely
 
-from gz_testauto.base.disk import make_directory
-from gz_testauto.base.errors import SpecError
+from gz_testauto.base.disk import PARTIAL_SUFFIX, make_directory
+from gz_testauto.base.errors import ResultsError, SpecError
+from gz_testauto.base.truncation import join_truncated
 from gz_testauto.grid.search import path_length_m
 from gz_testauto.results.comparability import file_sha256
 from gz_testauto.results.directory import reporting_disk, write_atomically
@@ -30,9 +32,13 @@ from gz_testauto.spec.regions import KeepOut, Region
 from gz_testauto.spec.worlds import WorldsSpec
 from gz_testauto.trial.testbed import robot_limits
 from gz_testauto.worlds.manifest import MANIFEST, WorldSet, read_worlds, sha256_of
-from gz_testauto.worlds.multiply import mission_record, multiply
+from gz_testauto.worlds.multiply import (
+    WorldRecipe,
+    differing_inputs,
+    mission_record,
+)
 from gz_testauto.worlds.published import PublishedNumbers
-from gz_testauto.worlds.record import WorldRecord
+from gz_testauto.worlds.record import Progress, WorldRecord, generated_name
 from gz_testauto.worlds.source import (
     Mission,
     Missions,
@@ -46,15 +52,26 @@ ROBOT_ROOM_M = 0.3
 
 MODELS_NAMED = 6
 
+SILENT_S = 1.0
+"""Wall time (s) for existing worlds until their progress is reported."""
+
 
 def gather_worlds(
-    spec: CampaignSpec, robot: RobotBody, folder: Path, world_workers: int = 1
+    spec: CampaignSpec,
+    robot: RobotBody,
+    folder: Path,
+    world_workers: int = 1,
+    *,
+    count: Optional[int] = None,
+    progress: Optional[Progress] = None,
+    should_stop: Callable[[], bool] = lambda: False,
 ) -> Tuple[WorldRecord, ...]:
-    """Return all worlds of the campaign in order; generate those that ``folder`` does not contain.
+    """Return the worlds of the campaign in order; generate those that ``folder`` does not contain.
 
-    A world source uses up to ``world_workers`` processes. Raises ``SpecError`` for invalid settings
-    in ``worlds``, ``SdfError`` for an invalid world file, and ``PlacementError`` if obstacles do
-    not fit.
+    Of the worlds with random obstacles in a base world, only the first ``count`` are generated. If
+    ``should_stop`` returns True, the worlds that are complete are returned. A world source uses up
+    to ``world_workers`` processes. Raises ``SpecError`` for invalid settings in ``worlds``,
+    ``SdfError`` for an invalid world file, and ``PlacementError`` if obstacles do not fit.
     """
     source = world_source(spec)
     if source is not None:
@@ -68,22 +85,28 @@ def gather_worlds(
             worlds = copy_worlds(gathered_worlds, spec.worlds, folder)
     else:
         mission = mission_of_robot(spec, robot, Missions(spec).of(""))
-        worlds = gathered_worlds = _multiply_base(spec, mission, folder)
+        worlds = gathered_worlds = _multiply_base(
+            spec, mission, folder, count, progress, should_stop
+        )
     entries = list(worlds)[: spec.worlds.count]
-    if spec.worlds.count is not None and len(entries) < spec.worlds.count:
+    of_one_base = spec.worlds.base is not None  # all worlds have the models of the base
+    if spec.worlds.count is not None and not of_one_base and len(entries) < spec.worlds.count:
         raise SpecError(
             f"{worlds.directory}: the directory has {len(entries)} worlds, but worlds.count is "
             f"{spec.worlds.count}; generate more worlds, or reduce worlds.count"
         )
     missions = missions_of(spec, folder)
     published_numbers = PublishedNumbers(spec, missions)
-    of_one_base = spec.worlds.base is not None  # all worlds have the models of the base
     of_base = tuple(worlds.inputs.get("missing", ())) if of_one_base else ()
     records: List[WorldRecord] = []
     models: List[Tuple[str, ...]] = []
+    have_lengths = all(entry.shortest_path_m is not None for entry in worlds)
+    begun_s = time.monotonic()
     for index, (entry, original) in enumerate(zip(entries, gathered_worlds)):
+        if should_stop() and not of_one_base:
+            return tuple(records)
         mission = mission_of_robot(spec, robot, missions.of(entry.name))
-        has_path = _has_path_lengths(worlds, mission)
+        has_path = have_lengths and worlds.inputs.get("mission") == mission_record(mission)
         if not (has_path and records and of_one_base):
             scene = read_scene(entry.path)
             models.append(tuple(scene.models))
@@ -101,6 +124,8 @@ def gather_worlds(
                 unmeasured=scene.unmeasured,
             )
         )
+        if progress is not None and time.monotonic() - begun_s > SILENT_S:
+            progress(len(records), len(entries))
     _require_obstacle(spec.worlds, models)
     return tuple(records)
 
@@ -179,9 +204,14 @@ def _read_directory(worlds: WorldsSpec) -> WorldSet:
     return replace(described_worlds, worlds=tuple(entries))
 
 
-def _multiply_base(spec: CampaignSpec, mission: RequiredMission, folder: Path) -> WorldSet:
-    if os.path.isfile(folder / MANIFEST):
-        return generated_worlds(folder)
+def _multiply_base(
+    spec: CampaignSpec,
+    mission: RequiredMission,
+    folder: Path,
+    count: Optional[int],
+    progress: Optional[Progress],
+    should_stop: Callable[[], bool],
+) -> WorldSet:
     worlds = spec.worlds
     assert worlds.base is not None and worlds.obstacles is not None and worlds.count is not None
     obstacles = worlds.obstacles
@@ -194,21 +224,46 @@ def _multiply_base(spec: CampaignSpec, mission: RequiredMission, folder: Path) -
     if areas:
         zones = [KeepOut(shape=Region(polygon=list(area.exterior.coords)[:-1])) for area in areas]
         obstacles = obstacles.model_copy(update={"keep_out": [*obstacles.keep_out, *zones]})
-    with reporting_disk(folder):
-        return multiply(
-            worlds.base,
-            obstacles,
-            worlds.count,
-            spec.seed,
-            folder,
-            mission=mission,
-            pattern=worlds.obstacle_pattern,
-            repair=worlds.repair,
-            plugins=worlds.plugins,
-            allow_missing=worlds.allow_missing,
+    pattern, allow_missing = worlds.obstacle_pattern, tuple(worlds.allow_missing)
+    recipe = WorldRecipe(
+        Path(worlds.base),
+        obstacles,
+        spec.seed,
+        mission,
+        pattern,
+        worlds.repair,
+        worlds.plugins,
+        allow_missing,
+    )
+    inputs = recipe.inputs()
+    stored_worlds = WorldSet(folder, (), inputs)
+    if os.path.isfile(folder / MANIFEST):
+        stored_worlds = generated_worlds(folder)
+    else:
+        _require_no_other_files(folder)
+    needed_count = min(count or worlds.count, worlds.count)
+    if len(stored_worlds) >= needed_count or should_stop():
+        return stored_worlds
+    differing_names = differing_inputs(stored_worlds.inputs, inputs)
+    if differing_names:
+        raise ResultsError(
+            f"{folder}: the first {len(stored_worlds)} worlds were generated from other inputs "
+            f"({', '.join(differing_names)}); use a new directory for --out"
         )
+    if progress is not None:
+        progress(len(stored_worlds), needed_count)
+    with reporting_disk(folder):
+        make_directory(folder)
+        return recipe.generator().extend(stored_worlds, needed_count, progress, should_stop)
 
 
-def _has_path_lengths(worlds: WorldSet, mission: RequiredMission) -> bool:
-    has_lengths = all(entry.shortest_path_m is not None for entry in worlds)
-    return has_lengths and worlds.inputs.get("mission") == mission_record(mission)
+def _require_no_other_files(folder: Path) -> None:
+    """Raise ``ResultsError`` if a folder without a manifest has files that an interrupted
+    generation does not leave."""
+    left_files = (f"{generated_name(0)}.world", f"{MANIFEST}{PARTIAL_SUFFIX}")
+    foreign_names = sorted(p.name for p in folder.glob("*") if p.name not in left_files)
+    if foreign_names:
+        raise ResultsError(
+            f"{folder}: has files, but no {MANIFEST} ({join_truncated(foreign_names)}); remove "
+            "them, or use another directory"
+        )

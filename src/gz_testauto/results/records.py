@@ -14,7 +14,7 @@ from gz_testauto.metrics.reported import REPORTED
 from gz_testauto.spec.campaign import StopSpec
 from gz_testauto.trial.outcome import Outcome
 from gz_testauto.trial.trial import Trial
-from gz_testauto.worlds.record import WorldRecord
+from gz_testauto.worlds.record import WorldRecord, generated_name
 
 STALE_S = 30.0
 """Age of a heartbeat (wall time) above which its process counts as killed or stopped."""
@@ -155,8 +155,16 @@ class CampaignResults:
     monday``; empty if all trials of the plan, or those of its first worlds, were run."""
     copies: Mapping[str, str] = field(default_factory=dict)
     """The first of several equal worlds, by the name of each of the others."""
+    further_worlds: int = 0
+    """The number of worlds that the campaign has not generated yet, after ``worlds``."""
     running: Optional[Runner] = None
     """The process that runs the campaign, with its running trials."""
+
+    @property
+    def further_names(self) -> Tuple[str, ...]:
+        """The names of the worlds that the campaign has not generated yet."""
+        first = max((world.world_index + 1 for world in self.worlds), default=0)
+        return tuple(generated_name(first + number) for number in range(self.further_worlds))
 
     @property
     def metrics(self) -> Tuple[Metric, ...]:

@@ -38,7 +38,7 @@ from gz_testauto.results.records import AttemptRecord, Runner, RunningTrial, Tri
 from gz_testauto.spec.campaign import StopSpec
 from gz_testauto.worlds.record import WorldRecord
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 LONGEST_DEFAULT = 100
 """Largest length (characters) of a column's default value, which upgrades can add."""
@@ -54,7 +54,13 @@ def _add_bounds(connection: sqlite3.Connection) -> None:
     )
 
 
-UPGRADES: Dict[int, Upgrade] = {1: _add_bounds}
+def _add_further_worlds(connection: sqlite3.Connection) -> None:
+    connection.execute(
+        "ALTER TABLE campaign ADD COLUMN [further_worlds] INTEGER NOT NULL DEFAULT 0"
+    )
+
+
+UPGRADES: Dict[int, Upgrade] = {1: _add_bounds, 2: _add_further_worlds}
 """Functions that upgrade the tables to the next version, by the old version, in a transaction. They
 must use only SQL, because the records do not describe older tables.
 """
@@ -198,6 +204,7 @@ class CampaignRow:
     max_attempts: Optional[int] = None
     max_worker_deaths: Optional[int] = None
     selection: str = ""
+    further_worlds: int = 0
 
 
 @dataclass(frozen=True)

@@ -125,6 +125,17 @@ class ResultStore:
                 (relevant_success, normal_real_time_factor),
             )
 
+    def extend(self, worlds: Sequence[WorldRecord], planned: int, further: int) -> None:
+        """Store the worlds after those that are stored, and the fields ``planned`` and
+        ``further_worlds`` of :class:`CampaignResults`."""
+        stored_count = len(self.worlds())
+        with self._transaction():
+            self._connection.execute(
+                f"UPDATE {schema.CAMPAIGN.name} SET planned = ?, further_worlds = ?",
+                (planned, further),
+            )
+            schema.WORLDS.insert(self._connection, worlds[stored_count:])
+
     def select(self, selection: str) -> None:
         """Store that the next trials were selected. ``selection`` describes the selection, such as
         ``worlds selected with --only``."""
@@ -237,6 +248,7 @@ class ResultStore:
             stop=next(iter(schema.STOP.read(connection)), None),
             judged=tuple(row.world for row in schema.JUDGED.read(connection)),
             selection=campaign.selection,
+            further_worlds=campaign.further_worlds,
             running=running.read_runner(connection),
         )
 

@@ -33,6 +33,13 @@ class TrialSelection:
             and (self.only is None or trial.world.name in self.only)
         )
 
+    def world_count(self, spec: CampaignSpec) -> Optional[int]:
+        """Return the number of first worlds that contain all selected trials, or None for all."""
+        if self.only is not None or self.trials is not None:
+            return spec.most_worlds
+        counts = [count for count in (self.worlds, spec.most_worlds) if count is not None]
+        return min(counts, default=None)
+
     def check(self, spec: CampaignSpec) -> None:
         """Raise ``SpecError`` for an unknown planner or an empty selection."""
         names = [planner.name for planner in spec.planners]

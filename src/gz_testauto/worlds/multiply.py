@@ -3,14 +3,17 @@
 World *i* depends only on the seed and *i*, not on the number of worlds or the order of generation.
 """
 
+import contextlib
 import json
+import math
 import os
 import re
 import shutil
 import tempfile
-from dataclasses import replace
+import time
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Dict, List, Optional, Pattern, Sequence
+from typing import Any, Callable, Dict, List, Mapping, Optional, Pattern, Sequence, Tuple
 
 import numpy
 import scipy
@@ -24,6 +27,7 @@ from gz_testauto.base.disk import (
     make_scratch_directory,
     read_input,
     rename_directory,
+    replace_file,
 )
 from gz_testauto.base.errors import PlacementError, SpecError
 from gz_testauto.sampling.placement import Placer
@@ -41,13 +45,12 @@ from gz_testauto.worlds.manifest import (
     read_manifest_data,
     sha256_of,
 )
-from gz_testauto.worlds.record import ObstacleRecord, Progress, WorldRecord
+from gz_testauto.worlds.record import ObstacleRecord, Progress, WorldRecord, generated_name
+
+SAVE_PERIOD_S = 3.0
+"""Wall time (s) after which the manifest of the worlds generated so far is written."""
 
 WORLD_FILE = re.compile(r"world_\d{4,}\.world")
-
-
-def world_name(index: int) -> str:
-    return f"world_{index:04d}"
 
 
 def required_mission(spec: Optional[SolvableMissionSpec]) -> Optional[RequiredMission]:
@@ -99,6 +102,8 @@ class WorldGenerator:
         )
         self._placer = Placer(spec, site, sampler)
         self._template = base.template()
+        self._method = spec.sampling.method
+        self._missing_names = list(base.missing)
         self.sequence = UnitSequence(spec.sampling, sampler.dimensions, seed)
 
     def generate(self, index: int, directory: Path) -> WorldRecord:
@@ -106,7 +111,7 @@ class WorldGenerator:
 
         Raises ``PlacementError`` if its obstacles cannot be placed.
         """
-        name = world_name(index)
+        name = generated_name(index)
         try:
             obstacle_set = self._placer.place(
                 child_generator(self._seed, WORLD, index), self.sequence.point(index)
@@ -115,7 +120,10 @@ class WorldGenerator:
             raise PlacementError(f"{name}: {error}") from error
         content = self._template.fill(obstacle_set.obstacles)
         path = directory / f"{name}.world"
-        path.write_bytes(content)
+        with contextlib.suppress(FileNotFoundError):  # an interrupted call leaves its last world
+            path.unlink()
+        with open(path, "xb") as stream:
+            stream.write(content)
         return WorldRecord(
             index,
             name,
@@ -126,6 +134,88 @@ class WorldGenerator:
             difficulty=obstacle_set.difficulty,
             redrawn=obstacle_set.redrawn,
         )
+
+    def extend(
+        self,
+        worlds: WorldSet,
+        count: int,
+        progress: Optional[Progress] = None,
+        should_stop: Callable[[], bool] = lambda: False,
+    ) -> WorldSet:
+        """Generate further worlds in the directory of ``worlds`` until it has ``count`` worlds or
+        ``should_stop`` returns True, and return all of them.
+
+        The manifest is written after the first world, every few seconds and at the end, so that a
+        call with the worlds in it continues after an interruption. Raises ``PlacementError`` or
+        ``DiskError``.
+        """
+        entries, saved_s = list(worlds), -math.inf
+        if self._missing_names:
+            worlds = replace(worlds, inputs={**worlds.inputs, "missing": self._missing_names})
+        while len(entries) < count and not should_stop():
+            with disk_errors(worlds.directory):
+                entries.append(self.generate(len(entries), worlds.directory))
+            if time.monotonic() - saved_s > SAVE_PERIOD_S:
+                _save(replace(worlds, worlds=tuple(entries), coverage=None))
+                saved_s = time.monotonic()
+            if progress is not None:
+                progress(len(entries), count)
+        worlds = replace(worlds, worlds=tuple(entries))
+        if entries and self._method != "uniform":
+            worlds = replace(worlds, coverage=self.sequence.coverage(len(entries))._asdict())
+        _save(worlds)
+        return worlds
+
+
+def _save(worlds: WorldSet) -> None:
+    if len(worlds):
+        with disk_errors(worlds.directory):
+            replace_file(worlds.directory / MANIFEST, manifest_bytes(worlds))
+
+
+@dataclass(frozen=True)
+class WorldRecipe:
+    """All inputs that determine worlds, except their number; those of :func:`multiply`."""
+
+    base: Path
+    spec: ObstacleSpec
+    seed: int
+    mission: Optional[RequiredMission] = None
+    pattern: Optional[Pattern[str]] = None
+    repair: bool = False
+    plugins: bool = True
+    allow_missing: Tuple[str, ...] = ()
+
+    def inputs(self) -> Dict[str, Any]:
+        """Return values by which the manifest identifies the inputs. Raises ``SpecError``."""
+        # Paths in a specification do not identify their files; hashes do.
+        spec_text = json.dumps(_without_paths(self.spec.model_dump(mode="json")), sort_keys=True)
+        files = [hash_file(path) for path in self.spec.files if os.path.isfile(path)]
+        inputs = {
+            "seed": self.seed,
+            "base": self.base.name,
+            "base_sha256": sha256_of(read_input(self.base, SpecError)),
+            "spec_sha256": sha256_of("\n".join([spec_text, *files]).encode()),
+            "pattern": self.pattern.pattern if self.pattern else None,
+            "repair": self.repair,
+            "mission": None if self.mission is None else mission_record(self.mission),
+            "versions": {
+                "gz_testauto": __version__,
+                "numpy": numpy.__version__,
+                "scipy": scipy.__version__,
+                "geos": shapely.geos_version_string,
+            },
+        }
+        if not self.plugins:
+            inputs["plugins"] = False
+        if self.allow_missing:
+            inputs["allow_missing"] = list(self.allow_missing)
+        return inputs
+
+    def generator(self) -> WorldGenerator:
+        """Read the base world and return the generator of the worlds, or raise its errors."""
+        base = BaseWorld(self.base, self.pattern, self.repair, self.plugins, self.allow_missing)
+        return WorldGenerator(base, self.spec, self.seed, self.mission)
 
 
 def multiply(
@@ -160,67 +250,30 @@ def multiply(
     if seed < 0:
         raise SpecError(f"seed is {seed}; it must be >= 0")
     out = Path(out).absolute()
-    mission = mission or required_mission(spec.mission)
-    inputs = _inputs(Path(base), spec, seed, mission, pattern, repair)
-    if not plugins:
-        inputs["plugins"] = False
-    if allow_missing:
-        inputs["allow_missing"] = list(allow_missing)
+    recipe = WorldRecipe(
+        Path(base),
+        spec,
+        seed,
+        mission or required_mission(spec.mission),
+        pattern,
+        repair,
+        plugins,
+        tuple(allow_missing),
+    )
+    inputs = recipe.inputs()
     _check_target(out, inputs, force)
-    base_world = BaseWorld(Path(base), pattern, repair, plugins, allow_missing)
-    generator = WorldGenerator(base_world, spec, seed, mission)
-    if base_world.missing:
-        inputs["missing"] = list(base_world.missing)
+    generator = recipe.generator()
     with disk_errors(out):
         make_directory(out.parent)
         scratch = make_scratch_directory(out)
     try:
-        entries: List[WorldRecord] = []
-        for index in range(count):
-            with disk_errors(out):
-                entries.append(generator.generate(index, scratch))
-            if progress is not None:
-                progress(index + 1, count)
-        coverage = None
-        if spec.sampling.method != "uniform":
-            coverage = generator.sequence.coverage(count)._asdict()
-        world_set = WorldSet(out, tuple(entries), inputs, coverage)
+        worlds = generator.extend(WorldSet(scratch, (), inputs), count, progress)
         with disk_errors(out):
-            (scratch / MANIFEST).write_bytes(manifest_bytes(world_set))
             _put_in_place(scratch, out)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
-    final_entries = [replace(entry, path=out / entry.path.name) for entry in entries]
-    return WorldSet(out, tuple(final_entries), inputs, coverage)
-
-
-def _inputs(
-    base: Path,
-    spec: ObstacleSpec,
-    seed: int,
-    mission: Optional[RequiredMission],
-    pattern: Optional[Pattern[str]],
-    repair: bool,
-) -> Dict[str, Any]:
-    """Return all inputs that determine the worlds, except their number."""
-    # Paths in a specification do not identify their files; hashes do.
-    spec_text = json.dumps(_without_paths(spec.model_dump(mode="json")), sort_keys=True)
-    files = [hash_file(path) for path in spec.files if os.path.isfile(path)]
-    return {
-        "seed": seed,
-        "base": base.name,
-        "base_sha256": sha256_of(read_input(base, SpecError)),
-        "spec_sha256": sha256_of("\n".join([spec_text, *files]).encode()),
-        "pattern": pattern.pattern if pattern else None,
-        "repair": repair,
-        "mission": None if mission is None else mission_record(mission),
-        "versions": {
-            "gz_testauto": __version__,
-            "numpy": numpy.__version__,
-            "scipy": scipy.__version__,
-            "geos": shapely.geos_version_string,
-        },
-    }
+    final_entries = [replace(entry, path=out / entry.path.name) for entry in worlds]
+    return replace(worlds, directory=out, worlds=tuple(final_entries))
 
 
 def _without_paths(value: Any) -> Any:
@@ -257,14 +310,19 @@ def _check_target(directory: Path, inputs: Dict[str, Any], force: bool) -> None:
             "with --force"
         )
     previous_inputs = read_manifest_data(directory / MANIFEST).get("inputs", {})
-    keys = [key for key in {**inputs, **previous_inputs} if key != "missing"]  # it is a result
-    differing_keys = [key for key in keys if previous_inputs.get(key) != inputs.get(key)]
+    differing_keys = differing_inputs(previous_inputs, inputs)
     if differing_keys:
         raise SpecError(
             f"{directory}: the directory contains worlds that were generated from other inputs "
             f"({', '.join(differing_keys)} {'differs' if len(differing_keys) == 1 else 'differ'}); "
             "choose another directory, or replace them with --force"
         )
+
+
+def differing_inputs(first: Mapping[str, Any], second: Mapping[str, Any]) -> List[str]:
+    """Return the names of the inputs of worlds that differ."""
+    names = [name for name in {**second, **first} if name != "missing"]  # it is a result
+    return [name for name in names if first.get(name) != second.get(name)]
 
 
 def _put_in_place(scratch: Path, directory: Path) -> None:

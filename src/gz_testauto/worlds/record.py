@@ -15,6 +15,11 @@ Progress = Callable[[int, int], None]
 """A function that receives the numbers of finished worlds and of all worlds."""
 
 
+def generated_name(index: int) -> str:
+    """Return the name of a generated world."""
+    return f"world_{index:04d}"
+
+
 @dataclass(frozen=True)
 class ObstacleRecord:
     """An obstacle in the manifest of worlds.

@@ -85,6 +85,14 @@ def test_a_world_can_be_evaluated_when_all_its_repetitions_are_finished():
     assert settled_worlds(part, ("a", "b")) == {"w0"}
 
 
+def test_worlds_that_are_not_generated_yet_are_not_settled():
+    part = replace(campaign(a="RR RR", b="RR RR"), planned=20, further_worlds=3)
+    assert part.further_names == ("world_0002", "world_0003", "world_0004")
+    assert settled_worlds(part, ("a", "b")) == {"w0", "w1"}
+    kept = [t for t in part.trials if (t.world, t.planner, t.repetition) != ("w1", "a", 1)]
+    assert settled_worlds(replace(part, trials=tuple(kept)), ("a", "b")) == {"w0"}
+
+
 def test_a_world_can_be_evaluated_when_the_trials_in_its_copies_are_finished():
     whole = replace(campaign(a="RRRRR", b="RRRRR"), copies=dict.fromkeys(("w1", "w2", "w3"), "w0"))
 

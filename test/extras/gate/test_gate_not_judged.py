@@ -241,7 +241,7 @@ def test_verdict_stays_failed_if_a_world_is_missing(results, gate):
 @pytest.mark.slow
 def test_a_campaign_that_has_not_ended_is_an_error(run, gate):
     half = run(selection=TrialSelection(worlds=1))
-    names = [world.name for world in half.results.worlds]
+    names = ["world_0000", "world_0001"]
     command = (str(half.out), "--min-success", "0.01")
     ended = gate(*command)
     assert ended.status == 2
@@ -251,6 +251,26 @@ def test_a_campaign_that_has_not_ended_is_an_error(run, gate):
     assert ended.document["not_judged"] == []
     ended = gate(*command, "--allow-missing-worlds", "1")
     assert [entry["allowed"] for entry in ended.document["not_judged"]] == [True]
+
+
+@pytest.mark.parametrize(
+    ("new", "baseline", "unfinished"),
+    [("half", "half", 2), ("half", "whole", 1), ("whole", "half", 1)],
+)
+def test_worlds_that_were_not_generated_are_unfinished(
+    run, gate, tmp_path, new, baseline, unfinished
+):
+    for role, part in (("new", new), ("baseline", baseline)):
+        count = 1 if part == "half" else None
+        run(out=tmp_path / role, selection=TrialSelection(worlds=count))
+    command = (str(tmp_path / "new"), "--baseline", str(tmp_path / "baseline"))
+    command += ("--not-worse-than", "0.5")
+    ended = gate(*command)
+    assert ended.status == 2
+    missing = [entry["worlds"] for entry in ended.document["not_judged"]]
+    assert missing == [["world_0001"]] * unfinished
+    ended = gate(*command, "--allow-missing-worlds", "1")
+    assert all(entry["allowed"] for entry in ended.document["not_judged"])
 
 
 def test_a_planner_of_the_campaign_that_was_never_run_is_an_error(run, gate, smoke):

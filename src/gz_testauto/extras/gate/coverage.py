@@ -71,11 +71,12 @@ def settled_worlds(results: CampaignResults, planners: Sequence[str]) -> Set[str
     """Return the worlds before the first world in which ``planners`` have unfinished trials."""
     if results.stop is not None:
         return set(results.judged)
-    names = [world.name for world in results.worlds]
+    names = [*(world.name for world in results.worlds), *results.further_names]
     if len(results.trials) >= results.planned:
         return set(names)
-    cells = max((len(names) + len(results.copies)) * len(results.planners), 1)
-    expected = max(results.planned // cells, 1) * len(planners)
+    world_count = len(names) + len(results.copies)
+    expected = max(results.planned // max(world_count * len(results.planners), 1), 1)
+    expected *= len(planners)
     copies = Counter(results.copies.values())
     ended: Dict[str, int] = {}
     for record in results.trials:

@@ -98,10 +98,11 @@ def evaluate_gate(directory: Path, options: GateOptions) -> GateEvaluation:
     """
     options = _complete(options)
     campaign = _load(directory, "new")
-    if options.worlds is not None and options.worlds > len(campaign.results.worlds):
+    world_count = len(campaign.results.worlds) + campaign.results.further_worlds
+    if options.worlds is not None and options.worlds > world_count:
         raise SpecError(
             f"{directory}: {options.name_of('worlds')} is {options.worlds}; it must be between 1 "
-            f"and {len(campaign.results.worlds)}, the number of worlds"
+            f"and {world_count}, the number of worlds"
         )
     if options.baseline is None:
         gate, results = _within(directory, campaign, options)
@@ -213,7 +214,7 @@ def _within(
         matched = [(planner, "") for planner in requested if planner in run]
         missing = [_without_trials(p, "the results", options) for p in requested if p not in run]
     planners = tuple(dict.fromkeys(name for names in matched for name in names if name))
-    worlds = tuple(world.name for world in results.worlds[: options.worlds])
+    worlds = _world_names(results)[: options.worlds]
     side = GateSide(
         title="the results",
         planners=planners,
@@ -317,23 +318,37 @@ def _both_sides(
     settled = pair_campaigns(
         [*map(_settled, campaigns, requested)], options.ignore_differences
     ).results
-    first = {world.name for world in campaigns[0].results.worlds[: options.worlds]}
+    first = _world_names(campaigns[0].results)[: options.worlds]
+    further_names = [
+        [name for name in campaign.results.further_names if name in first] for campaign in campaigns
+    ]
     sides = []
-    for title, campaign, planners in zip(("the new results", "the baseline"), campaigns, requested):
-        label = campaign.label
+    for index, (title, campaign, planners) in enumerate(
+        zip(("the new results", "the baseline"), campaigns, requested)
+    ):
+        label, missing_in_other = campaign.label, further_names[1 - index]
         names = {name for (source, _), name in across.names.items() if source == label}
         only = across.only[label]
         side = GateSide(
             title=title,
             planners=tuple(dict.fromkeys(across.names[label, planner] for planner in planners)),
-            worlds=tuple(w.name for w in across.results.worlds if w.name in first),
-            only=tuple(w for w in only if w in first) if label == "new" else only,
+            worlds=(
+                *(w.name for w in across.results.worlds if w.name in first),
+                *further_names[index],
+            ),
+            only=tuple(
+                w for w in only if w not in missing_in_other and (w in first or label != "new")
+            ),
             recorded=tuple(t for t in across.results.trials if t.planner in names),
             settled=tuple(t for t in settled.trials if t.planner in names),
             ended_by_rule=ended_by_rule(campaign.results),
         )
         sides.append(side)
     return sides[0], sides[1]
+
+
+def _world_names(results: CampaignResults) -> Tuple[str, ...]:
+    return (*(world.name for world in results.worlds), *results.further_names)
 
 
 def _settled(campaign: LoadedCampaign, planners: Sequence[str]) -> LoadedCampaign:

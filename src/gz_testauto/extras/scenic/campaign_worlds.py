@@ -21,7 +21,7 @@ from gz_testauto.spec.model import PoseSpec
 from gz_testauto.spec.worlds import WorldFileSpec, WorldSourceSpec
 from gz_testauto.spec.yaml_source import YamlSource, read_yaml_text
 from gz_testauto.worlds.manifest import WorldSet, sha256_of
-from gz_testauto.worlds.multiply import world_name
+from gz_testauto.worlds.record import generated_name
 from gz_testauto.worlds.source import WorldSource
 
 LOGGER = logging.getLogger(__name__)
@@ -64,7 +64,7 @@ class ScenicWorlds(WorldSource):
     def missions(self, folder: Path) -> Optional[List[WorldFileSpec]]:
         if not any(self.spec.mission.named):
             return None
-        return [_entry(self.spec, name, folder) for name in map(world_name, range(self.count))]
+        return [_entry(self.spec, name, folder) for name in map(generated_name, range(self.count))]
 
     def input_files(self) -> Dict[str, str]:
         """Hash the models that the program can place, the base world, and all files that the

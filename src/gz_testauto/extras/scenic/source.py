@@ -41,8 +41,7 @@ from gz_testauto.sdf.missing import without_missing_hint
 from gz_testauto.sdf.scene import read_scene
 from gz_testauto.sdf.state import apply_state
 from gz_testauto.worlds.manifest import sha256_of
-from gz_testauto.worlds.multiply import world_name
-from gz_testauto.worlds.record import ObstacleRecord
+from gz_testauto.worlds.record import ObstacleRecord, generated_name
 
 FREE_M = 1e-9  # a height that differs less from the key ``z`` equals it
 DIGITS = 12  # decimal places of a mission; further digits are rounding errors
@@ -255,7 +254,7 @@ class ScenicSource:
         content, files, _ = self._writer.write(drawn.objects)
         return ScenicWorld(
             index=index,
-            name=world_name(index),
+            name=generated_name(index),
             content=content,
             files=files,
             mission=_mission_of(drawn.objects, self.models),
@@ -272,8 +271,9 @@ class ScenicSource:
         generated, _, elements = self._writer.write(drawn.objects)
         if generated != content:
             raise SpecError(
-                f"{self.scenario}: the program no longer generates the stored {world_name(index)}, "
-                "since the file, Scenic or a library has changed; use another results directory"
+                f"{self.scenario}: the program no longer generates the stored "
+                f"{generated_name(index)}, since the file, Scenic or a library has changed; use "
+                "another results directory"
             )
         objects = tuple(self._dynamic_object(name, obj) for name, obj in drawn.objects)
         agents = [elements[obj.name] for obj in objects if obj.has_behavior and obj.name]
