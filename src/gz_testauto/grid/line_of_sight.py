@@ -184,12 +184,13 @@ def _is_tangent(along_x, along_y, nodes, node):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def shortest_paths(nodes, grid, ahead, target):  # type: ignore[no-untyped-def]
+def shortest_paths(nodes, grid, ahead, target, bend_count):  # type: ignore[no-untyped-def]
     """Return the lengths (m, inf if unknown) of the shortest paths from node 0 and the node before
     each node, or -1, by A* until the path to ``target`` is known, or for all nodes if it is -1.
 
     ``ahead`` are lower bounds of the distances (m) from each node to the target. They need not be
-    consistent: a node is expanded again if a shorter path to it is found.
+    consistent: a node is expanded again if a shorter path to it is found. Paths bend only at the
+    first ``bend_count`` nodes.
     """
     points = nodes.points
     count = len(points)
@@ -198,7 +199,7 @@ def shortest_paths(nodes, grid, ahead, target):  # type: ignore[no-untyped-def]
     path_lengths[0], is_open[0] = 0.0, True
     while True:
         min_length, current_node = np.inf, -1
-        for node in range(count):
+        for node in range(bend_count):
             if is_open[node] and path_lengths[node] + ahead[node] < min_length:
                 min_length, current_node = path_lengths[node] + ahead[node], node
         if current_node in (-1, target):
@@ -227,7 +228,7 @@ def shortest_paths(nodes, grid, ahead, target):  # type: ignore[no-untyped-def]
             edge = _blocking_edge(x, y, end_x, end_y, own_start, own_end, grid)
             if edge < 0:
                 path_lengths[node], predecessors[node] = path_length, current_node
-                is_open[node] = True
+                is_open[node] = node < bend_count
             else:
                 blocking = edge
 

@@ -2,15 +2,19 @@
 the obstacles by its radius (:func:`inflate`)."""
 
 import functools
-import itertools
 import math
 from typing import TYPE_CHECKING, Dict, List, Optional, Sequence, Tuple, Union
 
 import numpy as np
 import shapely
 
+from gz_testauto.grid.search import path_length_m
+
 if TYPE_CHECKING:
     from gz_testauto.grid.line_of_sight import EdgeGrid, Nodes
+
+FIRST_DETOUR_M = 1.0
+"""Length by which a path is first allowed to exceed its lower bound."""
 
 ARC_SEGMENTS = 6
 """Segments per quarter circle of a rounded corner."""
@@ -44,12 +48,12 @@ def shortest_path_in(
     free_area: shapely.Polygon,
     start: Point,
     goal: Point,
-    bounds: "Optional[DistancesToGoal]" = None,
+    bounds: "Optional[PathBounds]" = None,
 ) -> Optional[np.ndarray]:
     """Return the ends and corners of the shortest path inside ``free_area``, shape (n, 2), or None
     if an end is not in ``free_area``.
 
-    ``bounds`` are the distances to ``goal`` in an area that contains ``free_area``. They make the
+    ``bounds`` are those of an area that contains ``free_area``, with these ends. They make the
     search faster, and do not change its result.
     """
     if not (shapely.intersects_xy(free_area, *start) and shapely.intersects_xy(free_area, *goal)):
@@ -83,37 +87,57 @@ def shortest_path_through(
     free_area: shapely.Polygon,
     start: Point,
     *goals: Point,
-    bounds: "Sequence[DistancesToGoal]" = (),
+    bounds: "Optional[PathBounds]" = None,
 ) -> Optional[np.ndarray]:
-    """Return the shortest path through all goals in order, as :func:`shortest_path_in` does.
-    ``bounds`` are those of each goal."""
+    """Return the shortest path through all goals in order, as :func:`shortest_path_in` does."""
     path = np.array([start], dtype=float)
-    for leg_start, leg_end, bound in itertools.zip_longest((start, *goals[:-1]), goals, bounds):
-        leg = shortest_path_in(free_area, leg_start, leg_end, bound)
+    for leg_start, leg_end in zip((start, *goals[:-1]), goals):
+        leg = shortest_path_in(free_area, leg_start, leg_end, bounds)
         if leg is None:
             return None
         path = np.concatenate([path, leg[1:]])
     return path
 
 
-class DistancesToGoal:
-    """The lengths (m) of the shortest paths inside ``free_area`` to ``goal``, which must be in it,
-    from each corner of its outline."""
+class PathBounds:
+    """Lower bounds of the lengths (m) of the paths inside ``free_area``, which contains ``points``,
+    between these points and the corners of the outline.
 
-    def __init__(self, free_area: shapely.Polygon, goal: Point) -> None:
-        from gz_testauto.grid.line_of_sight import shortest_paths
+    They are the lengths of paths in a larger area, whose outline is up to three times
+    ``tolerance_m`` away and has fewer corners.
+    """
 
-        edges = _Edges.concatenate(_rings(free_area))
-        nodes = edges.nodes(np.array([goal], dtype=float))
-        distances, _ = shortest_paths(nodes, edges.grid, np.zeros(len(nodes.points)), -1)
-        self._by_corner: Dict[Tuple[float, ...], float] = {}
-        for corner, distance_m in zip(map(tuple, nodes.points.tolist()), distances.tolist()):
-            # outlines can touch at a corner
-            self._by_corner[corner] = min(distance_m, self._by_corner.get(corner, math.inf))
+    def __init__(
+        self, free_area: shapely.Polygon, points: Sequence[Point], tolerance_m: float
+    ) -> None:
+        larger_area = shapely.buffer(free_area, 2.0 * tolerance_m, quad_segs=2)
+        self._edges = _Edges.concatenate(_rings(shapely.simplify(larger_area, tolerance_m)))
+        outline = _Edges.concatenate(_rings(free_area))
+        self._points = np.concatenate([np.array(points, float), outline.tails[outline.corners]])
+        self._numbers = {point: index for index, point in enumerate(map(tuple, self._points))}
+        self._distances: Dict[Point, np.ndarray] = {}
 
-    def at(self, points: np.ndarray) -> np.ndarray:
-        """Return the distances at points (n, 2), NaN for points that are no corners."""
-        return np.array([self._by_corner.get(tuple(point), np.nan) for point in points.tolist()])
+    def numbers(self, points: np.ndarray) -> np.ndarray:
+        """Return the indices of points, shape (n, 2), in :meth:`of`."""
+        return np.array([self._numbers.get(tuple(point), -1) for point in points.tolist()])
+
+    def of(self, end: Point) -> np.ndarray:
+        """Return the bounds (m) from one of ``points``; the last one is NaN, that of an unknown
+        point."""
+        if end not in self._distances:
+            distances = self._distances_from(end) * (1.0 - 1e-12)  # for rounding
+            self._distances[end] = np.append(distances, np.nan)
+        return self._distances[end]
+
+    def _distances_from(self, end: Point) -> np.ndarray:
+        from gz_testauto.grid.line_of_sight import Nodes, shortest_paths
+
+        bends, nowhere = self._edges.nodes(np.array([end], float)), np.zeros_like(self._points)
+        ends = Nodes(self._points, np.full(len(nowhere), -1), nowhere, nowhere)
+        nodes = Nodes(*map(np.concatenate, zip(bends, ends)))
+        ahead, bend_count = np.zeros(len(nodes.points)), len(bends.points)
+        distances, _ = shortest_paths(nodes, self._edges.grid, ahead, -1, bend_count)
+        return distances[bend_count:]
 
 
 class _Edges:
@@ -193,16 +217,33 @@ def _cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def _shortest_among(
-    edges: _Edges, ends: np.ndarray, bounds: Optional[DistancesToGoal]
+    edges: _Edges, ends: np.ndarray, bounds: Optional[PathBounds]
 ) -> Optional[np.ndarray]:
     """Return the shortest path between the two ``ends`` (2, 2) that crosses no edge, or None."""
+    nodes = edges.nodes(ends)
+    ahead_m = np.hypot(*(nodes.points - ends[1]).T)
+    if bounds is None:
+        return _search(nodes, edges, ahead_m)
+    start, goal = map(tuple, ends.tolist())
+    numbers = bounds.numbers(nodes.points)
+    to_goal_m = bounds.of(goal)[numbers]
+    through_m = bounds.of(start)[numbers] + to_goal_m
+    ahead_m = np.fmax(ahead_m, to_goal_m)
+    detour_m = FIRST_DETOUR_M
+    while True:
+        limit_m = through_m[1] + detour_m
+        is_near = ~(through_m > limit_m)  # unknown nodes are near
+        near_nodes = type(nodes)(*(values[is_near] for values in nodes))
+        path = _search(near_nodes, edges, ahead_m[is_near])
+        if is_near.all() or (path is not None and path_length_m(path) <= limit_m):
+            return path
+        detour_m *= 4.0
+
+
+def _search(nodes: "Nodes", edges: _Edges, ahead_m: np.ndarray) -> Optional[np.ndarray]:
     from gz_testauto.grid.line_of_sight import shortest_paths
 
-    nodes = edges.nodes(ends)
-    ahead = np.hypot(*(nodes.points - ends[1]).T)
-    if bounds is not None:
-        ahead = np.fmax(ahead, bounds.at(nodes.points))
-    lengths, predecessors = shortest_paths(nodes, edges.grid, ahead, 1)
+    lengths, predecessors = shortest_paths(nodes, edges.grid, ahead_m, 1, len(nodes.points))
     if not math.isfinite(lengths[1]):
         return None
     path = [1]

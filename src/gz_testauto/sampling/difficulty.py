@@ -6,7 +6,7 @@ The path is the exact shortest path of the robot's circumscribed circle, enlarge
 
 import functools
 from dataclasses import dataclass
-from typing import Optional, Sequence, Tuple
+from typing import Dict, Optional, Sequence, Tuple
 
 import numpy as np
 import shapely
@@ -14,12 +14,16 @@ from shapely.geometry.base import BaseGeometry
 
 from gz_testauto.grid.occupancy import cells_with_center_inside
 from gz_testauto.grid.search import path_length_m
-from gz_testauto.grid.visibility import DistancesToGoal, inflate
+from gz_testauto.grid.visibility import PathBounds, inflate
 from gz_testauto.sampling.outline import Outline, cores_and_radii
 from gz_testauto.sampling.site import Site, check_base
 
 GAP_HORIZON_M = 5.0
 """Largest distance (m) between two obstacles that counts as a gap."""
+
+_SEARCH_M = (1.0, 2.0, GAP_HORIZON_M)
+"""Widths (m) up to which gaps are searched in turn. The number of gaps in a building grows with the
+square of their width."""
 
 STEP_M = 0.2
 """Largest distance (m) between points along a path for the clearance."""
@@ -32,6 +36,10 @@ SIGHT_M = 4.95  # BARN's worlds end after 4.5 m
 
 MOST_GRID_CELLS = 16_000_000
 """Largest number of cells around a path."""
+
+OUTLINE_TOLERANCE = 0.25
+"""Tolerance of outlines for lower bounds of path lengths, as a share of the robot's radius: walls,
+which are enlarged by the radius, remain closed."""
 
 _NOWHERE = np.zeros((1, 2))
 
@@ -78,23 +86,20 @@ class DifficultyEvaluator:
         self._blocked_area = check_base(site, margin_m)
         walls = np.array(site.obstructing, dtype=object)
         self._walls = shapely.STRtree(walls)
-        lines, self._wall_gaps_m = _find_gaps(walls, np.zeros(len(walls)))
-        self._wall_gaps = shapely.STRtree(lines)
+        self._wall_gaps: Dict[float, Tuple[shapely.STRtree, np.ndarray]] = {}
 
     def shortest_path(self, outlines: Sequence[Outline]) -> Optional[np.ndarray]:
         """Return the corners of the shortest path, shape (n, 2), or None if no path exists."""
         widened_outlines = self._widened(outlines)
         blocked_area = shapely.union_all([*widened_outlines, self._blocked_area])
-        return self._site.shortest_path(
-            blocked_area, list(widened_outlines), self._distances_to_goals
-        )
+        return self._site.shortest_path(blocked_area, list(widened_outlines), self._path_bounds)
 
     @functools.cached_property
-    def _distances_to_goals(self) -> Tuple[DistancesToGoal, ...]:
+    def _path_bounds(self) -> PathBounds:
         # the walls are the same in all worlds, and obstacles only make paths longer
         free_area, mission = self._site.free_region(self._blocked_area), self._site.mission
         assert free_area is not None and mission is not None  # checked by check_base
-        return tuple(DistancesToGoal(free_area, goal) for goal in mission.goals)
+        return PathBounds(free_area, mission.points, OUTLINE_TOLERANCE * mission.radius_m)
 
     def difficulty(
         self, outlines: Sequence[Outline], covered_m2: float, path: Optional[np.ndarray]
@@ -160,33 +165,48 @@ class DifficultyEvaluator:
         whole_cores, radii = cores_and_radii(outlines)
         cores, owners = shapely.get_parts(whole_cores, return_index=True)
         radii = radii[owners]
-        pairs = (_find_gaps(cores, radii), _find_gaps(cores, radii, self._walls))
-        lines, widths = (np.concatenate(arrays) for arrays in zip(*pairs))
         line = shapely.LineString(path)
         shapely.prepare(line)
-        between_walls = self._wall_gaps_m[self._wall_gaps.query(line, predicate="intersects")]
-        passed_widths = np.concatenate([widths[shapely.intersects(line, lines)], between_walls])
-        return float(passed_widths.min()) if len(passed_widths) else None
+        for widest_m in _SEARCH_M:
+            pairs = (
+                _find_gaps(cores, radii, widest_m),
+                _find_gaps(cores, radii, widest_m, self._walls),
+            )
+            lines, widths = (np.concatenate(arrays) for arrays in zip(*pairs))
+            wall_lines, wall_widths = self._gaps_between_walls(widest_m)
+            between_walls = wall_widths[wall_lines.query(line, predicate="intersects")]
+            passed_widths = np.concatenate([widths[shapely.intersects(line, lines)], between_walls])
+            if len(passed_widths):
+                return float(passed_widths.min())
+        return None
+
+    def _gaps_between_walls(self, widest_m: float) -> Tuple[shapely.STRtree, np.ndarray]:
+        if widest_m not in self._wall_gaps:
+            walls = self._walls.geometries
+            lines, widths = _find_gaps(walls, np.zeros(len(walls)), widest_m)
+            self._wall_gaps[widest_m] = shapely.STRtree(lines), widths
+        return self._wall_gaps[widest_m]
 
 
 def _find_gaps(
-    cores: np.ndarray, radii: np.ndarray, walls: Optional[shapely.STRtree] = None
+    cores: np.ndarray,
+    radii: np.ndarray,
+    widest_m: float,
+    walls: Optional[shapely.STRtree] = None,
 ) -> Tuple[np.ndarray, np.ndarray]:
-    """Find the gaps of up to ``GAP_HORIZON_M`` between outlines (cores with ``radii``), or between
+    """Find the gaps of up to ``widest_m`` between outlines (cores with ``radii``), or between
     outlines and ``walls``. Return the shortest line between the cores, and the width (m), of each
     gap."""
     neighbors = shapely.STRtree(cores) if walls is None else walls
     if not len(cores) or not len(neighbors.geometries):
         return np.empty(0, dtype=object), np.empty(0)
-    left, right = neighbors.query(
-        cores, predicate="dwithin", distance=GAP_HORIZON_M + 2 * radii.max()
-    )
+    left, right = neighbors.query(cores, predicate="dwithin", distance=widest_m + 2 * radii.max())
     if walls is None:
         is_first = left < right
         left, right = left[is_first], right[is_first]
     ends = cores[left], neighbors.geometries[right]
     widths = shapely.distance(*ends) - radii[left] - (radii[right] if walls is None else 0.0)
-    is_gap = (widths > 1e-6) & (widths <= GAP_HORIZON_M)
+    is_gap = (widths > 1e-6) & (widths <= widest_m)
     return shapely.shortest_line(*(end[is_gap] for end in ends)), widths[is_gap]
 
 

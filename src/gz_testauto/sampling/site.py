@@ -12,7 +12,7 @@ from shapely.geometry.base import BaseGeometry
 
 from gz_testauto.base.errors import PlacementError
 from gz_testauto.grid.visibility import (
-    DistancesToGoal,
+    PathBounds,
     free_region,
     inflate,
     shortest_path_through,
@@ -122,12 +122,11 @@ class Site:
         self,
         blocked_area: BaseGeometry,
         obstacles: Sequence[BaseGeometry] = (),
-        bounds: Sequence[DistancesToGoal] = (),
+        bounds: Optional[PathBounds] = None,
     ) -> Optional[np.ndarray]:
         """Return the corners of the shortest path in :meth:`free_region`, shape (n, 2), or None.
 
-        ``bounds`` are the distances to each goal in an area that contains this region; they make
-        the search faster.
+        ``bounds`` are those of an area that contains this region; they make the search faster.
         """
         assert self.mission is not None
         free_area = self.free_region(blocked_area, obstacles)
@@ -193,11 +192,11 @@ def check_base(site: Site, margin_m: float) -> BaseGeometry:
             "'solvable' needs a mission; set 'mission' with start, goal, and robot or footprint_m"
         )
     radius = mission.radius_m + margin_m
-    wall_union = shapely.union_all(list(site.obstructing))
+    walls = np.array(site.obstructing, dtype=object)
     ends = [("start", mission.start), *(("goal", goal) for goal in mission.goals)]
     for name, point in ends:
-        distance = shapely.distance(wall_union, shapely.Point(point))
-        if distance < radius:  # NaN if there are no walls
+        distance = shapely.distance(walls, shapely.Point(point)).min(initial=math.inf)
+        if distance < radius:
             raise PlacementError(
                 f"the {name} ({point[0]:g}, {point[1]:g}) is {distance:.2f} m from the base "
                 f"world's walls, and the robot's circle with margin_m has a radius of "
