@@ -4,12 +4,15 @@ The ``<state>`` is applied, includes are resolved, and nested models belong to t
 contains them. Visuals, lights, plug-ins and actors are ignored.
 """
 
+import collections
 import functools
-from dataclasses import dataclass
+import hashlib
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Dict, FrozenSet, List, Mapping, Optional, Sequence, Tuple, Union
 
 import numpy as np
+from lxml import etree
 from shapely.geometry.base import BaseGeometry
 
 from gz_testauto.base.errors import SdfError
@@ -78,6 +81,7 @@ class SceneModel:
     static_links: FrozenSet[str]
     element: Element
     node: ModelNode
+    _outlines: Dict[Tuple[float, float], BaseGeometry] = field(default_factory=dict, repr=False)
 
     @property
     def is_ground(self) -> bool:
@@ -115,9 +119,12 @@ class SceneModel:
 
     def obstacle_footprint(self, z_min: float, z_max: float) -> BaseGeometry:
         """Return the outline of all collisions that are not ground."""
-        return union(
-            shape.footprint(z_min, z_max) for shape in self.collisions if not shape.is_ground
-        )
+        heights = (z_min, z_max)
+        if heights not in self._outlines:
+            self._outlines[heights] = union(
+                shape.footprint(*heights) for shape in self.collisions if not shape.is_ground
+            )
+        return self._outlines[heights]
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,7 +173,7 @@ def read_scene(
         if node.name in models:  # Gazebo loads only the first
             unmeasured_names.append(f"a second model named {node.name!r}")
         else:
-            models[node.name] = scene_model(node, library)
+            models[node.name] = _large_models.scene_model(node, library)
     for moved_name, heights in heights_before.items():
         heights_after = (
             _plane_heights([models[moved_name].node], library) if moved_name in models else {}
@@ -235,6 +242,32 @@ def scene_model(node: ModelNode, library: ModelLibrary) -> SceneModel:
         element=node.placed_by,
         node=node,
     )
+
+
+class _LargeModels:
+    """The last large models of primitive shapes, such as the walls of a building, which many worlds
+    share. Equal elements give the same collisions and outlines."""
+
+    FEWEST_BYTES = 100_000
+    MOST_MODELS = 4
+
+    def __init__(self) -> None:
+        self._models: collections.OrderedDict[Tuple, SceneModel] = collections.OrderedDict()
+
+    def scene_model(self, node: ModelNode, library: ModelLibrary) -> SceneModel:
+        content = etree.tostring(node.element, with_tail=False)
+        if node.is_included or len(content) < self.FEWEST_BYTES or b"uri>" in content:
+            return scene_model(node, library)
+        digest = hashlib.sha256(content).digest()
+        key = (digest, node.name, node.pose, node.static, node.document.version)
+        model = self._models.pop(key, None) or scene_model(node, library)
+        self._models[key] = model
+        if len(self._models) > self.MOST_MODELS:
+            self._models.popitem(last=False)
+        return replace(model, element=node.placed_by, node=node)
+
+
+_large_models = _LargeModels()
 
 
 def placed_model(sdf: str, name: str, pose: Pose) -> SceneModel:

@@ -56,6 +56,7 @@ class ObstacleField:
         self, scene: WorldScene, heights: Heights, extra_models: Sequence[SceneModel] = ()
     ) -> None:
         self._fixed_names: List[str] = []
+        self._fixed_outlines: Dict[str, BaseGeometry] = {}
         self._movers: List[_Mover] = []
         fixed_shapes: List[BaseGeometry] = []
         for model in (*scene.models.values(), *extra_models):
@@ -64,6 +65,8 @@ class ObstacleField:
                 self._movers.append(_Mover(model, outline, heights))
                 continue
             parts = [part for part in shapely.get_parts(outline).tolist() if not part.is_empty]
+            if parts:
+                self._fixed_outlines[model.name] = outline
             fixed_shapes += parts
             self._fixed_names += [model.name] * len(parts)
         self._tree = shapely.STRtree(fixed_shapes)
@@ -122,12 +125,7 @@ class ObstacleField:
 
     def outlines(self) -> Dict[str, BaseGeometry]:
         """Return the outlines by obstacle, at their poses in the world file."""
-        outlines: Dict[str, List[BaseGeometry]] = {}
-        for name, part in zip(self._fixed_names, self._tree.geometries):
-            outlines.setdefault(name, []).append(part)
-        for mover in self._movers:
-            outlines.setdefault(mover.name, []).append(mover.outline)
-        return {name: shapely.union_all(parts) for name, parts in outlines.items()}
+        return {**self._fixed_outlines, **{mover.name: mover.outline for mover in self._movers}}
 
     def _by_bound(
         self, shape: BaseGeometry, states: Mapping[str, ModelState]
