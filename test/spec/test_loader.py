@@ -68,8 +68,8 @@ def test_invalid_field_is_reported_with_its_line_and_the_valid_values(field, com
     ("field", "complaint"),
     [
         ("count: -1", "obstacles[0].count is -1; it must be >= 0"),
-        ("count: 2.5", "obstacles[0].count is 2.5; it must be a whole number, [min, max] or "
-         "{min, max}"),
+        ("count: 2.5", "obstacles[0].count is 2.5; it must be a whole number, [min, max], "
+         "{min, max} or {per_100_m2}"),
         ("count: 1000000", "obstacles[0].count is 1000000; it must be <= 10000"),
         ("count: [0, 1000000000]", "obstacles[0].count is 1000000000; it must be <= 10000"),
         ("count: [5, 2]", "obstacles[0].count: min 5 is greater than max 2"),

@@ -144,6 +144,15 @@ def test_map_contains_the_regions_of_random_obstacles(known):
     assert grid.is_free(0, -40)
 
 
+def test_map_contains_the_band_of_random_obstacles_along_the_path(known):
+    groups = [{"type": "box", "count": 1, "region": {"along_path": {"width_m": 8}}}]
+    map_, world, mission = known("", (-3, 0), (3, 0), {"obstacles": groups}, via=[(0, 9)])
+    grid = map_.grid(map_.inputs(world, mission))
+    assert grid.is_free(-6.9, 0)
+    assert grid.is_free(0, 12.9)
+    assert grid.is_free(6.9, -3.9)
+
+
 def test_static_map_has_the_bounds_of_the_models_if_they_contain_all_regions(known, smoke):
     map_, world, mission = known(WALLS, (-3, 0), (3, 0))
     assert (

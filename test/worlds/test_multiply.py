@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import shapely
 from lxml import etree
 
 from gz_testauto.base.errors import PlacementError, SdfError, SpecError
@@ -394,3 +395,22 @@ def test_example_specification_generates_the_worlds_of_the_paper(tmp_path):
         types = [obstacle.type for obstacle in world.obstacles]
         assert (types.count("box"), types.count("cylinder")) == (8, 8)
         assert 31.1 < world.shortest_path_m < 60
+
+
+def test_band_and_density_give_the_same_worlds_for_the_same_seed(tmp_path):
+    text = """
+obstacles: [{type: box, count: {per_100_m2: [20, 80]}, size_x_m: 0.2, size_y_m: 0.2}]
+region: {along_path: {width_m: 2}}
+"""
+    mission = RequiredMission((-4, -4), (4, 4), 0.3, via=((4, -4),))
+    for name in ("first", "second"):
+        worlds = multiply(ROOM, spec_of(text), 4, 7, tmp_path / name, mission=mission)
+    assert files_of(tmp_path / "first") == files_of(tmp_path / "second")
+    path = shapely.LineString([(-4, -4), (4, -4), (4, 4)])
+    counts = [len(world.obstacles) for world in worlds]
+    assert 6 <= min(counts) < max(counts) <= 27  # about 33 m² at most
+    for world in worlds:
+        for obstacle in world.obstacles:
+            assert path.distance(shapely.Point(obstacle.pose[:2])) <= 1.0
+    with pytest.raises(PlacementError, match=r"along_path needs a mission"):
+        multiply(ROOM, spec_of(text), 4, 7, tmp_path / "third")

@@ -11,6 +11,7 @@ from gz_testauto.sdf.document import SdfDocument
 from gz_testauto.sdf.scene import read_scene
 from gz_testauto.spec.loader import parse
 from gz_testauto.spec.obstacles import ObstacleSpec
+from gz_testauto.worlds.multiply import multiply
 from gz_testauto.worlds.spawner import Draw, ObstacleSpawner
 
 SPEC = parse(
@@ -178,3 +179,21 @@ def test_clear_deletes_all_other_obstacles_if_one_cannot_be_deleted():
     with pytest.raises(SimulatorError, match="still there"):
         ObstacleSpawner(simulator).clear()
     assert set(simulator.models) == {"obstacle_box_0"}
+
+
+def test_spawner_draws_the_obstacles_of_multiply_in_a_band(tmp_path):
+    spec = parse(
+        """
+obstacles: [{type: box, count: {per_100_m2: [20, 80]}, size_x_m: 0.2, size_y_m: 0.2}]
+region: {along_path: {width_m: 2}}
+mission: {start: [-4, -4], goal: [4, 4], footprint_m: [[0.2, 0.2], [-0.2, 0.2], [0, -0.2]]}
+""",
+        ObstacleSpec,
+        Path("inline"),
+    )
+    (world,) = multiply(ROOM, spec, 1, 7, tmp_path / "worlds")
+    spawner = ObstacleSpawner(Simulator(in_file=WALLS), ROOM)
+    placed = spawner.spawn(Draw(spec, "inline", 7), replace=True)
+    assert [one.name for one in placed] == [one.name for one in world.obstacles]
+    for obstacle, record in zip(placed, world.obstacles):
+        assert obstacle.pose.planar == pytest.approx((*record.pose[:2], record.pose[5]), abs=1e-5)

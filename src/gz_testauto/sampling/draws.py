@@ -24,7 +24,7 @@ from gz_testauto.sampling.models import ObstacleKind, ObstacleModel, Size
 from gz_testauto.sampling.naming import obstacle_name
 from gz_testauto.sampling.regions import RegionSampler, places_of
 from gz_testauto.spec.distributions import Distribution
-from gz_testauto.spec.obstacles import AnyObstacles, ObstacleSpec
+from gz_testauto.spec.obstacles import AnyObstacles, CountDensity, ObstacleSpec
 from gz_testauto.spec.regions import union_of
 
 _DIGITS = 6  # rounded values are equal in the manifest and in the world file
@@ -113,6 +113,7 @@ class ObstacleSampler:
         slots: List[Slot] = []
         files: Dict[Tuple[str, Optional[Path]], ObstacleModel] = {}
         for group in spec.obstacles:
+            assert not isinstance(group.count, CountDensity), "spec_for_site replaces it"
             if group.count.max == 0:  # only describes obstacles of a saved world
                 continue
             key = (group.type, group.model)

@@ -1,4 +1,4 @@
-"""Regions of the centers of obstacles, and uniform points of a region.
+"""Regions of the centers of obstacles in one base world, and uniform points of a region.
 
 The map from the unit square onto a region (Rosenblatt 1952, "Remarks on a multivariate
 transformation") preserves ratios of areas, so that stratified numbers result in stratified points.
@@ -8,14 +8,96 @@ area to its left, and the second number selects the position on the vertical lin
 
 import bisect
 import math
-from typing import List, NamedTuple, Tuple
+from typing import List, NamedTuple, Optional, Sequence, Tuple, Union
 
 import numpy as np
 import shapely
 from shapely.geometry.base import BaseGeometry
 
-from gz_testauto.spec.obstacles import AnyObstacles, ObstacleSpec
-from gz_testauto.spec.regions import union_of
+from gz_testauto.base.errors import PlacementError
+from gz_testauto.sampling.site import Point, Site, check_base
+from gz_testauto.spec.obstacles import AnyObstacles, CountDensity, ObstacleSpec
+from gz_testauto.spec.regions import CIRCLE_SEGMENTS, PathRegion, Region, union_of
+
+
+def spec_for_site(spec: ObstacleSpec, site: Site) -> ObstacleSpec:
+    """Return a specification with polygons in place of bands along the shortest path, and numbers
+    of obstacles in place of densities. Raises ``PlacementError`` for a band without a mission or
+    path, for a region without free area, and for too many obstacles."""
+    has_band = [_has_band(spec, group) for group in spec.obstacles]
+    if any(has_band):
+        spec = with_bands(spec, _base_path(spec, site))
+    groups = list(spec.obstacles)
+    for index, group in enumerate(groups):
+        if has_band[index] or isinstance(group.count, CountDensity):
+            area_m2 = _free_area_m2(spec, group, site)
+            if not area_m2 > 0:
+                raise PlacementError(
+                    f"obstacles[{index}]: the region has no area outside of walls and keep_out; "
+                    "enlarge the region (width_m of along_path), or shrink keep_out"
+                )
+            if isinstance(group.count, CountDensity):
+                count = group.count.in_area(area_m2)
+                groups[index] = group.model_copy(update={"count": count})
+    if groups == spec.obstacles:
+        return spec
+    spec = spec.model_copy(update={"obstacles": groups})
+    try:
+        spec.require_placeable_count()
+    except ValueError as error:
+        raise PlacementError(f"{error}: lower per_100_m2, or set its max") from error
+    return spec
+
+
+def with_bands(spec: ObstacleSpec, path: Sequence[Point]) -> ObstacleSpec:
+    """Return a specification with polygons in place of bands along ``path`` (m, world frame)."""
+
+    segments = [shapely.LineString(ends) for ends in zip(path, path[1:])]
+
+    def polygons(regions: Optional[Sequence[Union[Region, PathRegion]]]) -> Optional[List[Region]]:
+        if regions is None:
+            return None
+        polygons: List[Region] = []
+        for region in regions:
+            if isinstance(region, Region):
+                polygons.append(region)
+                continue
+            # One polygon per segment: a band can have holes, but a region cannot.
+            radius_m = region.along_path.width_m / 2
+            for area in shapely.buffer(segments, radius_m, quad_segs=CIRCLE_SEGMENTS):
+                corners = shapely.get_coordinates(area)[:-1].tolist()
+                polygons.append(Region.model_construct(polygon=corners))
+        return polygons
+
+    groups = [
+        group.model_copy(update={"region": polygons(group.region)}) for group in spec.obstacles
+    ]
+    return spec.model_copy(update={"region": polygons(spec.region), "obstacles": groups})
+
+
+def _has_band(spec: ObstacleSpec, group: AnyObstacles) -> bool:
+    regions = group.region or spec.region or []
+    return any(isinstance(region, PathRegion) for region in regions)
+
+
+def _base_path(spec: ObstacleSpec, site: Site) -> List[Point]:
+    if site.mission is None:
+        raise PlacementError(
+            "region.along_path needs a mission; set 'mission' with start, goal, and robot or "
+            "footprint_m"
+        )
+    blocked_area = check_base(site, spec.solvable.margin_m if spec.solvable else 0.0)
+    path = site.shortest_path(blocked_area)
+    assert path is not None, "checked by check_base"
+    return [(x, y) for x, y in path.tolist()]
+
+
+def _free_area_m2(spec: ObstacleSpec, group: AnyObstacles, site: Site) -> float:
+    zones = [
+        shapely.buffer(core, radius_m, quad_segs=CIRCLE_SEGMENTS)
+        for core, radius_m in site.keep_out(spec.keep_out)
+    ]
+    return site.free_area_m2(shapely.difference(places_of(spec, group), shapely.union_all(zones)))
 
 
 def places_of(

@@ -141,6 +141,15 @@ def _expand(value: Any) -> Any:
     return value
 
 
+def _as_range(value: Any) -> Any:
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return {"min": value, "max": value}
+    value = _expand(value)
+    if not isinstance(value, (dict, Uniform)):
+        raise PydanticCustomError("must", "must be a number, [min, max] or {min, max}")
+    return value
+
+
 def _form(value: Any) -> Optional[str]:
     if isinstance(value, Spec):
         return type(value).__name__
@@ -203,5 +212,8 @@ NotNegativeDistribution = Annotated[Distribution, AfterValidator(_not_negative)]
 
 ShareDistribution = Annotated[Distribution, AfterValidator(_share)]
 """A :data:`Distribution` of values between 0 and 1."""
+
+NotNegativeUniform = Annotated[Uniform, BeforeValidator(_as_range), AfterValidator(_not_negative)]
+"""A number, or a range of numbers that are not negative."""
 
 PositiveDistribution = Annotated[Distribution, AfterValidator(_positive)]

@@ -5,13 +5,15 @@ saved world or in ``model``, otherwise the default of the key: 1 m for the unit 
 """
 
 from pathlib import Path
-from typing import Any, ClassVar, Dict, List, Mapping, Optional, Tuple, Type, cast
+from typing import Any, ClassVar, Dict, List, Mapping, Optional, Tuple, Type, Union, cast
 
 from pydantic import (
     AfterValidator,
     BeforeValidator,
+    Discriminator,
     Field,
     SerializeAsAny,
+    Tag,
     ValidationInfo,
     model_validator,
 )
@@ -21,7 +23,12 @@ from typing_extensions import Annotated, Literal, Self
 from gz_testauto.base import resources
 from gz_testauto.base.errors import ResourceError, UnknownNameError
 from gz_testauto.base.registry import Registry
-from gz_testauto.spec.distributions import Distribution, ShareDistribution, Uniform
+from gz_testauto.spec.distributions import (
+    Distribution,
+    NotNegativeUniform,
+    ShareDistribution,
+    Uniform,
+)
 from gz_testauto.spec.model import (
     LARGEST,
     Bounded,
@@ -31,7 +38,7 @@ from gz_testauto.spec.model import (
     SpecPath,
     require_different,
 )
-from gz_testauto.spec.regions import KeepOut, Regions
+from gz_testauto.spec.regions import KeepOut, ObstacleRegions
 
 MOST_OBSTACLES = 10_000  # placing them takes seconds, and simulators cannot simulate more
 
@@ -69,6 +76,28 @@ class CountRange(Spec):
         return min(self.min + int(probability * (self.max - self.min + 1)), self.max)
 
 
+class CountDensity(CountRange):
+    """A random number of obstacles in proportion to an area: the part of the region of the centers
+    that is outside of the shapes of the base world and of ``keep_out``. All integers between the
+    rounded numbers for both ends of ``per_100_m2`` have equal probability.
+    """
+
+    per_100_m2: NotNegativeUniform
+    """Number of obstacles per 100 m²: a number, or ``[min, max]``."""
+    min: int = Field(0, ge=0)
+    """Smallest number of obstacles, also in a small area."""
+    max: int = Field(MOST_OBSTACLES, ge=0, le=MOST_OBSTACLES)
+    """Largest number of obstacles, also in a large area."""
+
+    def in_area(self, area_m2: float) -> CountRange:
+        """Return the numbers of obstacles in an area of ``area_m2``."""
+        low, high = (
+            min(max(round(density * area_m2 / 100), self.min), self.max)
+            for density in self.per_100_m2.support
+        )
+        return CountRange(min=low, max=high)
+
+
 def _count(value: Any) -> Any:
     if isinstance(value, int) and not isinstance(value, bool):
         if value < 0:
@@ -77,8 +106,23 @@ def _count(value: Any) -> Any:
     if isinstance(value, list) and len(value) == 2:
         return {"min": value[0], "max": value[1]}
     if not isinstance(value, (dict, CountRange)):
-        raise PydanticCustomError("must", "must be a whole number, [min, max] or {min, max}")
+        raise PydanticCustomError(
+            "must", "must be a whole number, [min, max], {min, max} or {per_100_m2}"
+        )
     return value
+
+
+def _count_form(value: Any) -> str:
+    is_density = isinstance(value, CountDensity) or "per_100_m2" in value
+    return "CountDensity" if is_density else "CountRange"
+
+
+Count = Annotated[
+    Union[Annotated[CountRange, Tag("CountRange")], Annotated[CountDensity, Tag("CountDensity")]],
+    Discriminator(_count_form),
+    BeforeValidator(_count),
+]
+"""A number of obstacles, in the forms of the key ``count``."""
 
 
 class DistanceRange(Spec):
@@ -146,9 +190,10 @@ class ObstacleGroup(Spec):
 
     name: Optional[str] = Field(None, pattern=r"^[A-Za-z][A-Za-z0-9_]*$")
     """Label in the names of the obstacles, ``obstacle_<name>_<index>``. The default is the type."""
-    count: Annotated[CountRange, BeforeValidator(_count)]
-    """Number of obstacles in each world: an integer, or ``[min, max]``."""
-    region: Optional[Regions] = None
+    count: Count
+    """Number of obstacles in each world: an integer, ``[min, max]``, or a density
+    (``{per_100_m2: [2, 6]}``)."""
+    region: Optional[ObstacleRegions] = None
     """The area of the obstacles' centers, uniformly distributed without ``x_m`` and ``y_m``. The
     default is the ``region`` of the whole specification."""
     x_m: Optional[Distribution] = None
@@ -298,7 +343,7 @@ class ObstacleSpec(Spec):
 
     obstacles: List[AnyObstacles] = Field(min_length=1)
     """Groups of obstacles of one obstacle kind each."""
-    region: Optional[Regions] = None
+    region: Optional[ObstacleRegions] = None
     """The area of the obstacles' centers in groups without a separate ``region``."""
     keep_out: List[KeepOut] = Field(default_factory=list)
     """Areas in which no part of an obstacle is allowed."""
@@ -327,12 +372,7 @@ class ObstacleSpec(Spec):
     def _complete(self) -> "ObstacleSpec":
         labels = [group.label for group in self.obstacles]
         require_different(labels, "names of obstacles", "; set name")
-        max_count = sum(group.count.max for group in self.obstacles)
-        if max_count > MOST_OBSTACLES:
-            raise ValueError(
-                f"the counts of all obstacles add up to {max_count}; a world can have "
-                f"at most {MOST_OBSTACLES}"
-            )
+        self.require_placeable_count()
         _require_known_names(self)
         for index, group in enumerate(self.obstacles):
             if group.step is not None:
@@ -345,6 +385,16 @@ class ObstacleSpec(Spec):
                     "the specification, or x_m and y_m"
                 )
         return self
+
+    def require_placeable_count(self) -> None:
+        """Raise ``ValueError`` if the counts, without densities, exceed ``MOST_OBSTACLES``."""
+        counts = [group.count for group in self.obstacles]
+        max_count = sum(count.max for count in counts if not isinstance(count, CountDensity))
+        if max_count > MOST_OBSTACLES:
+            raise ValueError(
+                f"the counts of all obstacles add up to {max_count}; a world can have "
+                f"at most {MOST_OBSTACLES}"
+            )
 
     @property
     def gap_to_walls_m(self) -> float:

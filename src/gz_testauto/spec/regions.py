@@ -3,17 +3,19 @@
     region: {rectangle: {x_m: [-9, 9], y_m: [-9, 9]}}
     region: {polygon: [[0, 0], [4, 0], [0, 4]]}
     region: {circle: {x_m: 0, y_m: 0, radius_m: 5}}
+    region: {along_path: {width_m: 3}}                # only of random obstacles
     region: [{rectangle: ...}, {polygon: ...}]        # several: their union
 
 All are in meters, in the world frame.
 """
 
-from typing import Any, List, Optional
+from typing import Any, List, Optional, Sequence, Union
 
 import shapely
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 from typing_extensions import Annotated, Literal
 
+from gz_testauto.base.errors import SpecError
 from gz_testauto.spec.model import LARGEST, Bounded, Interval, Point, Spec
 
 CIRCLE_SEGMENTS = 32
@@ -79,6 +81,27 @@ class Region(Spec):
         return shapely.Polygon(self.polygon)
 
 
+class PathBand(Spec):
+    """All points within half of ``width_m`` of the shortest path through all goals of the mission,
+    in the base world without random obstacles. The path is that of the robot's circle, enlarged by
+    ``solvable.margin_m``."""
+
+    width_m: float = Field(gt=0, le=LARGEST)
+    """Width (m) of the band."""
+
+
+class PathRegion(Spec):
+    """A band along the shortest path of the mission."""
+
+    along_path: PathBand
+    """The band."""
+
+    @property
+    def geometry(self) -> shapely.Polygon:
+        """Raise ``SpecError``: the geometry depends on the base world and the mission."""
+        raise SpecError("along_path needs a base world and a mission; use a rectangle or polygon")
+
+
 class KeepOut(Spec):
     """An area in which no part of an obstacle is allowed: a fixed shape, or a disc around the start
     or the goals."""
@@ -117,6 +140,19 @@ Regions = Annotated[List[Region], BeforeValidator(_several), Field(min_length=1)
 """The union of regions. In YAML, a single region needs no list."""
 
 
-def union_of(regions: List[Region]) -> shapely.Geometry:
+def _form(value: Any) -> str:
+    is_band = isinstance(value, PathRegion) or (isinstance(value, dict) and "along_path" in value)
+    return "PathRegion" if is_band else "Region"
+
+
+ObstacleRegion = Annotated[
+    Union[Annotated[Region, Tag("Region")], Annotated[PathRegion, Tag("PathRegion")]],
+    Discriminator(_form),
+]
+ObstacleRegions = Annotated[List[ObstacleRegion], BeforeValidator(_several), Field(min_length=1)]
+"""The union of regions of random obstacles. In YAML, a single region needs no list."""
+
+
+def union_of(regions: Sequence[Union[Region, PathRegion]]) -> shapely.Geometry:
     """Return the union of all ``regions`` (m, world frame)."""
     return shapely.unary_union([region.geometry for region in regions])

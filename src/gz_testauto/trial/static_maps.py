@@ -16,7 +16,7 @@ from gz_testauto.grid.search import MAX_SEARCHED_CELLS, shortest_path
 from gz_testauto.planners.global_plan import lanes_of, plan_waypoints, waypoints_along
 from gz_testauto.planners.interface import Lane, RobotLimits
 from gz_testauto.sampling.naming import is_obstacle
-from gz_testauto.sampling.regions import places_of
+from gz_testauto.sampling.regions import places_of, with_bands
 from gz_testauto.sampling.site import OPEN_MARGIN_M
 from gz_testauto.sdf.robot import RobotBody, RobotModel
 from gz_testauto.sdf.scene import WorldScene, read_scene
@@ -168,6 +168,9 @@ class StaticMaps:
         }
         obstacles = self._spec.worlds.obstacles
         if obstacles is not None:
+            # Only walls, which are in the map, make the path longer than these straight lines.
+            straight_path = [(pose.x_m, pose.y_m) for pose in (inputs.start, *inputs.goals)]
+            obstacles = with_bands(obstacles, straight_path)
             for group in obstacles.obstacles:
                 places = places_of(obstacles, group)
                 if not places.is_empty:

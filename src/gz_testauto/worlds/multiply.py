@@ -31,6 +31,7 @@ from gz_testauto.base.disk import (
 )
 from gz_testauto.base.errors import PlacementError, SpecError
 from gz_testauto.sampling.placement import Placer
+from gz_testauto.sampling.regions import spec_for_site
 from gz_testauto.sampling.seeds import WORLD, child_generator
 from gz_testauto.sampling.sequences import UnitSequence
 from gz_testauto.sampling.site import RequiredMission, Site, circumscribed_radius_m
@@ -95,11 +96,12 @@ class WorldGenerator:
         mission: Optional[RequiredMission] = None,
     ) -> None:
         self._seed = seed
-        sampler = base.sampler(spec)
         obstacle_names = [model.name for model in base.obstacles]
         site = Site.of(
             base.scene, mission or required_mission(spec.mission), excluded_names=obstacle_names
         )
+        spec = spec_for_site(spec, site)
+        sampler = base.sampler(spec)
         self._placer = Placer(spec, site, sampler)
         self._template = base.template()
         self._method = spec.sampling.method

@@ -32,6 +32,7 @@ from gz_testauto.base.registry import Registry
 from gz_testauto.sampling.draws import ObstacleSampler
 from gz_testauto.sampling.naming import is_obstacle, obstacle_name, parse_obstacle_name
 from gz_testauto.sampling.placement import Obstacle, Placer
+from gz_testauto.sampling.regions import spec_for_site
 from gz_testauto.sampling.seeds import WORLD, child_generator
 from gz_testauto.sampling.sequences import UnitSequence
 from gz_testauto.sampling.site import Site
@@ -231,7 +232,7 @@ class ObstacleSpawner:
                 base.scene, mission, excluded_names=_removed_names(base, names, known_names)
             )
             keep_out += self._keep_outs_around(names - known_names - set(base.scene.models))
-        spec = draw.spec.model_copy(update={"keep_out": keep_out})
+        spec = spec_for_site(draw.spec.model_copy(update={"keep_out": keep_out}), site)
         sampler = ObstacleSampler.of_spec(spec)
         numbers = UnitSequence(spec.sampling, sampler.dimensions, draw.seed)
         placer = Placer(spec, _with_obstacles(site, current), sampler)

@@ -128,6 +128,9 @@ def test_written_campaign_is_valid_and_has_worlds(office, tmp_path, capsys):
     assert math.hypot(start.x_m - goal.x_m, start.y_m - goal.y_m) > 2.0
     with TrialRunner(spec.model_copy(update={"worlds": few(spec)})) as runner:
         assert [one.shortest_path_m > 2.0 for one in runner.worlds] == [True, True]
+        counts = [len(one.obstacles) for one in runner.worlds]
+    assert min(counts) < max(counts)
+    assert spec.worlds.obstacles.region[0].along_path.width_m == 3.0
 
 
 def few(spec):

@@ -178,12 +178,3 @@ def center_of(map_file: MapFile, row: float, column: float) -> Tuple[float, floa
         x_m + cos * along_m - sin * across_m,
         y_m + sin * along_m + cos * across_m,
     )
-
-
-def bounds_of(map_file: MapFile, cells: np.ndarray) -> Tuple[float, float, float, float]:
-    """Return x_min, y_min, x_max and y_max (m, world frame) of the centers of some cells."""
-    indices = np.argwhere(cells)
-    rows, columns = (np.array([indices[:, i].min(), indices[:, i].max()]) for i in (0, 1))
-    corners = np.array([center_of(map_file, row, column) for row in rows for column in columns])
-    (x_min, y_min), (x_max, y_max) = corners.min(axis=0), corners.max(axis=0)
-    return float(x_min), float(y_min), float(x_max), float(y_max)

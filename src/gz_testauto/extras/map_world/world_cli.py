@@ -4,7 +4,7 @@ Occupied cells become walls. Cells with an unknown state become walls too, so th
 nor obstacles are there. The map of the world, which `gz_testauto map` computes with the bounds and
 the resolution that are printed, is equal to the given map in all known cells.
 
-The campaign has random obstacles in the free area, and a distant start and goal.
+The campaign has a distant start and goal, and random obstacles along the path between them.
 
 example:
   gz_testauto world-from-map maps/office.yaml --out office
@@ -21,19 +21,10 @@ import numpy as np
 from gz_testauto.base.disk import disk_errors, make_directory, replace_file
 from gz_testauto.base.errors import SpecError
 from gz_testauto.campaign.campaign_files import input_path
-from gz_testauto.extras.map_world.walls import (
-    bounds_of,
-    find_mission,
-    rectangles_of,
-    world_text,
-)
+from gz_testauto.extras.map_world.walls import find_mission, rectangles_of, world_text
 from gz_testauto.grid.map_server import read_map_file
 
 GROUP = ("worlds", 3)
-M2_PER_OBSTACLE = 25.0
-"""Free area (m²) per random obstacle in the campaign."""
-
-MOST_OBSTACLES = 10
 MOST_BOXES = 20_000  # Gazebo needs minutes to load more
 
 _CAMPAIGN = """\
@@ -46,9 +37,13 @@ worlds:
   base: {world}
   obstacles:
     obstacles:
-      - {{type: box, count: [1, {most}], size_x_m: [0.3, 0.6], size_y_m: [0.3, 0.6], size_z_m: 1.0}}
-      - {{type: cylinder, count: [1, {most}], radius_m: [0.15, 0.3], length_m: 1.0}}
-    region: {{rectangle: {{x_m: [{x_min:.3f}, {x_max:.3f}], y_m: [{y_min:.3f}, {y_max:.3f}]}}}}
+      - type: box
+        count: {{per_100_m2: [0, 15]}}
+        size_x_m: [0.3, 0.6]
+        size_y_m: [0.3, 0.6]
+        size_z_m: 1.0
+      - {{type: cylinder, count: {{per_100_m2: [0, 15]}}, radius_m: [0.15, 0.3], length_m: 1.0}}
+    region: {{along_path: {{width_m: 3.0}}}}
     keep_out:
       - {{center: start, radius_m: 1.0}}
       - {{center: goal, radius_m: 1.0}}
@@ -128,17 +123,11 @@ def run(arguments: argparse.Namespace) -> int:
         )
     out: Path = arguments.out
     world, campaign = out / f"{path.stem}.world", out / "campaign.yaml"
-    x_min, y_min, x_max, y_max = bounds_of(map_file, ~walls)
     free_m2 = float(np.count_nonzero(~walls)) * map_file.resolution_m**2
     text = _CAMPAIGN.format(
         source=path.name,
         name="map_" + re.sub(r"[^A-Za-z0-9_]", "_", path.stem),
         world=json.dumps(world.name, ensure_ascii=False),
-        most=max(1, min(MOST_OBSTACLES, round(free_m2 / M2_PER_OBSTACLE)) // 2),
-        x_min=x_min,
-        y_min=y_min,
-        x_max=x_max,
-        y_max=y_max,
         start=mission.start,
         goal=mission.goal,
     )
