@@ -2,7 +2,7 @@
 radius first."""
 
 import math
-from typing import TYPE_CHECKING, Optional, Tuple
+from typing import TYPE_CHECKING, Dict, Iterable, Optional, Tuple
 
 import numpy as np
 
@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
 MAX_SEARCHED_CELLS = 1e7
 """A square of 300 m at 0.1 m, which needs 2 GB of memory."""
+
+Leg = Tuple[Tuple[float, float], Tuple[float, float]]
+"""The start and the goal (m, world frame) of a path."""
 
 # Each pair of neighbors once: right, up, up-right, up-left, as (rows, columns).
 _STEPS = ((0, 1), (1, 0), (1, 1), (1, -1))
@@ -25,15 +28,30 @@ def shortest_path(
 
     The points (n, 2) are the start, the centers of cells, and the goal, in the world frame.
     """
+    return shortest_paths(grid, [(start_xy, goal_xy)]).get((start_xy, goal_xy))
+
+
+def shortest_paths(grid: OccupancyGrid, legs: Iterable[Leg]) -> Dict[Leg, np.ndarray]:
+    """Return the path of :func:`shortest_path` for each of ``legs`` that has one."""
+    free_legs = [leg for leg in legs if all(grid.is_free(*end) for end in leg)]
+    graph = _graph(grid.occupied) if free_legs else None
+    paths = {leg: _path_in(graph, grid, *leg) for leg in dict.fromkeys(free_legs)}
+    return {leg: path for leg, path in paths.items() if path is not None}
+
+
+def _path_in(
+    graph: "csr_matrix",
+    grid: OccupancyGrid,
+    start_xy: Tuple[float, float],
+    goal_xy: Tuple[float, float],
+) -> Optional[np.ndarray]:
     from scipy.sparse.csgraph import dijkstra
 
-    if not (grid.is_free(*start_xy) and grid.is_free(*goal_xy)):
-        return None
     start, goal = grid.cell_of(*start_xy), grid.cell_of(*goal_xy)
     columns = grid.occupied.shape[1]
     source, target = start[0] * columns + start[1], goal[0] * columns + goal[1]
     distances, predecessors = dijkstra(
-        _graph(grid.occupied), directed=False, indices=source, return_predecessors=True
+        graph, directed=False, indices=source, return_predecessors=True
     )
     if not math.isfinite(distances[target]):
         return None

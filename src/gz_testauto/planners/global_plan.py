@@ -10,7 +10,7 @@ from shapely.ops import substring
 from gz_testauto.base.errors import SpecError
 from gz_testauto.base.pose import Pose2D
 from gz_testauto.grid.occupancy import OccupancyGrid
-from gz_testauto.grid.search import shortest_path, simplify
+from gz_testauto.grid.search import Leg, shortest_paths, simplify
 from gz_testauto.planners.interface import Lane, RobotLimits
 from gz_testauto.spec.road import LaneSpec, RoadSpec
 
@@ -33,16 +33,28 @@ def plan_waypoints(
     Walls are inflated by the circumscribed radius and ``margin_m``, or less if start or goal is
     nearer to a wall.
     """
-    start_xy, goal_xy = (start.x_m, start.y_m), (goal.x_m, goal.y_m)
+    return plan_legs(grid, [(start, goal)], limits, margin_m)[0]
+
+
+def plan_legs(
+    grid: OccupancyGrid,
+    legs: Sequence[Tuple[Pose2D, Pose2D]],
+    limits: RobotLimits,
+    margin_m: float,
+) -> List[Optional[np.ndarray]]:
+    """Return the waypoints of :func:`plan_waypoints` for each start and goal. Repeated legs share
+    an array."""
     radius_m = limits.circumscribed_radius_m
+    ends = [((start.x_m, start.y_m), (goal.x_m, goal.y_m)) for start, goal in legs]
+    waypoints: Dict[Leg, np.ndarray] = {}
     for inflation_m in (radius_m + margin_m, radius_m, min(radius_m, limits.half_width_m)):
+        remaining_legs = [leg for leg in ends if leg not in waypoints]
+        if not remaining_legs:
+            break
         inflated_grid = grid.inflate(inflation_m)
-        if not (inflated_grid.is_free(*start_xy) and inflated_grid.is_free(*goal_xy)):
-            continue
-        path = shortest_path(inflated_grid, start_xy, goal_xy)
-        if path is not None:
-            return resample(simplify(inflated_grid, path), SPACING_M)
-    return None
+        for leg, path in shortest_paths(inflated_grid, remaining_legs).items():
+            waypoints[leg] = resample(simplify(inflated_grid, path), SPACING_M)
+    return [waypoints.get(leg) for leg in ends]
 
 
 def resample(path: np.ndarray, spacing_m: float) -> np.ndarray:

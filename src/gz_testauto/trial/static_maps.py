@@ -4,7 +4,7 @@ Worlds that are multiplied from one base world share a map; other worlds have se
 """
 
 from pathlib import Path
-from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Dict, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 import shapely
@@ -13,7 +13,7 @@ from gz_testauto.base.errors import SpecError
 from gz_testauto.base.pose import Pose2D
 from gz_testauto.grid.occupancy import OccupancyGrid
 from gz_testauto.grid.search import MAX_SEARCHED_CELLS, shortest_path
-from gz_testauto.planners.global_plan import lanes_of, plan_waypoints, waypoints_along
+from gz_testauto.planners.global_plan import lanes_of, plan_legs, waypoints_along
 from gz_testauto.planners.interface import Lane, RobotLimits
 from gz_testauto.sampling.naming import is_obstacle
 from gz_testauto.sampling.regions import places_of, with_bands
@@ -133,15 +133,13 @@ class StaticMaps:
         limits, plan_margin_m = self._limits, self._spec.global_plan.margin_m
         for covered_area in candidates:
             grid = self._map(scene, covered_area)
-            paths: List[np.ndarray] = []
-            for leg in inputs.legs:
-                path = plan_waypoints(grid, *leg, limits, plan_margin_m)
-                if path is None:
-                    break
-                path.setflags(write=False)
-                paths.append(path)
-            else:
-                return _GlobalPlan(covered_area, tuple(paths))
+            paths = plan_legs(grid, inputs.legs, limits, plan_margin_m)
+            waypoints_m = tuple(path for path in paths if path is not None)
+            if len(waypoints_m) == len(paths):
+                for path in waypoints_m:
+                    path.setflags(write=False)
+                return _GlobalPlan(covered_area, waypoints_m)
+            leg = next(leg for leg, path in zip(inputs.legs, paths) if path is None)
         raise SpecError(f"{inputs.base}: {self._no_path_message(inputs, leg, scene, grid)}")
 
     def _configured_bounds(self, inputs: MapInputs) -> Bounds:
