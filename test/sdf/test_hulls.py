@@ -141,3 +141,23 @@ def test_surface_with_too_many_triangles_is_simplified_with_a_reported_error(mon
     assert 0.001 < parts.error_m < 0.1
     surface = trimesh.sample.sample_surface(mesh, 500, seed=0)[0]
     assert depth(planes_of(parts), surface).min() > -parts.error_m - 1e-3
+
+
+@pytest.mark.parametrize("depth_m", [0.0, 0.02, 0.07, 0.3])
+def test_a_deeper_point_is_one_that_is_deeper_below_all_planes(depth_m):
+    bar = ConvexHull(trimesh.creation.box((10, 1, 1)).vertices)
+    ball = ConvexHull(trimesh.creation.icosphere(2, 0.5).vertices)
+    generator = np.random.default_rng(3)
+    for _ in range(30):
+        for hull, center in ((bar, (4.7, 0.3, 0.3)), (ball, (0.3, 0.0, 0.3))):
+            points = center + generator.uniform(-0.15, 0.15, (40, 3))
+            expected = hulls._depths(hull, points).max() > depth_m
+            assert hulls._has_deeper_point(hull, points, depth_m) == expected
+
+
+def test_a_deeper_point_is_found_after_many_points_with_greater_bounds():
+    bar = ConvexHull(trimesh.creation.box((10, 1, 1)).vertices)
+    # The nearest facet is the end of the bar, but its sides are nearer.
+    shallow = np.column_stack([np.full(200, 4.7), np.full(200, 0.47), np.linspace(-0.4, 0.4, 200)])
+    assert not hulls._has_deeper_point(bar, shallow, 0.07)
+    assert hulls._has_deeper_point(bar, np.vstack([shallow, [[4.9, 0.0, 0.0]]]), 0.07)

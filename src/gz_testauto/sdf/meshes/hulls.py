@@ -28,6 +28,8 @@ TOLERANCE_M = 0.002
 MAX_TRIANGLES = 50_000  # a decomposition then takes seconds
 """Surfaces with more triangles are simplified."""
 
+_BATCH = 64  # points; with 100,000 planes, their distances need 50 MB
+
 SLIVER_M = 1e-4
 """Convex parts that are narrower are ignored."""
 
@@ -95,7 +97,7 @@ def _solid_hull(triangles: np.ndarray, is_closed: np.ndarray) -> Optional["Conve
     # it is at least a third of its maximum.
     middles = (triangles + np.roll(triangles, -1, axis=1)) / 2
     points = np.concatenate([triangles, middles, triangles.mean(axis=1, keepdims=True)], axis=1)
-    return hull if _depths(hull, points.reshape(-1, 3)).max() <= TOLERANCE_M / 3 else None
+    return None if _has_deeper_point(hull, points.reshape(-1, 3), TOLERANCE_M / 3) else hull
 
 
 def _are_hollow(
@@ -115,6 +117,25 @@ def _are_hollow(
             )
         )
     return is_hollow
+
+
+def _has_deeper_point(hull: "ConvexHull", points: np.ndarray, depth_m: float) -> bool:
+    """Return whether one of the points (n, 3) is deeper than ``depth_m`` below a hull."""
+    from scipy.spatial import cKDTree
+
+    # The plane of the nearest facet is an upper bound. Only points with a greater bound are
+    # compared with all planes, those with the greatest bounds first.
+    planes = np.round(hull.equations, 9)
+    _, nearest = cKDTree(hull.points[hull.simplices].mean(axis=1)).query(points)
+    bounds = -(np.einsum("ij,ij->i", points, planes[nearest, :3]) + planes[nearest, 3])
+    candidates = np.flatnonzero(bounds > depth_m)
+    candidates = candidates[np.argsort(-bounds[candidates], kind="stable")]
+    planes = np.unique(planes, axis=0)
+    for start in range(0, len(candidates), _BATCH):
+        batch = points[candidates[start : start + _BATCH]]
+        if ((batch @ planes[:, :3].T + planes[:, 3]).max(axis=1) < -depth_m).any():
+            return True
+    return False
 
 
 def _depths(hull: "ConvexHull", points: np.ndarray) -> np.ndarray:
