@@ -98,3 +98,13 @@ def test_large_shape_marks_the_cells_that_it_touches(monkeypatch, most_tiles, tu
         columns * 0.1 + 1e-9, rows * 0.1 + 1e-9, columns * 0.1 + 0.1 - 1e-9, rows * 0.1 + 0.1 - 1e-9
     )
     assert np.array_equal(grid.occupied, shapely.intersects(shape, cells))
+
+
+@pytest.mark.parametrize("radius_m", [0.0, 0.1, 0.25, 0.5, 3.0])
+@pytest.mark.parametrize("share", [0.0, 0.01, 0.3])
+def test_inflation_in_bands_of_rows_is_that_of_the_whole_grid(monkeypatch, radius_m, share):
+    monkeypatch.setattr(occupancy, "_BAND_ROWS", 4)
+    cells = np.random.default_rng(1).random((53, 17)) < share
+    grid = OccupancyGrid(cells, 0.1, 0.0, 0.0)
+    expected = grid.clearance_m() <= radius_m + 1e-9
+    assert np.array_equal(grid.inflate(radius_m).occupied, expected)

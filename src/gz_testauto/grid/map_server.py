@@ -105,6 +105,9 @@ def read_map(path: Path) -> OccupancyGrid:
 
 def _states(pixels: np.ndarray, fields: _MapFields) -> Tuple[np.ndarray, np.ndarray]:
     """Return masks of occupied and unknown pixels, as map_server determines them."""
+    if pixels.dtype == np.uint8:  # the state of each value, since floats need much memory
+        occupied, unknown = _states(np.arange(256), fields)
+        return occupied[pixels], unknown[pixels]
     if fields.mode == "raw":
         # a pixel is the value of its cell
         values = 255 - pixels if fields.negate else pixels

@@ -9,6 +9,7 @@ import shapely
 
 _TILES = (64, 16, 4, 1)
 """Sides (cells) of the tiles that are tested against a large shape."""
+_BAND_ROWS = 256
 _MAX_TILES = 50_000  # in one array; each needs a few hundred bytes
 
 
@@ -110,8 +111,25 @@ class OccupancyGrid:
         """Return a grid in which all cells within ``radius_m``, center to center, are occupied."""
         if radius_m < 0:
             raise ValueError(f"radius_m is {radius_m}; it must be >= 0")
-        blocked_cells = self.clearance_m() <= radius_m + 1e-9
+        blocked_cells = cells_within(self.occupied, self.resolution_m, radius_m + 1e-9)
         return OccupancyGrid(blocked_cells, self.resolution_m, self.origin_x_m, self.origin_y_m)
+
+
+def cells_within(occupied: np.ndarray, resolution_m: float, distance_m: float) -> np.ndarray:
+    """Return the cells within ``distance_m`` of an occupied cell, center to center, bool."""
+    from scipy import ndimage
+
+    # The transform of a whole map would need 50 bytes per cell.
+    result = np.zeros(occupied.shape, dtype=bool)
+    reach = int(min(distance_m / resolution_m, len(occupied))) + 1
+    step = max(_BAND_ROWS, reach)
+    for start in range(0, len(occupied), step):
+        low = max(0, start - reach)
+        band = occupied[low : start + step + reach]
+        if band.any():
+            is_near = ndimage.distance_transform_edt(~band) * resolution_m <= distance_m
+            result[start : start + step] = is_near[start - low : start - low + step]
+    return result
 
 
 def cells_with_center_inside(

@@ -11,6 +11,7 @@ from hypothesis.extra.numpy import arrays
 from gz_testauto.base.errors import SpecError
 from gz_testauto.campaign.trial_runner import TrialRunner
 from gz_testauto.cli.main import main
+from gz_testauto.extras.map_world.areas import ends_of_largest_area
 from gz_testauto.extras.map_world.walls import find_mission, rectangles_of
 from gz_testauto.grid.map_server import FREE, OCCUPIED, UNKNOWN, MapFile, read_map_file
 from gz_testauto.sdf.scene import read_scene
@@ -114,6 +115,34 @@ def test_start_and_goal_are_at_the_ends_of_the_longest_corridor():
     mission = find_mission(found, free, 0.2)
     assert abs(mission.start[0] - mission.goal[0]) == pytest.approx(190 * CELL_M - 0.4, abs=0.15)
     assert find_mission(found, free, 0.6) is None
+
+
+def hops_from(first, free):
+    """The number of steps to each free cell that 4-connected steps reach from ``first``."""
+    hops, layer = {first: 0}, [first]
+    while layer:
+        near = [(r + a, c + b) for r, c in layer for a, b in ((0, 1), (1, 0), (0, -1), (-1, 0))]
+        number = hops[layer[0]] + 1
+        layer = sorted(cell for cell in set(near) - set(hops) if cell in free)
+        hops.update(dict.fromkeys(layer, number))
+    return hops
+
+
+def test_start_and_goal_are_the_first_of_the_farthest_cells():
+    generator = np.random.default_rng(1)
+    for _ in range(100):
+        cells = generator.random((7, 9)) < 0.6
+        free = set(map(tuple, np.argwhere(cells).tolist()))
+        areas = [hops_from(cell, free) for cell in sorted(free)]
+        expected = None
+        largest = max(areas, key=len, default={})
+        if len(largest) > 1:
+            start = max(sorted(largest), key=largest.get)
+            again = hops_from(start, free)
+            goal = max(sorted(again), key=again.get)
+            expected = (9 * start[0] + start[1], 9 * goal[0] + goal[1])
+        assert ends_of_largest_area(cells) == expected
+    assert ends_of_largest_area(np.eye(3, dtype=bool)) is None
 
 
 @pytest.mark.slow

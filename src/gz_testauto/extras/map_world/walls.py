@@ -10,6 +10,7 @@ from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
 import numpy as np
 
 from gz_testauto.grid.map_server import MapFile
+from gz_testauto.grid.occupancy import cells_within
 
 WALLS = "map_walls"
 """Name of the model with the walls."""
@@ -134,39 +135,18 @@ def world_text(
 def find_mission(map_file: MapFile, free: np.ndarray, radius_m: float) -> Optional[FreeMission]:
     """Return a distant start and goal, with a path for a disc of ``radius_m`` between them, or None
     if no two free cells are connected."""
-    from scipy import ndimage
-    from scipy.sparse import csr_matrix
-    from scipy.sparse.csgraph import dijkstra
+    from gz_testauto.extras.map_world.areas import ends_of_largest_area  # loads numba
 
-    padded = np.pad(free, 1)  # the cells outside of the map are not free
-    clear = ndimage.distance_transform_edt(padded)[1:-1, 1:-1] * map_file.resolution_m > radius_m
-    areas, count = ndimage.label(clear)
-    if not count:
+    padded_walls = np.pad(~free, 1, constant_values=True)  # no cell outside of the map is free
+    near_walls = cells_within(padded_walls, map_file.resolution_m, radius_m)[1:-1, 1:-1]
+    ends = ends_of_largest_area(np.ascontiguousarray(~near_walls))
+    if ends is None:
         return None
-    area = areas == 1 + int(np.argmax(np.bincount(areas.ravel())[1:]))
-    number = np.full(area.shape, -1)
-    positions = np.argwhere(area)
-    if len(positions) < 2:
-        return None
-    number[area] = np.arange(len(positions))
-    pairs = []
-    for ahead, behind in ((np.s_[1:, :], np.s_[:-1, :]), (np.s_[:, 1:], np.s_[:, :-1])):
-        both = area[ahead] & area[behind]
-        pairs.append(np.stack([number[ahead][both], number[behind][both]]))
-    first, second = np.concatenate(pairs, axis=1)
-    edges = csr_matrix((np.ones(len(first)), (first, second)), (len(positions), len(positions)))
-    # The start is the cell that is farthest from an arbitrary cell of the largest connected area.
-    start = _farthest(dijkstra(edges, directed=False, indices=0, unweighted=True))
-    goal = _farthest(dijkstra(edges, directed=False, indices=start, unweighted=True))
     (x_m, y_m), (goal_x_m, goal_y_m) = (
-        center_of(map_file, *positions[node]) for node in (start, goal)
+        center_of(map_file, *divmod(cell, free.shape[1])) for cell in ends
     )
     heading_rad = math.atan2(goal_y_m - y_m, goal_x_m - x_m)
     return FreeMission((x_m, y_m, heading_rad), (goal_x_m, goal_y_m))
-
-
-def _farthest(distances: np.ndarray) -> int:
-    return int(np.argmax(np.where(np.isfinite(distances), distances, -1.0)))
 
 
 def center_of(map_file: MapFile, row: float, column: float) -> Tuple[float, float]:
