@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import beta, binomtest
 
+from gz_testauto.analysis import bounded_mean
 from gz_testauto.analysis.bounded_mean import (
     DIFFERENCE,
     RATE,
@@ -52,6 +53,22 @@ def test_limits_are_the_quantiles_of_the_weighted_mean_that_defines_them(worlds)
     share_above = np.mean((gammas @ values + end) / total >= found.high)
     error = 4.0 * math.sqrt(0.025 * 0.975 / draws)
     assert (share_below, share_above) == pytest.approx((0.025, 0.025), abs=error)
+
+
+@pytest.mark.parametrize("worlds", [65, 400])
+@pytest.mark.parametrize("scale", [1.0, 1e-4])
+def test_many_different_values_have_the_interval_and_test_of_the_complete_sums(
+    worlds, scale, monkeypatch
+):
+    generator = np.random.default_rng(worlds)
+    values = scale * generator.uniform(-0.5, 0.5, worlds)
+    values[:10] = -1.0  # the scale of the sums, far from the other values
+    limit = float(values.mean()) + 0.05
+    by_series = mean_interval(values, DIFFERENCE), one_sided_p_values(values, limit, DIFFERENCE)
+    monkeypatch.setattr(bounded_mean, "_FEW", worlds + 1)
+    complete = mean_interval(values, DIFFERENCE), one_sided_p_values(values, limit, DIFFERENCE)
+    assert by_series[0][:3] == pytest.approx(complete[0][:3], rel=0.0, abs=2e-15)
+    assert by_series[1] == pytest.approx(complete[1], rel=0.0, abs=2e-15)
 
 
 @pytest.mark.slow

@@ -14,6 +14,7 @@ validity is a conjecture, and docs/statistics.md lists the measured coverage.
 from typing import Tuple
 
 import numpy as np
+from numpy.polynomial.polynomial import polyval
 
 from gz_testauto.analysis.intervals import LEVEL, ONE_WORLD, Estimate
 from gz_testauto.analysis.rounding import mean, without_noise
@@ -28,6 +29,17 @@ METHOD = "Gaffke"
 _LARGEST_STEP = 0.15
 _STEP = 0.6
 _SMALLEST = 1e-13
+
+_FEW = 64
+"""Number of different values up to which each term of a sum is computed."""
+
+_RADIUS = 0.5
+_TERMS = 26
+"""Number of terms of the power series, whose remainder is below the rounding errors up to
+:data:`_RADIUS`."""
+
+_NEGLIGIBLE = 80.0
+"""Decay at which the integrand is below the rounding errors of the probability."""
 
 
 def mean_interval(values: np.ndarray, bounds: Bounds) -> Estimate:
@@ -102,8 +114,52 @@ def _at_most(values: np.ndarray, end: float, limit: float) -> float:
     slopes = slopes / np.abs(slopes).max()
     upper_limit = np.log(1.0 / _SMALLEST) / shapes[np.abs(slopes) == 1.0].sum()
     u = np.arange(np.log(_SMALLEST), upper_limit, step)
-    scaled_slopes = slopes[:, np.newaxis] * np.exp(u)
-    angle = shapes @ np.arctan(scaled_slopes)
-    decay = shapes @ np.log1p(scaled_slopes**2) / 2.0
+    angle, decay = _exponents(slopes, shapes, np.exp(u))
     integral = step * float((np.sin(angle) * np.exp(-decay)).sum())
     return float(np.clip(0.5 - integral / np.pi, _SMALLEST, 1.0))
+
+
+def _exponents(
+    slopes: np.ndarray, shapes: np.ndarray, t: np.ndarray
+) -> Tuple[np.ndarray, np.ndarray]:
+    """Return Σ shape·arctan(slope·t) and Σ shape·log(1 + slope²·t²)/2 for increasing ``t``, shape
+    (k,). Both are (0, ∞) if the second one is not small."""
+    if len(slopes) <= _FEW:
+        return _direct_sums(slopes, shapes, t)
+    order = np.argsort(np.abs(slopes))
+    slopes, shapes = slopes[order], shapes[order]
+    angle, decay = np.zeros(len(t)), np.full(len(t), np.inf)
+    start, end = 0, int(np.searchsorted(t, _RADIUS))
+    while start < len(t):
+        # The sums of power series need the moments of the slopes only. The other slopes are few,
+        # since each of them adds to the decay.
+        block, scale = t[start:end], t[end - 1]
+        split = int(np.searchsorted(np.abs(slopes) * scale, _RADIUS))
+        series = _series_sums(slopes[:split] * scale, shapes[:split], block / scale)
+        direct = _direct_sums(slopes[split:], shapes[split:], block)
+        angle[start:end], decay[start:end] = series[0] + direct[0], series[1] + direct[1]
+        if decay[end - 1] > _NEGLIGIBLE:
+            break
+        start, end = end, max(int(np.searchsorted(t, 2.0 * scale)), end + 1)
+    return angle, decay
+
+
+def _direct_sums(
+    slopes: np.ndarray, shapes: np.ndarray, t: np.ndarray
+) -> Tuple[np.ndarray, np.ndarray]:
+    scaled_slopes = slopes[:, np.newaxis] * t
+    return shapes @ np.arctan(scaled_slopes), shapes @ np.log1p(scaled_slopes**2) / 2.0
+
+
+def _series_sums(
+    slopes: np.ndarray, shapes: np.ndarray, t: np.ndarray
+) -> Tuple[np.ndarray, np.ndarray]:
+    degrees = np.arange(_TERMS)
+    powers, squares = shapes * slopes, slopes**2
+    odd_moments, even_moments = np.empty((2, _TERMS))
+    for degree in degrees:
+        odd_moments[degree], even_moments[degree] = powers.sum(), powers @ slopes
+        powers *= squares
+    signs = (-1.0) ** degrees
+    angle = t * polyval(t**2, signs * odd_moments / (2 * degrees + 1))
+    return angle, t**2 * polyval(t**2, signs * even_moments / (2 * degrees + 2))
