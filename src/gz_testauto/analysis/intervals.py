@@ -42,7 +42,9 @@ def success_rate(successes: int, trials: int) -> Estimate:
     """
     if trials == 0:
         return Estimate.unknown()
-    from scipy.stats import binomtest
+    from scipy.special import betaincinv
 
-    result = binomtest(successes, trials).proportion_ci(LEVEL, "exact")
-    return Estimate(successes / trials, float(result.low), float(result.high), "Clopper–Pearson")
+    tail, failures = (1.0 - LEVEL) / 2.0, trials - successes
+    low = float(betaincinv(successes, failures + 1, tail)) if successes else 0.0
+    high = float(betaincinv(successes + 1, failures, 1.0 - tail)) if failures else 1.0
+    return Estimate(successes / trials, low, high, "Clopper–Pearson")

@@ -23,11 +23,22 @@ Differences = Union[Sequence[float], np.ndarray]
 
 def sign_test(differences: Differences) -> float:
     """Return the two-sided p-value of the hypothesis that the median difference is 0."""
-    from scipy.stats import binom
-
     values = without_noise(differences)
     majority = max(int((values > 0.0).sum()), int((values < 0.0).sum()))
-    return min(1.0, 2.0 * float(binom.sf(majority - 1, len(values), 0.5)))
+    return coin_p_value(majority, len(values))
+
+
+def coin_p_value(majority: int, tosses: int) -> float:
+    """Return the two-sided p-value of a fair coin whose more frequent side occurred ``majority``
+    times."""
+    return min(1.0, 2.0 * float(_coin_tails(majority, tosses))) if majority else 1.0
+
+
+def _coin_tails(heads: Union[int, np.ndarray], tosses: int) -> np.ndarray:
+    """Return the probability of at least ``heads`` heads of a fair coin, for ``heads`` > 0."""
+    from scipy.special import betainc
+
+    return np.asarray(betainc(heads, tosses - heads + 1, 0.5))
 
 
 def median_difference(differences: Differences) -> Estimate:
@@ -36,8 +47,6 @@ def median_difference(differences: Differences) -> Estimate:
     The ends are infinite for fewer than six differences. The estimate has no interval for one
     world, or if many equal differences leave no width.
     """
-    from scipy.stats import binom
-
     values = np.sort(without_noise(differences))
     value_count = len(values)
     if value_count == 0:
@@ -46,7 +55,7 @@ def median_difference(differences: Differences) -> Estimate:
     if value_count == 1:
         return Estimate.without_interval(center, ONE_WORLD)
     # The largest k with P(X ≤ k − 1) ≤ (1 − LEVEL)/2 for the number X of heads of a fair coin.
-    tails = binom.cdf(np.arange(value_count // 2), value_count, 0.5)
+    tails = _coin_tails(value_count - np.arange(value_count // 2), value_count)
     rank = int(np.count_nonzero(tails <= (1.0 - LEVEL) / 2.0))
     low, high = (values[rank - 1], values[-rank]) if rank else (-math.inf, math.inf)
     if low == high or values[0] == values[-1]:
