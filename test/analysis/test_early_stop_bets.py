@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gz_testauto.analysis.early_stop import decide
+from gz_testauto.analysis.early_stop import DecisionScreen, decide
 from gz_testauto.spec.campaign import StopSpec
 
 SHARES = st.sampled_from([0.0, 0.5, 1.0])
@@ -68,6 +68,24 @@ def test_the_side_that_decided_first_remains_the_better_one():
     found = decision([(1.0, 0.0)] * 12 + [(0.0, 1.0)] * 13)
     assert found.difference.value < 0.0
     assert found.better == "a"
+
+
+@pytest.mark.parametrize("baseline", ["", "a"])
+@pytest.mark.parametrize("margin", [None, 0.2])
+@pytest.mark.parametrize("chances", [(0.9, 0.5, 0.3), (0.3, 0.6, 0.95), (0.99, 0.99, 0.97)])
+def test_the_screen_agrees_with_the_decision_after_each_world(chances, margin, baseline):
+    rule = StopSpec(when="decided", equivalence_margin=margin, baseline=baseline)
+    generator = np.random.default_rng(3)
+    rates = {
+        planner: dict(zip(NAMES, (generator.uniform(size=120) < chance).astype(float)))
+        for planner, chance in zip("abc", chances)
+    }
+    screen = DecisionScreen(rule, "abc")
+    for count, world in enumerate(NAMES[:120], start=1):
+        screen.add(world, rates)
+        if count % 6 == 0:
+            pairs = decide(rule, "abc", NAMES[:count], rates)
+            assert screen.can_be_decided == all(pair.decided for pair in pairs)
 
 
 @pytest.mark.parametrize("worlds", [[(1.0, 1.0)] * 200, [(0.0, 0.0)] * 200, [(1.0, 0.0)], []])

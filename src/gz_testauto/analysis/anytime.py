@@ -100,14 +100,22 @@ def one_sided_bounds(
 
     def bound(side: Callable[..., np.ndarray], alpha: float, start: float, end: float) -> float:
         limit = -math.log(alpha)
+
+        def is_rejected(mean: float) -> bool:
+            gains = side(levels, mean, bounds).T
+            totals = np.cumsum(np.take(gains, index, axis=1), axis=1)  # faster than over rows
+            # the capital of all bets is at most that of the best one
+            reached = totals[:, totals.max(axis=0) >= limit]
+            return bool((_log_mean_exp(np.ascontiguousarray(reached.T)) >= limit).any())
+
         for _ in range(HALVINGS):  # ``start`` is rejected, ``end`` is not
             middle = (start + end) / 2.0
             if middle in (start, end):
                 break
-            is_rejected = capital_over_time(side(values, middle, bounds)).max() >= limit
-            start, end = (middle, end) if is_rejected else (start, middle)
+            start, end = (middle, end) if is_rejected(middle) else (start, middle)
         return start
 
+    levels, index = np.unique(values, return_inverse=True)
     low, high = bounds
     return bound(above, alphas[0], low, high), bound(below, alphas[1], high, low)
 

@@ -13,10 +13,15 @@ import math
 from dataclasses import dataclass
 from typing import Dict, List, Mapping, Optional, Sequence, Tuple
 
+import numpy as np
+
 from gz_testauto.analysis import anytime, rounding
 from gz_testauto.analysis.intervals import Estimate
 from gz_testauto.results.records import CampaignResults, TrialRecord
 from gz_testauto.spec.campaign import StopSpec
+
+_TOLERANCE = 1e-6
+"""Limit of rounding errors of the logarithm of a capital."""
 
 Rates = Mapping[str, Mapping[str, float]]
 """Success rates by the names of planner and world."""
@@ -79,15 +84,56 @@ def decide(
     ``judged_worlds`` are the evaluated worlds in their order, and ``rates`` the success rates by
     planner and world.
     """
+    pairs, alpha = _pairs_and_alpha(rule, planners)
+    return tuple(
+        _decide(pair, judged_worlds, rates, alpha, rule.equivalence_margin) for pair in pairs
+    )
+
+
+class DecisionScreen:
+    """A necessary condition for decisions on all pairs, whose cost per world is constant.
+
+    It is the condition of :func:`decide`, except for rounding errors, and for contradictions
+    between earlier and later worlds.
+    """
+
+    def __init__(self, rule: StopSpec, planners: Sequence[str]) -> None:
+        self._pairs, alpha = _pairs_and_alpha(rule, planners)
+        self._limit = -math.log(alpha / 2.0) - _TOLERANCE
+        margin = rule.equivalence_margin or 0.0
+        means = (0.0, 0.0, -margin, margin) if margin else (0.0, 0.0)
+        self._tests = list(zip((anytime.above, anytime.below) * 2, means))
+        shape = (len(means), len(self._pairs))
+        self._totals = np.zeros((*shape, 1, len(anytime.BETS)))
+        self._largest = np.full(shape, -math.inf)
+
+    def add(self, world: str, rates: Rates) -> None:
+        differences = np.array(
+            [rates[first][world] - rates[second][world] for first, second in self._pairs]
+        )
+        for totals, (side, mean) in zip(self._totals, self._tests):
+            totals[:, 0] += side(differences, mean, anytime.DIFFERENCE)
+        capital = anytime.capital_over_time(self._totals)[..., 0]
+        self._largest = np.maximum(self._largest, capital)
+
+    @property
+    def can_be_decided(self) -> bool:
+        different, within_margin = self._largest[:2].max(axis=0), self._largest[2:]
+        is_decided = different >= self._limit
+        if len(within_margin):
+            is_decided |= within_margin.min(axis=0) >= self._limit
+        return bool(is_decided.all())
+
+
+def _pairs_and_alpha(
+    rule: StopSpec, planners: Sequence[str]
+) -> Tuple[List[Tuple[str, str]], float]:
     pairs = [
         pair
         for pair in itertools.combinations(planners, 2)
         if not rule.baseline or rule.baseline in pair
     ]
-    alpha = rule.alpha / max(len(pairs), 1)
-    return tuple(
-        _decide(pair, judged_worlds, rates, alpha, rule.equivalence_margin) for pair in pairs
-    )
+    return pairs, rule.alpha / max(len(pairs), 1)
 
 
 def success_rates(trials: Sequence[TrialRecord]) -> Dict[str, Dict[str, float]]:

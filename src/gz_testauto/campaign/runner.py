@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Deque, Dict, List, Optional, Sequence, Set
 
-from gz_testauto.analysis.early_stop import decide, success_rates
+from gz_testauto.analysis.early_stop import DecisionScreen, decide, success_rates
 from gz_testauto.base.truncation import truncate
 from gz_testauto.campaign.progress import CampaignListener, Progress, WorldProgress
 from gz_testauto.campaign.resume import not_followed_notice, open_or_create_campaign
@@ -144,8 +144,11 @@ class EarlyStopMonitor:
         for trial in trials:
             world = self._copies.get(trial.world.name, trial.world.name)
             self._waiting_trials.setdefault(world, set()).add(trial.index)
+        self._screen = DecisionScreen(self._rule, self._planners)
+        rates = success_rates(kept_records)
         for world in self._judged_worlds:
             self._waiting_trials.pop(world, None)
+            self._screen.add(world, rates)
         self._update_decision()
         self._advance()
 
@@ -161,15 +164,19 @@ class EarlyStopMonitor:
             if self.is_decided or not trials <= self._records.keys():
                 break
             evaluated_worlds.append(world)
-            if all(self._records[trial].outcome.valid for trial in trials):
+            records = [self._records[trial] for trial in trials]
+            if all(record.outcome.valid for record in records):
                 self._store.judge(world)
                 self._judged_worlds.append(world)
+                self._screen.add(world, success_rates(records))
                 self._update_decision()
         for world in evaluated_worlds:
             del self._waiting_trials[world]
 
     def _update_decision(self) -> None:
         assert self._rule is not None
+        if not self._screen.can_be_decided:
+            return
         rates = success_rates(list(self._records.values()))
         pairs = decide(self._rule, self._planners, self._judged_worlds, rates)
         self.is_decided = bool(pairs) and all(pair.decided for pair in pairs)
