@@ -14,7 +14,6 @@ validity is a conjecture, and docs/statistics.md lists the measured coverage.
 from typing import Tuple
 
 import numpy as np
-from numpy.polynomial.polynomial import polyval
 
 from gz_testauto.analysis.intervals import LEVEL, ONE_WORLD, Estimate
 from gz_testauto.analysis.rounding import mean, without_noise
@@ -154,12 +153,16 @@ def _direct_sums(
 def _series_sums(
     slopes: np.ndarray, shapes: np.ndarray, t: np.ndarray
 ) -> Tuple[np.ndarray, np.ndarray]:
-    degrees = np.arange(_TERMS)
-    powers, squares = shapes * slopes, slopes**2
-    odd_moments, even_moments = np.empty((2, _TERMS))
-    for degree in degrees:
-        odd_moments[degree], even_moments[degree] = powers.sum(), powers @ slopes
-        powers *= squares
-    signs = (-1.0) ** degrees
-    angle = t * polyval(t**2, signs * odd_moments / (2 * degrees + 1))
-    return angle, t**2 * polyval(t**2, signs * even_moments / (2 * degrees + 2))
+    odd_terms = _odd_powers(slopes, shapes * slopes)
+    powers = _odd_powers(t, t)
+    degrees = np.arange(1, 2 * _TERMS, 2)
+    signs = (-1.0) ** np.arange(_TERMS)
+    angle = (signs * odd_terms.sum(axis=1) / degrees) @ powers
+    return angle, t * ((signs * (odd_terms @ slopes) / (degrees + 1)) @ powers)
+
+
+def _odd_powers(base: np.ndarray, first: np.ndarray) -> np.ndarray:
+    """Return ``first`` · ``base``^(2k) for k from 0, shape (terms, n)."""
+    factors = np.broadcast_to(base**2, (_TERMS, len(base))).copy()
+    factors[0] = first
+    return np.multiply.accumulate(factors, out=factors)

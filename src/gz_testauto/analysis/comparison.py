@@ -14,10 +14,11 @@ Holm's adjustment: S. Holm, Scandinavian Journal of Statistics 6 (1979). Tests o
 planners: W. G. Cochran, Biometrika 37 (1950); M. Friedman, JASA 32 (1937).
 """
 
+import functools
 import itertools
 import math
 from dataclasses import dataclass, replace
-from typing import Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
+from typing import Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 
@@ -53,6 +54,7 @@ SEED = 0
 _CHUNK = 303
 
 WorldTrials = Mapping[str, Sequence[TrialRecord]]
+WorldValues = Mapping[str, float]
 
 
 class PairedCounts(NamedTuple):
@@ -160,10 +162,10 @@ def compare(
     results: CampaignResults, selected: Optional[Sequence[Tuple[str, str]]] = None
 ) -> Comparisons:
     """Compare the ``selected`` pairs of planners, by default all pairs."""
-    by_planner = {planner: _judged(results, planner) for planner in results.planners}
     metrics = [metric for metric in results.metrics if metric.in_comparison]
+    sides = {planner: _Side.of(results, planner, metrics) for planner in results.planners}
     pairs = [
-        _compare(results, first, by_planner[first], second, by_planner[second], metrics)
+        _compare(results, sides[first], sides[second], metrics)
         for first, second in (
             itertools.combinations(results.planners, 2) if selected is None else selected
         )
@@ -171,7 +173,22 @@ def compare(
     comparisons = tuple(_adjusted(pairs))
     if results.is_sequential:  # the number of worlds depends on their outcomes
         return Comparisons(comparisons)
-    return Comparisons(comparisons, *_overall(list(by_planner.values())))
+    return Comparisons(comparisons, *_overall([side.rates for side in sides.values()]))
+
+
+class _Side(NamedTuple):
+    """The trials of one planner by world, with the success rates and the means of each metric."""
+
+    planner: str
+    trials: WorldTrials
+    rates: WorldValues
+    means: Mapping[str, WorldValues]
+
+    @classmethod
+    def of(cls, results: CampaignResults, planner: str, metrics: Sequence[Metric]) -> "_Side":
+        trials = _judged(results, planner)
+        means = {metric.name: _world_means(metric, trials) for metric in metrics}
+        return cls(planner, trials, _world_rates(trials), means)
 
 
 def trials_by_world(records: Sequence[TrialRecord]) -> Dict[str, List[TrialRecord]]:
@@ -196,17 +213,13 @@ def rate(records: Sequence[TrialRecord]) -> float:
 
 
 def _compare(
-    results: CampaignResults,
-    first: str,
-    of_first: WorldTrials,
-    second: str,
-    of_second: WorldTrials,
-    metrics: Sequence[Metric],
+    results: CampaignResults, first: _Side, second: _Side, metrics: Sequence[Metric]
 ) -> Comparison:
-    common_worlds = [world for world in of_first if world in of_second]
-    rates = _world_rates(of_first, of_second, common_worlds)
+    common_worlds, rates = _paired(first.rates, second.rates)
     rate_differences = rounding.differences(*rates)
-    single = all(len(of_first[world]) == len(of_second[world]) == 1 for world in common_worlds)
+    single = all(
+        len(first.trials[world]) == len(second.trials[world]) == 1 for world in common_worlds
+    )
     counts: Optional[PairedCounts] = None
     difference, p_value = (
         mean_interval(rate_differences, DIFFERENCE),
@@ -215,7 +228,7 @@ def _compare(
     test = METHOD
     if single:
         level = [world for world, lead in zip(common_worlds, rate_differences) if lead == 0]
-        both_reached = sum(of_first[world][0].completed for world in level)
+        both_reached = sum(first.trials[world][0].completed for world in level)
         first_only, second_only = (
             int((rate_differences > 0).sum()),
             int((rate_differences < 0).sum()),
@@ -226,8 +239,8 @@ def _compare(
         test, difference = anytime.TEST, anytime.interval(rate_differences, DIFFERENCE)
         p_value = anytime.p_value(rate_differences, 0.0, DIFFERENCE)
     return Comparison(
-        first,
-        second,
+        first.planner,
+        second.planner,
         len(common_worlds),
         counts,
         rounding.mean(rates[0]),
@@ -237,7 +250,10 @@ def _compare(
         test,
         tuple(world for world, lead in zip(common_worlds, rate_differences) if lead > 0),
         tuple(world for world, lead in zip(common_worlds, rate_differences) if lead < 0),
-        tuple(_compare_metric(metric, of_first, of_second, common_worlds) for metric in metrics),
+        tuple(
+            _compare_metric(metric, first.means[metric.name], second.means[metric.name])
+            for metric in metrics
+        ),
         results.relevant_success,
     )
 
@@ -257,16 +273,22 @@ def rate_difference(counts: PairedCounts) -> Estimate:
 def success_differences(results: CampaignResults, first: str, second: str) -> np.ndarray:
     """Return the differences, first minus second, in the worlds with valid trials of both planners,
     shape (n,)."""
-    of_first, of_second = (_judged(results, planner) for planner in (first, second))
-    common_worlds = [world for world in of_first if world in of_second]
-    return rounding.differences(*_world_rates(of_first, of_second, common_worlds))
+    _, rates = _paired(*(_world_rates(_judged(results, planner)) for planner in (first, second)))
+    return rounding.differences(*rates)
 
 
 def metric_differences(
-    results: CampaignResults, first: str, second: str, metric: Metric
-) -> Dict[str, float]:
-    """Return the difference in a metric, first minus second, by world."""
-    return world_differences(metric, _judged(results, first), _judged(results, second))
+    results: CampaignResults,
+) -> Callable[[str, str, Metric], Dict[str, float]]:
+    """Return a function of two planners and a metric that returns the differences, first minus
+    second, by world."""
+    trials = {planner: _judged(results, planner) for planner in results.planners}
+
+    @functools.lru_cache(maxsize=None)
+    def means(planner: str, metric: Metric) -> WorldValues:
+        return _world_means(metric, trials[planner])
+
+    return lambda first, second, metric: _differences(means(first, metric), means(second, metric))
 
 
 def world_differences(
@@ -274,24 +296,32 @@ def world_differences(
 ) -> Dict[str, float]:
     """Return the difference in a metric, first minus second, by world. Only worlds in which both
     planners have a value are included."""
-    common_worlds = [world for world in of_first if world in of_second]
-    means = _world_means(metric, of_first, of_second, common_worlds)
-    pairs = np.array(list(means.values())).reshape(-1, 2)
-    return dict(zip(means, rounding.differences(pairs[:, 0], pairs[:, 1]).tolist()))
+    return _differences(_world_means(metric, of_first), _world_means(metric, of_second))
 
 
-def _world_rates(
-    of_first: WorldTrials, of_second: WorldTrials, common_worlds: Sequence[str]
-) -> List[List[float]]:
-    return [[rate(trials[world]) for world in common_worlds] for trials in (of_first, of_second)]
+def _differences(first: WorldValues, second: WorldValues) -> Dict[str, float]:
+    worlds, values = _paired(first, second)
+    return dict(zip(worlds, rounding.differences(*values).tolist()))
 
 
-def _compare_metric(
-    metric: Metric, of_first: WorldTrials, of_second: WorldTrials, common_worlds: Sequence[str]
-) -> MetricComparison:
-    values = np.array(list(_world_means(metric, of_first, of_second, common_worlds).values()))
-    values = values.reshape(-1, 2)
-    differences = rounding.differences(values[:, 0], values[:, 1])
+def _paired(first: WorldValues, second: WorldValues) -> Tuple[List[str], np.ndarray]:
+    """Return the common worlds, and the values in them, shape (2, n)."""
+    worlds = [world for world in first if world in second]
+    return worlds, np.array([[values[world] for world in worlds] for values in (first, second)])
+
+
+def _world_rates(trials: WorldTrials) -> WorldValues:
+    return {world: rate(records) for world, records in trials.items()}
+
+
+def _world_means(metric: Metric, trials: WorldTrials) -> WorldValues:
+    values = {world: comparable_values(metric, records) for world, records in trials.items()}
+    return {world: rounding.mean(numbers) for world, numbers in values.items() if numbers}
+
+
+def _compare_metric(metric: Metric, first: WorldValues, second: WorldValues) -> MetricComparison:
+    _, values = _paired(first, second)
+    differences = rounding.differences(*values)
     if metric.bounds is None:
         difference, p_value, test = median_difference(differences), sign_test(differences), TEST
     else:
@@ -304,24 +334,13 @@ def _compare_metric(
     return MetricComparison(
         metric.name,
         len(differences),
-        rounding.mean(values[:, 0]),
-        rounding.mean(values[:, 1]),
+        rounding.mean(values[0]),
+        rounding.mean(values[1]),
         difference,
         test,
         p_value if len(differences) else math.nan,
         metric.smallest_relevant,
     )
-
-
-def _world_means(
-    metric: Metric, of_first: WorldTrials, of_second: WorldTrials, common_worlds: Sequence[str]
-) -> Dict[str, List[float]]:
-    means = {}
-    for world in common_worlds:
-        values = [comparable_values(metric, trials[world]) for trials in (of_first, of_second)]
-        if all(values):
-            means[world] = [rounding.mean(of_planner) for of_planner in values]
-    return means
 
 
 def _adjusted(pairs: Sequence[Comparison]) -> List[Comparison]:
@@ -354,14 +373,14 @@ def _is_relevant(estimate: float, smallest: float) -> bool:
     return abs(estimate) > smallest * (1.0 - rounding.TOLERANCE)
 
 
-def _overall(planners: Sequence[WorldTrials]) -> Tuple[float, str]:
+def _overall(planners: Sequence[WorldValues]) -> Tuple[float, str]:
     if len(planners) < 3:
         return math.nan, ""
     common_worlds = [world for world in planners[0] if all(world in worlds for worlds in planners)]
     if not common_worlds:
         return math.nan, ""
     return planners_differ(
-        np.array([[rate(planner[world]) for planner in planners] for world in common_worlds])
+        np.array([[rates[world] for rates in planners] for world in common_worlds])
     )
 
 

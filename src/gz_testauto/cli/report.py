@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Iterable, List
 
 from gz_testauto.analysis.early_stop import early_stop
-from gz_testauto.analysis.overview import analyze
+from gz_testauto.analysis.overview import Analysis, analyze
 from gz_testauto.base.errors import ResultsError
 from gz_testauto.base.escaping import escape_text
 from gz_testauto.campaign.selection import valid_trials
@@ -87,7 +87,7 @@ def _report(opened_results: OpenedResults, arguments: argparse.Namespace) -> int
         _print_corpus(opened_results)
         _print_sections(opened_results, results)
     sources = [Source.of(opened_results, results.planners)]
-    write_outputs(arguments, sources, analysis, partial(_write_page, opened_results))
+    write_outputs(arguments, sources, analysis, partial(_write_page, opened_results, analysis))
     if arguments.animate:
         _animate(results, sources[0], *arguments.animate)
     return int(arguments.complete and not _is_complete(results))
@@ -116,10 +116,10 @@ def _print_sections(opened_results: OpenedResults, results: CampaignResults) -> 
         print(escape_text(problem), file=sys.stderr)
 
 
-def _write_page(opened_results: OpenedResults, out: Path) -> Iterable[str]:
+def _write_page(opened_results: OpenedResults, analysis: Analysis, out: Path) -> Iterable[str]:
     from gz_testauto.report.page.page import write_page
 
-    return write_page(opened_results, out)
+    return write_page(opened_results, out, analysis)
 
 
 def _animate(results: CampaignResults, source: Source, world: str, file: str) -> None:

@@ -102,11 +102,12 @@ def _rates(analysis: Analysis) -> Drawn:
 
 def _differences(analysis: Analysis) -> Iterator[Drawn]:
     metrics = {metric.name: metric for metric in analysis.metrics}
+    differences_of = metric_differences(analysis.results)
     for pair in analysis.comparisons.pairs:
         for comparison in pair.metrics:
             if comparison.worlds:
                 metric = metrics[comparison.name]
-                per_world = metric_differences(analysis.results, pair.first, pair.second, metric)
+                per_world = differences_of(pair.first, pair.second, metric)
                 values = np.sort([value * metric.shown_factor for value in per_world.values()])
                 estimate = [value * metric.shown_factor for value in comparison.difference[:3]]
                 label = f"{metric_heading(metric)} ({metric.label_unit})".replace(" ()", "")

@@ -131,12 +131,13 @@ def _pairs(analysis: Analysis) -> List[Dict[str, Any]]:
     results = analysis.results
     world_indexes = {world.name: index for index, world in enumerate(results.worlds)}
     places = {metric.name: index for index, metric in enumerate(analysis.metrics)}
+    differences_of = metric_differences(results)
     pairs = []
     for pair in analysis.comparisons.pairs:
         comparisons = []
         for comparison in pair.metrics:
             metric = analysis.metrics[places[comparison.name]]
-            differences = metric_differences(results, pair.first, pair.second, metric)
+            differences = differences_of(pair.first, pair.second, metric)
             comparisons.append(
                 {
                     "metric": places[comparison.name],

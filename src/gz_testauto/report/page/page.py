@@ -55,9 +55,12 @@ class Page:
     problems: Tuple[str, ...]
 
 
-def write_page(results: OpenedResults, out: Path) -> Tuple[str, ...]:
-    """Write the page of results to ``out``; return one line per missing part."""
-    page = PageMaker(results, out.parent).make()
+def write_page(
+    results: OpenedResults, out: Path, analysis: Optional[Analysis] = None
+) -> Tuple[str, ...]:
+    """Write the page of results to ``out``; return one line per missing part. ``analysis`` is that
+    of the results, if it exists."""
+    page = PageMaker(results, out.parent).make(analysis)
     write_atomically(out, page.html.encode("utf-8"))
     return page.problems
 
@@ -104,9 +107,10 @@ class PageMaker:
         self._surroundings: Optional[WorldContext] = None
         self._drawer: Optional[WorldsDrawer] = None
 
-    def make(self) -> Page:
-        with ResultStore.read(CampaignDirectory(self._results.path)) as store:
-            analysis = analyze(store.results())
+    def make(self, analysis: Optional[Analysis] = None) -> Page:
+        if analysis is None:
+            with ResultStore.read(CampaignDirectory(self._results.path)) as store:
+                analysis = analyze(store.results())
         return self.make_of([Source.of(self._results, analysis.results.planners)], analysis)
 
     def make_of(
