@@ -21,3 +21,8 @@ def test_all_strings_of_a_record_are_escaped():
     assert escape_all_texts(Planner("a\x1b", {"m\r": 1.0}, ("w\x08",))) == Planner(
         "a\\x1b", {"m\\r": 1.0}, ("w\\x08",)
     )
+
+
+def test_a_value_without_strings_to_escape_is_returned_itself():
+    plain = (Planner("a", {"m": 1.0}, ("w", "")), [{"b": None}])
+    assert escape_all_texts(plain) is plain

@@ -5,11 +5,13 @@ direction, are replaced by Python's escape sequences (``\\x1b``).
 """
 
 import dataclasses
-from typing import Any, Mapping, TypeVar
+from collections.abc import Mapping
+from typing import Any, TypeVar
 
 Value = TypeVar("Value")
 
 _LAYOUT = "\n\t"
+_NUMBERS = (float, int, bool, type(None))
 
 
 def escape_text(text: str) -> str:
@@ -25,20 +27,27 @@ def escape_text(text: str) -> str:
 
 
 def escape_all_texts(value: Value) -> Value:
-    """Escape each string, also in dataclasses, sequences and mappings."""
+    """Escape each string, also in dataclasses, sequences and mappings. A value without a string to
+    escape is returned itself."""
     result: Any = value
+    if type(value) in _NUMBERS:
+        return value
     if isinstance(value, str) and type(value) is str:
         result = escape_text(value)
     elif dataclasses.is_dataclass(value) and not isinstance(value, type):
         fields = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
-        result = dataclasses.replace(value, **escape_all_texts(fields))
+        escaped = escape_all_texts(fields)
+        result = value if escaped is fields else dataclasses.replace(value, **escaped)
     elif hasattr(value, "_asdict"):
-        result = value._replace(  # type: ignore[attr-defined]
-            **escape_all_texts(value._asdict())
-        )
+        fields = value._asdict()
+        escaped = escape_all_texts(fields)
+        result = value if escaped is fields else value._replace(**escaped)  # type: ignore[attr-defined]
     elif isinstance(value, Mapping):
-        result = {escape_all_texts(key): escape_all_texts(item) for key, item in value.items()}
+        items = {escape_all_texts(key): escape_all_texts(item) for key, item in value.items()}
+        if any(value.get(key, items) is not item for key, item in items.items()):
+            result = items
     elif type(value) in (tuple, list):
-        items = [escape_all_texts(item) for item in value]  # type: ignore[attr-defined]
-        result = tuple(items) if type(value) is tuple else items
+        elements = [escape_all_texts(item) for item in value]  # type: ignore[attr-defined]
+        if any(new is not old for new, old in zip(elements, value)):  # type: ignore[call-overload]
+            result = tuple(elements) if type(value) is tuple else elements
     return result  # type: ignore[no-any-return]
