@@ -165,6 +165,17 @@ def test_report_with_complete_option_exits_with_1_if_trials_are_missing(finished
     assert main(["report", part, "--complete"]) == 1
 
 
+@pytest.mark.slow
+def test_report_imports_neither_a_compiler_nor_all_distributions(finished):
+    code = (
+        "import sys; from gz_testauto.cli.main import main; main(sys.argv[1:]); "
+        "print({'numba', 'scipy.stats'} & {*sys.modules})"
+    )
+    command = [sys.executable, "-c", code, "report", str(finished)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    assert done.stdout.splitlines()[-1] == "set()"
+
+
 def test_report_of_a_directory_without_campaign_is_an_error_of_one_line(tmp_path, capsys):
     assert main(["report", str(tmp_path)]) == 2
     assert "no campaign" in capsys.readouterr().err

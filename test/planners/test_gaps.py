@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from gz_testauto.base.arithmetic import arcsin, arctan2
+from gz_testauto.base.elementary import arcsin, arctan2
 from gz_testauto.planners.fgm import Gap, find_gaps, median_angle
 
 HALF_CIRCLE = math.pi

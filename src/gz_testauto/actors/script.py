@@ -12,7 +12,7 @@ from typing_extensions import Literal, override
 from gz_testauto.actors.actor import Actor
 from gz_testauto.actors.creation import NewActor
 from gz_testauto.actors.hook import StepContext
-from gz_testauto.base.arithmetic import arctan2
+from gz_testauto.base.elementary import arctan2
 from gz_testauto.base.pose import Pose2D, wrap_angle
 from gz_testauto.spec.actors import ActorSpec
 from gz_testauto.spec.distributions import Distribution, Fixed, PositiveDistribution

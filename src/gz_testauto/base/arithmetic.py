@@ -2,29 +2,11 @@
 
 ``@``, ``np.dot``, ``np.linalg`` and functions such as ``np.exp`` choose a kernel for the processor,
 and their last bits differ. For values that are recorded, or on which recorded values depend, use
-this module, arithmetic operators, sums, ``np.hypot``, ``np.sin``, ``np.cos`` and ``math``.
+this module, :mod:`gz_testauto.base.elementary`, arithmetic operators, sums, ``np.hypot``,
+``np.sin``, ``np.cos`` and ``math``.
 """
 
-import math
-
 import numpy as np
-
-from gz_testauto.base.compiled import compiled_ufunc
-
-
-@compiled_ufunc("float64(float64)")
-def exp(value):  # type: ignore[no-untyped-def]
-    return math.exp(value)
-
-
-@compiled_ufunc("float64(float64)")
-def arcsin(sine):  # type: ignore[no-untyped-def]
-    return math.asin(sine)
-
-
-@compiled_ufunc("float64(float64, float64)")
-def arctan2(y, x):  # type: ignore[no-untyped-def]
-    return math.atan2(y, x)
 
 
 def matrix_product(first: np.ndarray, second: np.ndarray) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 Results are those of the same arithmetic in Python or NumPy, bit by bit. Trigonometric functions are
 those of the C library, and differ from NumPy's in the last bit; use them only by
-:mod:`gz_testauto.base.arithmetic`.
+:mod:`gz_testauto.base.elementary`.
 """
 
 from typing import Any, Callable, Optional

@@ -7,7 +7,7 @@ from typing import NamedTuple, Tuple
 import numpy as np
 from typing_extensions import Literal
 
-from gz_testauto.base.arithmetic import arctan2
+from gz_testauto.base.elementary import arctan2
 from gz_testauto.base.pose import Pose
 
 SensorKind = Literal["scan", "cloud", "range", "contact"]

@@ -35,7 +35,7 @@ from gz_testauto.metrics.reported import (
     recorded,
 )
 from gz_testauto.metrics.tasks import task_metrics
-from gz_testauto.randomization.terms import PREFIX
+from gz_testauto.randomization import PREFIX
 from gz_testauto.results.comparability import MODULE, file_sha256
 from gz_testauto.results.directory import CampaignDirectory, reporting_disk, write_atomically
 from gz_testauto.results.inputs import NOT_FOLLOWED, PLANNER_CODE, further_files

@@ -13,9 +13,9 @@ from gz_testauto.campaign.selection import CampaignOptions, RunOptions
 from gz_testauto.campaign.signals import StopSignals
 from gz_testauto.campaign.simulator import chosen_executor
 from gz_testauto.campaign.world_plugins import plugins_notice
-from gz_testauto.cli.options import add_options
+from gz_testauto.cli.options import add_options, processors
 from gz_testauto.cli.progress import progress_listener
-from gz_testauto.cli.workers import add_worker_arguments, chosen_workers, processors
+from gz_testauto.cli.workers import add_worker_arguments, chosen_workers
 from gz_testauto.results.records import CampaignResults
 from gz_testauto.results.store import LoadedCampaign
 from gz_testauto.spec.campaign import CampaignSpec, PlannerSpec

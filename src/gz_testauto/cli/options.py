@@ -1,6 +1,8 @@
-"""Declare the arguments of a command from a class of options."""
+"""Declare the arguments of a command from a class of options, and read numbers."""
 
 import argparse
+import functools
+import os
 from typing import Any, Optional, Tuple, Type, TypeVar, Union
 
 from typing_extensions import Annotated, get_args, get_origin
@@ -52,3 +54,22 @@ def _type_of(annotation: Any) -> Any:
     if origin in (Union, Annotated):
         return _type_of(get_args(annotation)[0])
     return origin or annotation
+
+
+def processors() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def whole_number(text: str, least: int = 0) -> int:
+    """Return the value of an option. Raises ``argparse.ArgumentTypeError`` unless it is a whole
+    number of at least ``least``."""
+    if not text.isdecimal() or int(text) < least:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is invalid; it must be a whole number of at least {least}"
+        )
+    return int(text)
+
+
+worker_count = functools.partial(whole_number, least=1)

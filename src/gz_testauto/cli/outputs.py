@@ -7,8 +7,7 @@ from typing import Callable, Iterable, Mapping, Optional, Sequence
 
 from gz_testauto.analysis.overview import Analysis
 from gz_testauto.base.escaping import escape_text
-from gz_testauto.cli.multiply import WorldCounter
-from gz_testauto.cli.workers import processors, worker_count
+from gz_testauto.cli.options import processors, worker_count
 from gz_testauto.report.export import to_csv
 from gz_testauto.report.latex import to_latex
 from gz_testauto.report.sources import Source
@@ -98,6 +97,7 @@ def write_outputs(
         for line in (*(f"not drawn: {problem}" for problem in problems), *map(str, paths)):
             _print_line(line)
     if arguments.plots:
+        from gz_testauto.cli.multiply import WorldCounter
         from gz_testauto.report.plots import plot_worlds
 
         counter = WorldCounter() if sys.stderr.isatty() else None

@@ -20,7 +20,6 @@ from gz_testauto.analysis.early_stop import early_stop
 from gz_testauto.analysis.overview import Analysis, analyze
 from gz_testauto.base.errors import ResultsError
 from gz_testauto.base.escaping import escape_text
-from gz_testauto.campaign.selection import valid_trials
 from gz_testauto.cli.outputs import add_output_arguments, print_text, write_outputs
 from gz_testauto.report.export import to_csv, to_json
 from gz_testauto.report.sections import print_section, read_sections
@@ -123,6 +122,7 @@ def _write_page(opened_results: OpenedResults, analysis: Analysis, out: Path) ->
 
 
 def _animate(results: CampaignResults, source: Source, world: str, file: str) -> None:
+    from gz_testauto.campaign.selection import valid_trials
     from gz_testauto.report.animation import write_animation
 
     write_animation(source, valid_trials(results, [world]), results.planners, Path(file))

@@ -2,9 +2,9 @@
 
 import argparse
 import functools
-import os
 
 from gz_testauto.base.registry import Registry
+from gz_testauto.cli.options import processors, worker_count
 from gz_testauto.workers.interface import WorkersFactory
 from gz_testauto.workers.processes import local_workers
 
@@ -33,22 +33,3 @@ def chosen_workers(arguments: argparse.Namespace) -> WorkersFactory:
     if arguments.scheduler:
         return functools.partial(CLUSTERS.get("dask"), scheduler=arguments.scheduler)
     return local_workers(arguments.workers or processors(), at_most=arguments.workers is None)
-
-
-def processors() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
-def whole_number(text: str, least: int = 0) -> int:
-    """Return the value of an option. Raises ``argparse.ArgumentTypeError`` unless it is a whole
-    number of at least ``least``."""
-    if not text.isdecimal() or int(text) < least:
-        raise argparse.ArgumentTypeError(
-            f"{text!r} is invalid; it must be a whole number of at least {least}"
-        )
-    return int(text)
-
-
-worker_count = functools.partial(whole_number, least=1)

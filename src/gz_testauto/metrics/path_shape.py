@@ -23,7 +23,7 @@ from typing import Iterator, List, NamedTuple, Tuple
 
 import numpy as np
 
-from gz_testauto.base.arithmetic import arctan2
+from gz_testauto.base.elementary import arctan2
 from gz_testauto.metrics.efficiency import STANDING_MPS
 from gz_testauto.metrics.interface import MetricContext, metric
 from gz_testauto.metrics.recording import Recording

@@ -11,8 +11,8 @@ from gz_testauto.campaign.progress import CampaignListener
 from gz_testauto.campaign.runner import run_campaign
 from gz_testauto.campaign.signals import StopSignals
 from gz_testauto.campaign.simulator import chosen_executor, select_simulator
+from gz_testauto.cli.options import processors
 from gz_testauto.cli.progress import announce_stop, progress_listener
-from gz_testauto.cli.workers import processors
 from gz_testauto.notebook.results import Results
 from gz_testauto.trial.plan import TrialSelection
 from gz_testauto.workers.processes import local_workers

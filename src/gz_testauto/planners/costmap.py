@@ -7,8 +7,9 @@ from typing import Tuple
 
 import numpy as np
 
-from gz_testauto.base.arithmetic import exp, matrix_product
+from gz_testauto.base.arithmetic import matrix_product
 from gz_testauto.base.compiled import compiled, compiled_for
+from gz_testauto.base.elementary import exp
 from gz_testauto.base.pose import Pose2D
 from gz_testauto.planners.sweep import ConvexFootprint
 

@@ -10,8 +10,9 @@ from typing import Tuple
 import numpy as np
 from scipy import ndimage
 
-from gz_testauto.base.arithmetic import arctan2, matrix_product
+from gz_testauto.base.arithmetic import matrix_product
 from gz_testauto.base.compiled import compiled_for
+from gz_testauto.base.elementary import arctan2
 from gz_testauto.base.observation import Twist2D
 from gz_testauto.base.parameters import Count, NotNegative, Positive
 from gz_testauto.planners.escape import Escape

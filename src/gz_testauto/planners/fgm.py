@@ -10,8 +10,8 @@ from typing import List
 
 import numpy as np
 
-from gz_testauto.base.arithmetic import arcsin, arctan2
 from gz_testauto.base.compiled import compiled, compiled_for
+from gz_testauto.base.elementary import arcsin, arctan2
 from gz_testauto.base.observation import Twist2D
 from gz_testauto.base.parameters import Fraction, NotNegative, Positive
 from gz_testauto.planners.limits import DefaultLength, clamp

@@ -8,8 +8,9 @@ from typing import Tuple
 
 import numpy as np
 
-from gz_testauto.base.arithmetic import arctan2, matrix_product
+from gz_testauto.base.arithmetic import matrix_product
 from gz_testauto.base.compiled import compiled_for
+from gz_testauto.base.elementary import arctan2
 from gz_testauto.base.observation import LaserScan
 from gz_testauto.base.pose import Pose, Pose2D
 

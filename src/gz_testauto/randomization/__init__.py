@@ -10,4 +10,6 @@ TERMS = Registry("term", {})
 """Randomization terms of other packages. The built-in terms are in
 :mod:`gz_testauto.spec.randomize`."""
 
-__all__ = ["TERMS"]
+PREFIX = "drawn_"
+
+__all__ = ["PREFIX", "TERMS"]

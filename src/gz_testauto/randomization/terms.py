@@ -17,7 +17,7 @@ from gz_testauto.base.errors import SpecError
 from gz_testauto.base.parameters import construct
 from gz_testauto.base.pose import Pose
 from gz_testauto.base.registry import unknown_name
-from gz_testauto.randomization import TERMS
+from gz_testauto.randomization import PREFIX, TERMS
 from gz_testauto.randomization.faults import (
     ActuatorLag,
     OfScan,
@@ -55,8 +55,6 @@ from gz_testauto.spec.randomize import (
     RandomizationTermSpec,
 )
 from gz_testauto.spec.worlds import RandomNumbers
-
-PREFIX = "drawn_"
 
 LEAST_MASS_KG = 1e-3
 LOCALIZATION_ERROR = "localization_error"

@@ -19,8 +19,9 @@ from typing import Sequence, Tuple
 
 import numpy as np
 
-from gz_testauto.base.arithmetic import arctan2, matrix_product
+from gz_testauto.base.arithmetic import matrix_product
 from gz_testauto.base.compiled import compiled
+from gz_testauto.base.elementary import arctan2
 from gz_testauto.base.observation import LaserScan, SensorReading
 from gz_testauto.base.sensors import Sensor
 from gz_testauto.sdf.robot_sensors import LidarDescription

@@ -9,7 +9,7 @@ import numpy as np
 
 from gz_testauto.base.errors import GzTestautoError, ResultsError, SpecError
 from gz_testauto.base.registry import unknown_name
-from gz_testauto.randomization.terms import PREFIX
+from gz_testauto.randomization import PREFIX
 from gz_testauto.report.names import words_and_unit
 from gz_testauto.report.page.difficulty import Figure, figures_of_worlds
 from gz_testauto.results.directory import CampaignDirectory

@@ -16,7 +16,7 @@ from typing import FrozenSet, Sequence, Tuple
 import numpy as np
 import shapely
 
-from gz_testauto.base.arithmetic import arctan2, exp
+from gz_testauto.base.elementary import arctan2, exp
 from gz_testauto.metrics.encounters import encounters, moving_objects, placed, velocity_mps
 from gz_testauto.metrics.interface import Metric, MetricContext
 from gz_testauto.metrics.recording import (

@@ -4,7 +4,7 @@ from typing import Tuple
 
 import numpy as np
 
-from gz_testauto.base.arithmetic import arctan2
+from gz_testauto.base.elementary import arctan2
 
 
 class CenterLine:

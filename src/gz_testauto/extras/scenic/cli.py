@@ -22,7 +22,7 @@ from gz_testauto.base.disk import disk_errors, replace_file
 from gz_testauto.base.errors import SpecError
 from gz_testauto.base.escaping import escape_text
 from gz_testauto.cli.multiply import WorldCounter
-from gz_testauto.cli.workers import processors, worker_count
+from gz_testauto.cli.options import processors, worker_count
 from gz_testauto.spec.yaml_source import AmbiguousValueError, YamlSource
 
 GROUP = ("worlds", 4)

@@ -42,8 +42,8 @@ from gz_testauto.cli.campaigns import (
     load_campaign,
     run_trials,
 )
+from gz_testauto.cli.options import whole_number
 from gz_testauto.cli.progress import announce_stop
-from gz_testauto.cli.workers import whole_number
 from gz_testauto.extras.search.boundary import FIRST, run_adaptively
 from gz_testauto.extras.search.boundary_report import SECOND, BoundaryReport
 from gz_testauto.extras.search.varied import Level, Number, VariedCampaign, VariedRange

@@ -32,9 +32,9 @@ from gz_testauto.base.escaping import escape_text
 from gz_testauto.campaign.resume import changed_planners, open_for_replay
 from gz_testauto.campaign.selection import valid_trials, world_name
 from gz_testauto.campaign.signals import StopSignals
+from gz_testauto.cli.options import processors, whole_number, worker_count
 from gz_testauto.cli.progress import announce_stop
 from gz_testauto.cli.trust import add_trust_argument, require_trust
-from gz_testauto.cli.workers import processors, whole_number, worker_count
 from gz_testauto.extras.search.journal import Journal
 from gz_testauto.extras.search.perturbation import Perturbation
 from gz_testauto.extras.search.repeats import Repeat, RepeatTask, run_repeats

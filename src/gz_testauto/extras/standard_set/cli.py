@@ -31,11 +31,11 @@ from gz_testauto.base.errors import ResultsError, SpecError
 from gz_testauto.base.escaping import escape_text
 from gz_testauto.campaign.signals import StopSignals
 from gz_testauto.cli.campaigns import EXIT_INVALID
-from gz_testauto.cli.options import comma_separated
+from gz_testauto.cli.options import comma_separated, worker_count
 from gz_testauto.cli.outputs import print_text
 from gz_testauto.cli.progress import announce_stop
 from gz_testauto.cli.trust import add_trust_argument, require_trust
-from gz_testauto.cli.workers import add_worker_arguments, worker_count
+from gz_testauto.cli.workers import add_worker_arguments
 from gz_testauto.extras.standard_set.card import (
     PlannerIdentity,
     ScoreCard,

@@ -13,7 +13,7 @@ from gz_testauto.base.escaping import escape_text
 from gz_testauto.campaign.resume import open_or_create_campaign
 from gz_testauto.campaign.simulator import simulator_options, with_simulator
 from gz_testauto.cli.campaigns import run_trials
-from gz_testauto.cli.workers import processors
+from gz_testauto.cli.options import processors
 from gz_testauto.extras.standard_set.card import ClassRun, ScoreCard, card_of
 from gz_testauto.extras.standard_set.classes import StandardSet
 from gz_testauto.results.directory import CampaignDirectory

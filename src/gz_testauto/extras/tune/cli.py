@@ -44,8 +44,8 @@ from gz_testauto.cli.campaigns import (
     load_campaign,
     run_trials,
 )
+from gz_testauto.cli.options import processors, whole_number
 from gz_testauto.cli.progress import announce_stop
-from gz_testauto.cli.workers import processors, whole_number
 from gz_testauto.extras.tune.outcome import (
     CAMPAIGN,
     PLANNER,

@@ -9,7 +9,8 @@ from typing import List, Tuple
 
 import numpy as np
 
-from gz_testauto.base.arithmetic import arcsin, arctan2, matrix_product
+from gz_testauto.base.arithmetic import matrix_product
+from gz_testauto.base.elementary import arcsin, arctan2
 from gz_testauto.base.errors import SimulatorError
 from gz_testauto.base.pose import Pose
 from gz_testauto.sdf.robot import RobotModel

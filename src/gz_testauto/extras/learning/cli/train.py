@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, Dict
 
 from gz_testauto.base.errors import SpecError
-from gz_testauto.cli.workers import whole_number
+from gz_testauto.cli.options import whole_number
 from gz_testauto.extras.learning.demonstrations import cloned, record
 from gz_testauto.extras.learning.episode import PreparedEnvironment
 from gz_testauto.extras.learning.policies.files import write_policy

@@ -7,7 +7,7 @@ from typing import Any, Dict, List, Sequence, Tuple
 import numpy as np
 import shapely
 
-from gz_testauto.base.arithmetic import arctan2
+from gz_testauto.base.elementary import arctan2
 from gz_testauto.base.observation import LaserScan
 from gz_testauto.base.parameters import Count, Positive, construct
 from gz_testauto.base.registry import Registry

@@ -22,8 +22,8 @@ from gz_testauto.base.errors import SpecError
 from gz_testauto.base.registry import unknown_name
 from gz_testauto.campaign.signals import StopSignals
 from gz_testauto.cli.main import help_text
+from gz_testauto.cli.options import processors, worker_count
 from gz_testauto.cli.progress import announce_stop, print_status
-from gz_testauto.cli.workers import processors, worker_count
 from gz_testauto.extras.simulator_comparison.bench.simulated import SimulatedData, read_simulated
 from gz_testauto.extras.simulator_comparison.bench.store import BenchDirectory
 from gz_testauto.extras.simulator_comparison.cli import two_simulators

@@ -18,8 +18,8 @@ from gz_testauto.cli.campaigns import (
     print_results,
     run_trials,
 )
+from gz_testauto.cli.options import whole_number
 from gz_testauto.cli.progress import announce_stop, print_status
-from gz_testauto.cli.workers import whole_number
 from gz_testauto.extras.simulator_comparison.agreement import agreement, confirmation
 from gz_testauto.extras.simulator_comparison.findings import evaluate_bench
 from gz_testauto.extras.simulator_comparison.open_loop import open_loop_bench
