@@ -9,8 +9,8 @@ start   The CPU time of a process from its start to its first trial.
 dwa     The cycle of dwa_fox with 541 rays among BARN's cylinders, if BARN_ROOT is set.
 shares  The shares of physics, lidar, planner, metrics, and the rest, which is the overhead of this
         package. They are sampled every few milliseconds of CPU time.
-costs   The time of a simulated second without a planner in worlds with 8 to 256 obstacles, and with
-        lidars of 90 to 1440 rays.
+costs   The time of a simulated second without a planner in worlds with 16 to 4000 static obstacles,
+        and with lidars of 90 to 1440 rays.
 """
 
 import argparse
@@ -42,7 +42,7 @@ from gz_testauto.spec.loader import load
 from gz_testauto.trial.lockstep import LockstepExecutor
 
 SAMPLE_S = 0.003
-OBSTACLES = (8, 16, 64, 256)
+OBSTACLES = (16, 64, 256, 1000, 4000)
 RAYS = (90, 361, 720, 1440)
 DRIVE_S = 10.0
 PERIOD_S = 0.1
@@ -214,10 +214,15 @@ def run(spec, out):
 
 
 def write_world(directory, obstacles):
-    """Write a world with boxes and cylinders that leave the circle of the robot free."""
-    models, spacing = [], 28.0 / 17
-    axis = [spacing * (i - 8) for i in range(17)]
-    positions = [(x, y) for x in axis for y in axis if x * x + y * y > 2.5**2]
+    """Write a world with boxes and cylinders that leave the circle of the robot free.
+
+    Up to 256 are in the arena. More are in a larger area, with the density of 256.
+    """
+    models, positions, side = [], [], 17
+    while len(positions) < obstacles:
+        axis = [28.0 / 17 * (i - side // 2) for i in range(side)]
+        positions = [(x, y) for x in axis for y in axis if x * x + y * y > 2.5**2]
+        side *= 2
     for index in range(obstacles):
         x, y = positions[int(index * (len(positions) / obstacles))]
         shape = (

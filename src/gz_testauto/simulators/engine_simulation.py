@@ -4,6 +4,7 @@ An adaptor adds its :class:`PhysicsEngine`, its robots, and the conversion of mo
 """
 
 import abc
+from collections import ChainMap
 from dataclasses import replace
 from pathlib import Path
 from typing import (
@@ -122,7 +123,7 @@ class EngineSimulation(SeveralRobotsSimulation[Robot]):
             self._models[robot.robot.name] = robot.at(placed_robot.start)
         for model in scene.models:
             self._models[model.name] = self._engine_model(model)
-        self._resting_states = _still(self._models)
+        self._list_models()
 
     def _begin(self) -> None:
         """Measure the scans at time 0. An adaptor calls it at the end of its constructor."""
@@ -148,7 +149,9 @@ class EngineSimulation(SeveralRobotsSimulation[Robot]):
     # methods of the interface
 
     def _snapshot(self) -> Snapshot:
-        states = {name: self._state(name) for name in self._models}
+        changing_states = {name: self._state(name) for name in self._changing}
+        # A copy of all states or models takes longer than a step. The second mapping has all names.
+        states = ChainMap(changing_states, self._first_states)
         return self._shown(self._time_s, states, self._link_states())
 
     def _step(self, count: int) -> None:
@@ -173,7 +176,7 @@ class EngineSimulation(SeveralRobotsSimulation[Robot]):
             names = join_truncated([repr(model.name) for model in models])
             raise SimulatorError(f"cannot spawn {names}: {error}") from error
         self._models.update(new_models)
-        self._resting_states = _still(self._models)
+        self._list_models()
 
     def _delete(self, names: Sequence[str]) -> None:
         for name in names:
@@ -181,7 +184,7 @@ class EngineSimulation(SeveralRobotsSimulation[Robot]):
         self._remove(names)
         for name in names:
             del self._models[name]
-        self._resting_states = _still(self._models)
+        self._list_models()
         self._pushes = [
             (push, last) for push, last in self._pushes if push.name.split("::", 1)[0] not in names
         ]
@@ -238,7 +241,7 @@ class EngineSimulation(SeveralRobotsSimulation[Robot]):
         elif (
             isinstance(change, SetModel)
             and (change.linear_mps or change.angular_radps)
-            and change.name in self._resting_states
+            and _rests(self._models[change.name])
         ):
             raise SimulatorError(
                 f"SetModel: {change.name!r} is static, so it has no twist; set the pose only"
@@ -260,8 +263,25 @@ class EngineSimulation(SeveralRobotsSimulation[Robot]):
     def _engine_model(self, model: NamedModel) -> EngineModel:
         return read_engine_model(placed_model(model.sdf, model.name, model.pose), self._coverage)
 
+    def _list_models(self) -> None:
+        """List all models with their states, and the names of those that can change in a step."""
+        self._first_models = dict(self._models)
+        self._first_states = {
+            name: ModelState(model.pose, AT_REST, AT_REST) for name, model in self._models.items()
+        }
+        self._changing = {name for name, model in self._models.items() if not _rests(model)}
+
+    @property
+    def _present_models(self) -> Mapping[str, EngineModel]:
+        """The models at present, also after later changes."""
+        changing_models = {name: self._models[name] for name in self._changing}
+        return ChainMap(changing_models, self._first_models)
+
     def _state(self, name: str) -> ModelState:
-        return self._resting_states.get(name) or self._engine.state(self._models[name])
+        model = self._models[name]
+        if _rests(model):
+            return ModelState(model.pose, AT_REST, AT_REST)
+        return self._engine.state(model)
 
     def _place(self, name: str, state: ModelState) -> None:
         model = self._models[name]
@@ -270,15 +290,11 @@ class EngineSimulation(SeveralRobotsSimulation[Robot]):
         elif model.roots:
             self._engine.place_movable(model, _complete_state(state.pose, state))
         self._models[name] = replace(model, pose=state.pose)
-        self._resting_states.update(_still({name: self._models[name]}))
+        self._changing.add(name)
 
 
-def _still(models: Mapping[str, EngineModel]) -> Dict[str, ModelState]:
-    return {
-        name: ModelState(model.pose, AT_REST, AT_REST)
-        for name, model in models.items()
-        if model.static or not model.roots
-    }
+def _rests(model: EngineModel) -> bool:
+    return model.static or not model.roots
 
 
 def _complete_state(pose: Pose, twist: Any) -> ModelState:

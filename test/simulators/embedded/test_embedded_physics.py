@@ -406,6 +406,39 @@ class TestBodies:
         simulation = scenes.load(simulator, world)
         assert simulation.step(2.0).models["ghost"].pose.position[2] == pytest.approx(0.5, abs=2e-3)
 
+    def test_collision_bits_of_each_of_many_static_shapes_have_an_effect(self, simulator, tmp_path):
+        bits = "<contact><collide_bitmask>{}</collide_bitmask></contact>"
+        world = scenes.write_world(
+            tmp_path,
+            *(scenes.box(f"far{i}", 9 + i, 0, 0, surface=bits.format("0x01")) for i in range(9)),
+            scenes.box("shelf", 0, 0, 1.0, surface=bits.format("0x02")),
+            scenes.box("box", 0, 0, 3.0, static=False, surface=bits.format("0x02")),
+            floor=scenes.FLOOR.replace(
+                "</geometry>", f"</geometry><surface>{bits.format('0x01')}</surface>"
+            ),
+        )
+        simulation = scenes.load(simulator, world)
+        assert simulation.step(2.0).models["box"].pose.position[2] == pytest.approx(2, abs=2e-3)
+
+    def test_box_rests_on_the_last_of_many_static_shapes(self, simulator, tmp_path):
+        shelves = [scenes.box(f"shelf{i}", 2 * i, 0, 1.0) for i in range(9)]
+        box = scenes.box("box", 16, 0, 3.0, static=False)
+        simulation = scenes.load(simulator, scenes.write_world(tmp_path, *shelves, box))
+        assert simulation.step(2.0).models["box"].pose.position[2] == pytest.approx(2, abs=2e-3)
+
+    def test_static_shapes_keep_their_poses_when_mujoco_resets_a_diverged_state(
+        self, simulator, tmp_path
+    ):
+        shelves = [scenes.box(f"shelf{i}", 2 * i, 0, 1.0) for i in range(9)]
+        box = scenes.box("box", 0, 0, 3.0, static=False)
+        simulation = scenes.load(simulator, scenes.write_world(tmp_path, *shelves, box))
+        engine = simulation._engine
+        poses = engine.data.geom_xpos.copy()
+        engine.step(())
+        engine.data.qpos[0] = math.nan
+        engine.refresh()
+        assert engine.data.geom_xpos.tolist() == poses.tolist()
+
     def test_door_rotates_on_its_hinge_to_its_limit(self, simulator, tmp_path):
         door = """<model name="door"><link name="frame"><pose>0 0 1 0 0 0</pose></link>
         <link name="leaf"><pose>0.5 0 1 0 0 0</pose><inertial><mass>5</mass><inertia>
@@ -492,11 +525,16 @@ class TestBodies:
         assert simulation._engine.model.nbody == 2  # the world and what falls
         simulation.step(0.5)
         away = Pose((5.0, 0.0, 1.0))
+        before = simulation.snapshot()
         if how == "apply":
             simulation.apply([SetModel("table", away)])
         else:
             simulation.set_states({"table": ModelState(away)})
         assert simulation._engine.model.nbody == 3
+        assert before.models["table"].pose == Pose((0.2, 0.0, 1.0))
+        assert before.links["table::link"].pose == Pose((0.2, 0.0, 1.0))
+        assert simulation.snapshot().links["table::link"].pose == away
+        assert list(simulation.snapshot().models) == list(before.models)
         falls = [simulation.step(0.1).models for _ in range(10)]
         assert falls[-1]["falling"].pose.position == pytest.approx((0, 0, 0.5), abs=0.002)
         assert falls[-1]["table"].pose == away

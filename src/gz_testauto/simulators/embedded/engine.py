@@ -10,6 +10,7 @@ from typing import (
     Any,
     Dict,
     FrozenSet,
+    Iterable,
     List,
     NamedTuple,
     Optional,
@@ -36,6 +37,7 @@ from gz_testauto.simulators.engine_simulation import AT_REST, velocity_at
 LOGGER = logging.getLogger(__name__)
 
 _IDENTITY = Pose()
+_WORLD = 0  # MuJoCo's id of the body with the geoms of static models
 _BAD = (
     mujoco.mjtWarning.mjWARN_BADQPOS,
     mujoco.mjtWarning.mjWARN_BADQVEL,
@@ -76,13 +78,22 @@ class Engine:
             for geom in range(self.model.ngeom)
         ]
         self._joints = {name: self._slots(name) for model in models for name in joint_names(model)}
+        self._geom_counts = self.model.body_geomnum
+        self._world_geoms = int(self._geom_counts[_WORLD])
+        self._first_world_geoms = _first_world_geoms(self.model)
         self.refresh()
 
     # time
 
     def refresh(self) -> None:
         try:
+            # MuJoCo finds the geoms of the world near a body in a tree, but computes the poses and
+            # combines the contact bits of all that are counted here.
+            self._geom_counts[_WORLD] = self._first_world_geoms
             mujoco.mj_step1(self.model, self.data)
+            self._geom_counts[_WORLD] = self._world_geoms
+            if not self.data.time:  # the model is new, or MuJoCo has reset a diverged state
+                mujoco.mj_step1(self.model, self.data)
             self._on_height_maps.correct()
         except mujoco.FatalError as error:
             raise self._too_much(str(error).splitlines()[0]) from error
@@ -370,6 +381,13 @@ class MujocoSettling:
                 self._data.qvel[indices] = velocities
 
 
+def _first_world_geoms(model: Any) -> int:
+    """Return the number of the first geoms of the world that together have its contact bits."""
+    bits = np.bitwise_or.accumulate(model.geom_contype[: model.body_geomnum[_WORLD]])
+    # MuJoCo tests two bodies with one geom each without a tree
+    return max(int(np.searchsorted(bits, bits[-1:])[0]) + 1, 2) if len(bits) > 1 else len(bits)
+
+
 def _driven_trees(model: Any) -> Set[int]:
     at_site = model.actuator_trntype == mujoco.mjtTrn.mjTRN_SITE
     targets = model.actuator_trnid[:, 0]
@@ -377,7 +395,7 @@ def _driven_trees(model: Any) -> Set[int]:
     return {int(model.body_treeid[body]) for body in bodies}
 
 
-def mujoco_link_states(engine: Engine, models: Sequence[EngineModel]) -> LazyLinkStates:
+def mujoco_link_states(engine: Engine, models: Iterable[EngineModel]) -> LazyLinkStates:
     data, rootids = engine.data, engine.model.body_rootid
     positions, turns = data.xpos.copy(), data.xquat.copy()
     velocities, centers = data.cvel.copy(), data.subtree_com.copy()

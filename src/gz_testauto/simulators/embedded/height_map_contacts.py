@@ -53,6 +53,8 @@ class HeightMapContacts:
 
     def correct(self) -> None:
         """Correct the contacts and constraints after ``mj_step1``."""
+        if not self._maps:
+            return
         model, data, contact = self._model, self._data, self._data.contact
         changed_count = 0
         for height_map in self._maps:

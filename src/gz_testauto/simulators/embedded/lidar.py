@@ -73,6 +73,7 @@ class MujocoLidar:
             self._geoms,
             self._kinds,
             self._model.geom_size,
+            self._model.geom_rbound,
             self._data.geom_xpos,
             self._data.geom_xmat,
             origin,
@@ -160,21 +161,21 @@ def _angular_extent(center, axes, half):  # type: ignore[no-untyped-def]
     """Return the bearing of a box's center, and the bearings of its ends relative to it (rad).
 
     The box has half extents along the columns of ``axes``, all in the sensor frame. The ends are
-    -π and π if the box extends over half a turn or more, as around the sensor.
+    -π and π if a corner is a quarter turn or more from the center, as around the sensor.
     """
     bearing = math.atan2(center[1], center[0])
-    low = high = 0.0
+    low = high = 0.0  # tangents
     for corner in range(8):
         x, y = center[0], center[1]
         for axis in range(3):
             extent = half[axis] if corner >> axis & 1 else -half[axis]
             x += axes[0, axis] * extent
             y += axes[1, axis] * extent
-        corner_angle = math.atan2(center[0] * y - center[1] * x, center[0] * x + center[1] * y)
-        low, high = min(low, corner_angle), max(high, corner_angle)
-    if high - low >= math.pi:
-        return bearing, -math.pi, math.pi
-    return bearing, low, high
+        along, across = center[0] * x + center[1] * y, center[0] * y - center[1] * x
+        if along <= 0.0:
+            return bearing, -math.pi, math.pi
+        low, high = min(low, across / along), max(high, across / along)
+    return bearing, math.atan(low), math.atan(high)
 
 
 @compiled
@@ -241,6 +242,7 @@ def cast(  # type: ignore[no-untyped-def]
     geoms,
     kinds,
     sizes,
+    radii,
     positions,
     rotations,
     origin,
@@ -257,21 +259,25 @@ def cast(  # type: ignore[no-untyped-def]
 
     As in Gazebo, a ray starts at the distance ``range_min``. Distances beyond ``range_max`` are
     infinite. ``geoms`` (k,) are the indices of the geoms to test in ``kinds``, ``sizes`` (:, 3),
-    ``positions`` (:, 3) and ``rotations`` (:, 9), in the world frame. The sensor is at ``origin``
+    ``radii`` (:,) of the spheres around them, ``positions`` (:, 3) and ``rotations`` (:, 9), in the
+    world frame. The sensor is at ``origin``
     (3,) with the axes ``turn`` (3, 3). Ray i has the angle ``angle_min + i * spacing`` in the
     sensor's xy plane; ``cosines`` and ``sines`` are those of these angles.
     """
     ranges[:] = np.inf
     center, half, axes = np.empty(3), np.empty(3), np.empty((3, 3))
     for geom in geoms:
+        x, y = positions[geom, 0] - origin[0], positions[geom, 1] - origin[1]
+        z, reach = positions[geom, 2] - origin[2], radii[geom] + range_max
+        if kinds[geom] != PLANE and x * x + y * y + z * z > reach * reach:
+            continue
         _to_sensor_frame(origin, turn, positions[geom], rotations[geom], center, axes)
         if kinds[geom] == PLANE:
             _cast_plane(center, axes, cosines, sines, range_min, ranges)
             continue
         _half_extents(kinds[geom], sizes[geom], half)
         rise = abs(axes[2, 0]) * half[0] + abs(axes[2, 1]) * half[1] + abs(axes[2, 2]) * half[2]
-        center_distance = math.sqrt(center[0] ** 2 + center[1] ** 2 + center[2] ** 2)
-        if abs(center[2]) > rise or center_distance - math.sqrt(np.sum(half * half)) > range_max:
+        if abs(center[2]) > rise:
             continue
         _cast_visible(
             kinds[geom],

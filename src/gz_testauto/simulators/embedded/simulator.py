@@ -147,7 +147,7 @@ class EmbeddedSimulation(EngineSimulation[MujocoRobot]):
             self._viewer.show(self._engine)
 
     def _link_states(self) -> Mapping[str, ModelState]:
-        return mujoco_link_states(self._engine, tuple(self._models.values()))
+        return mujoco_link_states(self._engine, self._present_models.values())
 
     def _add(self, models: Dict[str, EngineModel]) -> None:
         self._recompile({**self._models, **models})
