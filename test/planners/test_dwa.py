@@ -69,6 +69,20 @@ def test_costs_decrease_with_the_distance_from_an_obstacle():
     assert around == [0, 102, 138, 186, 253, 253, 254]
 
 
+@pytest.mark.parametrize("share", [0.01, 0.1, 0.5])
+def test_cost_is_that_of_the_nearest_obstacle(share):
+    grid = LocalCostmap(ConvexFootprint(SQUARE), 4.0, 0.1, 0.7, 3.0)
+    grid._marked[:] = np.random.default_rng(1).random(grid._marked.shape) < share
+    grid._marked[7, 3:30] = grid._marked[3:30, 15] = 1
+    grid.inflate()
+    cells, obstacles = np.argwhere(grid._marked < 2), np.argwhere(grid._marked)
+    away_m = 0.1 * np.hypot(*(cells[:, None] - obstacles).T).min(axis=0)
+    radius_m = grid._footprint.inscribed_radius_m
+    expected = np.floor(252 * np.exp(-3.0 * (away_m - radius_m)))
+    expected[away_m <= radius_m], expected[away_m > 0.7], expected[away_m == 0] = 253, 0, 254
+    assert grid.costs.ravel().tolist() == expected.tolist()
+
+
 def test_a_ray_clears_the_cells_in_front_of_its_end():
     grid = costmap([(1.05, 0.05)])
     grid.add_scan(np.zeros(2), np.array([[1.55, 0.05], [0.05, 1.5]]), np.array([True, False]))

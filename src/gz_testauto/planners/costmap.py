@@ -101,7 +101,7 @@ class LocalCostmap:
         _trace(self._marked, cells, np.ascontiguousarray(hits, dtype=np.bool_))
 
     def inflate(self) -> None:
-        self.costs = _inflated(self._obstacles(), *self._stamp)
+        self.costs = _inflated(self._obstacles(), self._stamp)
 
     def _obstacles(self) -> np.ndarray:
         return self._marked
@@ -140,17 +140,15 @@ class LocalCostmap:
 
 def _inflation_stamp(
     resolution_m: float, inscribed_m: float, radius_m: float, decay_perm: float
-) -> Tuple[np.ndarray, np.ndarray]:
+) -> np.ndarray:
+    """Return the costs that an obstacle causes in the cells around it, which is in the middle."""
     reach = max(math.floor(radius_m / resolution_m), 0)
     offset = np.arange(-reach, reach + 1)
-    rows, columns = (part.ravel() for part in np.meshgrid(offset, offset, indexing="ij"))
-    away_m = np.hypot(rows, columns) * resolution_m
+    away_m = np.hypot(offset[:, None], offset) * resolution_m
     cost = np.floor((INSCRIBED - 1) * exp(-decay_perm * (away_m - inscribed_m)))
     cost = np.where(away_m <= inscribed_m, INSCRIBED, cost)
     cost[away_m == 0.0] = LETHAL
-    is_used = (away_m <= radius_m) & (cost > 0)
-    cells = np.column_stack([rows, columns])[is_used].astype(np.int64)
-    return np.ascontiguousarray(cells), cost[is_used].astype(np.uint8)
+    return np.where(away_m <= radius_m, cost, 0.0).astype(np.uint8)
 
 
 def shifted(grid: np.ndarray, rows: int, columns: int) -> np.ndarray:
@@ -212,19 +210,33 @@ def _trace(marked_cells, cells, hits):  # type: ignore[no-untyped-def]
             marked_cells[y, x] = 1
 
 
-@compiled_for("u1[:, ::1](u1[:, ::1], i8[:, ::1], u1[::1])")
-def _inflated(marked_cells, offsets, offset_costs):  # type: ignore[no-untyped-def]
+@compiled_for("u1[:, ::1](u1[:, ::1], u1[:, ::1])")
+def _inflated(marked_cells, stamp):  # type: ignore[no-untyped-def]
     """Return the largest cost that a marked cell causes in each cell, shape (n, n). A marked cell
-    causes ``offset_costs`` (k,) in the cells at ``offsets`` (k, 2) from it."""
+    causes the costs of ``stamp`` around it (:func:`_inflation_stamp`)."""
     height, width = marked_cells.shape
+    reach = len(stamp) // 2
     costs = np.zeros((height, width), np.uint8)
     for row in range(height):
         for column in range(width):
             if marked_cells[row, column]:
-                for number in range(len(offset_costs)):
-                    y, x = row + offsets[number, 0], column + offsets[number, 1]
-                    if 0 <= y < height and 0 <= x < width and costs[y, x] < offset_costs[number]:
-                        costs[y, x] = offset_costs[number]
+                top, bottom = max(0, row - reach), min(height, row + reach + 1)
+                left, right = max(0, column - reach), min(width, column + reach + 1)
+                # Cells beyond a marked neighbor are nearer to it, and costs decrease with distance.
+                if row > 0 and marked_cells[row - 1, column]:
+                    top = row
+                if row + 1 < height and marked_cells[row + 1, column]:
+                    bottom = row + 1
+                if column > 0 and marked_cells[row, column - 1]:
+                    left = column
+                if column + 1 < width and marked_cells[row, column + 1]:
+                    right = column + 1
+                for y in range(top, bottom):
+                    # with slices, the compiler processes many cells per instruction
+                    line = costs[y, left:right]
+                    caused = stamp[y - row + reach, left - column + reach :]
+                    for x in range(len(line)):
+                        line[x] = max(line[x], caused[x])
     return costs
 
 
