@@ -64,6 +64,34 @@ def test_both_ray_casters_give_identical_ranges(tmp_path, seed, upright):
     assert np.abs(fast[seen] - slow[seen]).max() < 1e-9
 
 
+def test_ray_casters_agree_on_the_whole_path_through_many_static_and_movable_shapes(tmp_path):
+    generator = np.random.default_rng(4)
+    models = []
+    for index in range(400):
+        x, y = generator.uniform(-40, 40), generator.uniform(-12, 12)
+        a, b, c = generator.uniform(0.2, 1.5, 3)
+        geometry = SHAPES[tuple(SHAPES)[index % 4]].format(a=a, b=b, c=c)
+        pose = f"{x} {y} 0.4 0 0 {generator.uniform(-3, 3)}"
+        models.append(scenes.model(f"shape{index}", geometry, pose, static=index % 10 != 0))
+    models.append(scenes.box("wall", 0, 9, 0.5, "80 0.2 1"))
+    world = scenes.write_world(tmp_path, *models)
+    path = [Pose.from_rpy(x, 0.1 * x, 0.0, 0.0, 0.05, 0.2 * x) for x in np.arange(-35, 35, 0.7)]
+    scans = []
+    for fast in (True, False):
+        with EmbeddedSimulator(fast_lidar=fast) as simulator:
+            simulation = scenes.load(simulator, world, scenes.wheelchair())
+            robot, scans_here = robot_of(simulation), []
+            for pose in path:
+                mover = Pose(tuple(pose.apply(np.array([3.0, 0.5, 0.0])).tolist()))
+                simulation.set_states({"robot": ModelState(pose), "shape0": ModelState(mover)})
+                scans_here.append(ranges_of(robot))
+            scans.append(np.array(scans_here))
+    assert np.array_equal(np.isfinite(scans[0]), np.isfinite(scans[1]))
+    seen = np.isfinite(scans[0])
+    assert seen.mean() > 0.3
+    assert np.abs(scans[0][seen] - scans[1][seen]).max() < 1e-9
+
+
 def test_lidar_detects_the_true_surface_of_a_mesh(tmp_path):
     ring = tmp_path / "u.stl"
     _write_u(ring)

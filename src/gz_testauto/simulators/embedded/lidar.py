@@ -25,6 +25,15 @@ LIDAR_GROUPS = np.isin(np.arange(6), (Role.BOTH, Role.LIDAR)).astype(np.uint8)
 
 _PARALLEL = 1e-15
 
+ROUNDING_M = 1e-6
+"""Upper bound of the rounding errors of ranges."""
+
+GROUP_M = 4.0
+"""Side length of the cubes that divide the geoms of static models into groups."""
+
+SELECT_M = 1.0
+"""Motion of the sensor along an axis after which the groups within its range are selected again."""
+
 
 class MujocoLidar:
     """A lidar on a body of a MuJoCo model.
@@ -51,10 +60,12 @@ class MujocoLidar:
         self._directions = description.directions
         self._spacing = (high - low) / (count - 1) if count > 1 else 0.0
         self._cosines, self._sines = np.cos(angles), np.sin(angles)
-        is_visible = np.isin(model.geom_group, (Role.BOTH, Role.LIDAR))
-        self._geoms = np.flatnonzero(is_visible)
+        geoms = np.flatnonzero(np.isin(model.geom_group, (Role.BOTH, Role.LIDAR)))
         self._kinds = np.asarray(model.geom_type)
-        self.is_fast = fast and bool(np.isin(self._kinds[self._geoms], SIMPLE).all())
+        self._groups = _GeomGroups(model, data, geoms)
+        self._selected_groups = np.empty(0, np.int64)
+        self._selected_at_m = np.full(3, np.inf)
+        self.is_fast = fast and bool(np.isin(self._kinds[geoms], SIMPLE).all())
 
     def ranges_m(self) -> np.ndarray:
         """Return the distances (m) along all rays, shape (samples,).
@@ -69,8 +80,17 @@ class MujocoLidar:
 
     def _cast(self, origin: np.ndarray, turn: np.ndarray) -> np.ndarray:
         ranges = np.empty(self._description.samples)
+        groups = self._groups
+        if not np.abs(origin - self._selected_at_m).max() < SELECT_M:
+            within_m = self._description.range_max_m + 2 * SELECT_M
+            self._selected_groups = groups.nearest_first(origin, within_m)
+            self._selected_at_m = origin
         cast(
-            self._geoms,
+            self._selected_groups,
+            groups.centers_m,
+            groups.radii_m,
+            groups.starts,
+            groups.geoms,
             self._kinds,
             self._model.geom_size,
             self._model.geom_rbound,
@@ -90,6 +110,40 @@ class MujocoLidar:
     def _multi_ray(self, origin: np.ndarray, turn: np.ndarray) -> np.ndarray:
         rays, range_m = matrix_product(self._directions, turn.T), self._description.range_m
         return cast_scan(self._model, self._data, origin, rays, range_m, LIDAR_GROUPS)[0]
+
+
+class _GeomGroups:
+    """Groups of neighboring geoms, each within a ball.
+
+    Group i contains ``geoms[starts[i] : starts[i + 1]]``. The radius of the first group, with the
+    planes and the geoms that can move, is infinite.
+    """
+
+    def __init__(self, model: Any, data: Any, geoms: np.ndarray) -> None:
+        positions_m = data.geom_xpos[geoms]
+        is_fixed = (model.geom_bodyid[geoms] == 0) & (model.geom_type[geoms] != PLANE)
+        cubes = np.floor(positions_m[is_fixed] / GROUP_M)
+        group = np.zeros(len(geoms), np.int64)
+        group[is_fixed] = 1 + np.unique(cubes, axis=0, return_inverse=True)[1].ravel()
+        order = np.argsort(group, kind="stable")
+        self.geoms, group, positions_m = geoms[order], group[order], positions_m[order]
+        self.starts = np.searchsorted(group, np.arange(group.max(initial=0) + 2))
+        counts = np.maximum(np.diff(self.starts), 1)
+        self.centers_m = np.zeros((len(counts), 3))
+        np.add.at(self.centers_m, group, positions_m / counts[group, None])
+        away_m = np.sqrt(np.square(positions_m - self.centers_m[group]).sum(axis=1))
+        self.radii_m = np.zeros(len(counts))
+        np.maximum.at(self.radii_m, group, away_m + model.geom_rbound[self.geoms])
+        self.radii_m[0] = np.inf
+
+    def nearest_first(self, origin_m: np.ndarray, within_m: float) -> np.ndarray:
+        """Return the indices of the groups within a distance of ``origin_m``, sorted by distance.
+
+        Nearer geoms hide others. The order has no effect on the ranges.
+        """
+        away_m = np.sqrt(np.square(self.centers_m - origin_m).sum(axis=1)) - self.radii_m
+        order = np.argsort(away_m, kind="stable")
+        return order[away_m[order] <= within_m]
 
 
 @compiled
@@ -213,32 +267,72 @@ def _cast_visible(  # type: ignore[no-untyped-def]
 ):
     """Call :func:`_cast_solid` for the rays between the ends of the solid's bounding box."""
     bearing, low, high = _angular_extent(center, axes, half)
-    # the bearing can differ by a full turn from the angle of a ray
     for turns in range(-1, 2):
-        start = bearing + low + turns * 2 * math.pi - angle_min
-        first, last = 0, len(ranges) - 1
-        if spacing > 0 and high - low < 2 * math.pi:
-            first = max(0, math.floor(start / spacing))
-            last = min(last, math.ceil((start + high - low) / spacing))
-        elif turns != 0:
-            continue
+        first, last = _rays_between(bearing, low, high, turns, angle_min, spacing, len(ranges))
         _cast_solid(kind, size, center, axes, first, last, cosines, sines, range_min, ranges)
 
 
 @compiled
-def _to_sensor_frame(origin, turn, position, rotation, center, axes):  # type: ignore[no-untyped-def]
-    """Write the pose of a geom in the sensor frame into ``center`` (3,) and ``axes`` (3, 3)."""
+def _rays_between(bearing, low, high, turns, angle_min, spacing, count):  # type: ignore[no-untyped-def]
+    """Return the first and the last ray between two angles relative to ``bearing`` (rad).
+
+    The bearing can differ by a full turn from the angle of a ray, so ``turns`` must be -1, 0 and 1.
+    """
+    if spacing <= 0 or high - low >= 2 * math.pi:
+        return 0, (count - 1 if turns == 0 else -1)
+    start = bearing + low + turns * 2 * math.pi - angle_min
+    first, last = math.floor(start / spacing), math.ceil((start + high - low) / spacing)
+    return max(0, first), min(count - 1, last)
+
+
+@compiled
+def _is_hidden(center, radius, angle_min, spacing, ranges):  # type: ignore[no-untyped-def]
+    """Return whether no ray can hit a ball before it reaches its present range."""
+    away = math.hypot(center[0], center[1])
+    if away <= radius:
+        return False
+    half = math.asin(radius / away)
+    nearest = math.sqrt(away * away + center[2] * center[2]) - radius - ROUNDING_M
+    bearing = math.atan2(center[1], center[0])
+    for turns in range(-1, 2):
+        first, last = _rays_between(bearing, -half, half, turns, angle_min, spacing, len(ranges))
+        for ray in range(first, last + 1):
+            if ranges[ray] > nearest:
+                return False
+    return True
+
+
+@compiled
+def _turn_to_sensor(turn, rotation, axes):  # type: ignore[no-untyped-def]
+    """Write the axes of a geom in the sensor frame into ``axes`` (3, 3)."""
     for row in range(3):
-        center[row] = 0.0
         for k in range(3):
-            center[row] += turn[k, row] * (position[k] - origin[k])
             axes[row, k] = 0.0
             for j in range(3):
                 axes[row, k] += turn[j, row] * rotation[3 * j + k]
 
 
 @compiled
+def _is_out_of_sight(  # type: ignore[no-untyped-def]
+    position, radius, origin, turn, angle_min, spacing, range_max, ranges, center
+):
+    """Return whether no ray can hit a ball, and write its position in the sensor frame."""
+    for row in range(3):
+        center[row] = 0.0
+        for k in range(3):
+            center[row] += turn[k, row] * (position[k] - origin[k])
+    away = math.sqrt(center[0] * center[0] + center[1] * center[1] + center[2] * center[2])
+    if away - radius > range_max:
+        return True
+    return _is_hidden(center, radius, angle_min, spacing, ranges)
+
+
+@compiled
 def cast(  # type: ignore[no-untyped-def]
+    groups,
+    group_centers,
+    group_radii,
+    group_starts,
     geoms,
     kinds,
     sizes,
@@ -258,40 +352,41 @@ def cast(  # type: ignore[no-untyped-def]
     """Fill ``ranges`` (n,) with the distance (m) along each ray to the first surface.
 
     As in Gazebo, a ray starts at the distance ``range_min``. Distances beyond ``range_max`` are
-    infinite. ``geoms`` (k,) are the indices of the geoms to test in ``kinds``, ``sizes`` (:, 3),
-    ``radii`` (:,) of the spheres around them, ``positions`` (:, 3) and ``rotations`` (:, 9), in the
-    world frame. The sensor is at ``origin``
-    (3,) with the axes ``turn`` (3, 3). Ray i has the angle ``angle_min + i * spacing`` in the
-    sensor's xy plane; ``cosines`` and ``sines`` are those of these angles.
+    infinite. ``groups`` are those to test, as defined by :class:`_GeomGroups`. ``kinds``, ``sizes``
+    (:, 3), ``radii`` (:,) of the balls around geoms, ``positions`` (:, 3) and ``rotations`` (:, 9)
+    have a row for each geom, in the world frame. The sensor is at ``origin`` (3,) with the axes
+    ``turn`` (3, 3). Ray i has the angle ``angle_min + i * spacing`` in the sensor's xy plane;
+    ``cosines`` and ``sines`` are those of these angles.
     """
     ranges[:] = np.inf
     center, half, axes = np.empty(3), np.empty(3), np.empty((3, 3))
-    for geom in geoms:
-        x, y = positions[geom, 0] - origin[0], positions[geom, 1] - origin[1]
-        z, reach = positions[geom, 2] - origin[2], radii[geom] + range_max
-        if kinds[geom] != PLANE and x * x + y * y + z * z > reach * reach:
+    for group in groups:
+        if _is_out_of_sight(
+            group_centers[group], group_radii[group], origin, turn,
+            angle_min, spacing, range_max, ranges, center,
+        ):  # fmt: skip
             continue
-        _to_sensor_frame(origin, turn, positions[geom], rotations[geom], center, axes)
-        if kinds[geom] == PLANE:
-            _cast_plane(center, axes, cosines, sines, range_min, ranges)
-            continue
-        _half_extents(kinds[geom], sizes[geom], half)
-        rise = abs(axes[2, 0]) * half[0] + abs(axes[2, 1]) * half[1] + abs(axes[2, 2]) * half[2]
-        if abs(center[2]) > rise:
-            continue
-        _cast_visible(
-            kinds[geom],
-            sizes[geom],
-            center,
-            axes,
-            half,
-            angle_min,
-            spacing,
-            cosines,
-            sines,
-            range_min,
-            ranges,
-        )
+        for place in range(group_starts[group], group_starts[group + 1]):
+            geom = geoms[place]
+            radius = np.inf if kinds[geom] == PLANE else radii[geom]
+            if _is_out_of_sight(
+                positions[geom], radius, origin, turn,
+                angle_min, spacing, range_max, ranges, center,
+            ):  # fmt: skip
+                continue
+            _turn_to_sensor(turn, rotations[geom], axes)
+            if kinds[geom] == PLANE:
+                _cast_plane(center, axes, cosines, sines, range_min, ranges)
+                continue
+            _half_extents(kinds[geom], sizes[geom], half)
+            rise = 0.0
+            for axis in range(3):
+                rise += abs(axes[2, axis]) * half[axis]
+            if abs(center[2]) <= rise:
+                _cast_visible(
+                    kinds[geom], sizes[geom], center, axes, half,
+                    angle_min, spacing, cosines, sines, range_min, ranges,
+                )  # fmt: skip
     for ray in range(len(ranges)):
         if ranges[ray] > range_max:
             ranges[ray] = np.inf
