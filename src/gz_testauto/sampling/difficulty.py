@@ -4,7 +4,6 @@ The path is the exact shortest path of the robot's circumscribed circle, enlarge
 (:mod:`gz_testauto.grid.visibility`).
 """
 
-import functools
 from dataclasses import dataclass
 from typing import Dict, Optional, Sequence, Tuple
 
@@ -14,9 +13,9 @@ from shapely.geometry.base import BaseGeometry
 
 from gz_testauto.grid.occupancy import cells_with_center_inside
 from gz_testauto.grid.search import path_length_m
-from gz_testauto.grid.visibility import PathBounds, inflate
+from gz_testauto.grid.visibility import inflate
 from gz_testauto.sampling.outline import Outline, cores_and_radii
-from gz_testauto.sampling.site import Site, check_base
+from gz_testauto.sampling.site import Site
 
 GAP_HORIZON_M = 5.0
 """Largest distance (m) between two obstacles that counts as a gap."""
@@ -36,10 +35,6 @@ SIGHT_M = 4.95  # BARN's worlds end after 4.5 m
 
 MOST_GRID_CELLS = 16_000_000
 """Largest number of cells around a path."""
-
-OUTLINE_TOLERANCE = 0.25
-"""Tolerance of outlines for lower bounds of path lengths, as a share of the robot's radius: walls,
-which are enlarged by the radius, remain closed."""
 
 _NOWHERE = np.zeros((1, 2))
 
@@ -83,7 +78,7 @@ class DifficultyEvaluator:
         self._site = site
         self._free_area_m2 = site.free_area_m2(ground)
         self._margin_m = margin_m
-        self._blocked_area = check_base(site, margin_m)
+        self._blocked_area = site.base_area(margin_m)
         walls = np.array(site.obstructing, dtype=object)
         self._walls = shapely.STRtree(walls)
         self._wall_gaps: Dict[float, Tuple[shapely.STRtree, np.ndarray]] = {}
@@ -92,14 +87,8 @@ class DifficultyEvaluator:
         """Return the corners of the shortest path, shape (n, 2), or None if no path exists."""
         widened_outlines = self._widened(outlines)
         blocked_area = shapely.union_all([*widened_outlines, self._blocked_area])
-        return self._site.shortest_path(blocked_area, list(widened_outlines), self._path_bounds)
-
-    @functools.cached_property
-    def _path_bounds(self) -> PathBounds:
-        # the walls are the same in all worlds, and obstacles only make paths longer
-        free_area, mission = self._site.free_region(self._blocked_area), self._site.mission
-        assert free_area is not None and mission is not None  # checked by check_base
-        return PathBounds(free_area, mission.points, OUTLINE_TOLERANCE * mission.radius_m)
+        bounds = self._site.path_bounds(self._margin_m)
+        return self._site.shortest_path(blocked_area, list(widened_outlines), bounds)
 
     def difficulty(
         self, outlines: Sequence[Outline], covered_m2: float, path: Optional[np.ndarray]

@@ -15,7 +15,7 @@ import shapely
 from shapely.geometry.base import BaseGeometry
 
 from gz_testauto.base.errors import PlacementError
-from gz_testauto.sampling.site import Point, Site, check_base
+from gz_testauto.sampling.site import Point, Site
 from gz_testauto.spec.obstacles import AnyObstacles, CountDensity, ObstacleSpec
 from gz_testauto.spec.regions import CIRCLE_SEGMENTS, PathRegion, Region, union_of
 
@@ -86,8 +86,8 @@ def _base_path(spec: ObstacleSpec, site: Site) -> List[Point]:
             "region.along_path needs a mission; set 'mission' with start, goal, and robot or "
             "footprint_m"
         )
-    blocked_area = check_base(site, spec.solvable.margin_m if spec.solvable else 0.0)
-    path = site.shortest_path(blocked_area)
+    margin_m = spec.solvable.margin_m if spec.solvable else 0.0
+    path = site.shortest_path(site.base_area(margin_m), bounds=site.path_bounds(margin_m))
     assert path is not None, "checked by check_base"
     return [(x, y) for x, y in path.tolist()]
 

@@ -3,8 +3,8 @@ mission."""
 
 import functools
 import math
-from dataclasses import dataclass
-from typing import Iterable, List, Optional, Sequence, Tuple
+from dataclasses import dataclass, field
+from typing import Dict, Iterable, List, Optional, Sequence, Tuple
 
 import numpy as np
 import shapely
@@ -22,6 +22,10 @@ from gz_testauto.sdf.scene import WorldScene
 from gz_testauto.spec.regions import KeepOut
 
 Point = Tuple[float, float]
+
+OUTLINE_TOLERANCE = 0.25
+"""Tolerance of outlines for lower bounds of path lengths, as a share of the robot's radius: walls,
+which are enlarged by the radius, remain closed."""
 
 OPEN_MARGIN_M = 10.0
 """Width (m) of the margin around a world that a path can use."""
@@ -66,6 +70,8 @@ class Site:
     walls: Tuple[BaseGeometry, ...] = ()
     mission: Optional[RequiredMission] = None
     mission_walls: Optional[Tuple[BaseGeometry, ...]] = None
+    _base_areas: Dict[float, BaseGeometry] = field(default_factory=dict, init=False, repr=False)
+    _path_bounds: Dict[float, PathBounds] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
     def of(
@@ -109,6 +115,22 @@ class Site:
         assert self.mission is not None
         walls = np.array(self.obstructing, dtype=object)
         return shapely.union_all(inflate(walls, self.mission.radius_m + margin_m))
+
+    def base_area(self, margin_m: float) -> BaseGeometry:
+        """Return :func:`check_base`, which is computed once."""
+        if margin_m not in self._base_areas:
+            self._base_areas[margin_m] = check_base(self, margin_m)
+        return self._base_areas[margin_m]
+
+    def path_bounds(self, margin_m: float) -> PathBounds:
+        """Return bounds of the paths of the mission among the walls, which are computed once."""
+        if margin_m not in self._path_bounds:
+            free_area, mission = self.free_region(self.base_area(margin_m)), self.mission
+            assert free_area is not None and mission is not None  # checked by check_base
+            self._path_bounds[margin_m] = PathBounds(
+                free_area, mission.points, OUTLINE_TOLERANCE * mission.radius_m
+            )
+        return self._path_bounds[margin_m]
 
     def free_region(
         self, blocked_area: BaseGeometry, obstacles: Sequence[BaseGeometry] = ()
