@@ -1,6 +1,5 @@
 """The progress of a campaign, and its listeners."""
 
-import math
 import time
 from dataclasses import dataclass
 from typing import Callable, Dict, Optional
@@ -33,27 +32,28 @@ class Progress:
 
 
 class WorldProgress:
-    """A callback that reports the number of prepared worlds to ``notice``, first immediately and
-    then every few seconds."""
+    """A callback that reports the number of worlds that are ``done``, such as "prepared", to
+    ``notice``: first after ``silent_s``, then every few seconds."""
 
     PERIOD_S = 3.0
 
-    def __init__(self, notice: Callable[[str], None]) -> None:
-        self._notice = notice
-        self._begun_s = self._noticed_s = -math.inf
-        self._done_before = 0
+    def __init__(self, notice: Callable[[str], None], done: str, silent_s: float = 0.0) -> None:
+        self._notice, self._done_text = notice, done
+        self._begun_s = time.monotonic()
+        self._next_s = self._begun_s + silent_s
+        self._first_count: Optional[int] = None
 
     def __call__(self, done: int, total: int) -> None:
         now_s = time.monotonic()
-        text = f"{done} of {total} worlds prepared"
-        if self._begun_s == -math.inf:
-            self._begun_s, self._done_before = now_s, done
-        elif now_s - self._noticed_s < self.PERIOD_S:
+        if self._first_count is None:
+            self._first_count, self._begun_s = done, now_s
+        if now_s < self._next_s:
             return
-        else:
-            seconds = (now_s - self._begun_s) / (done - self._done_before)
+        self._next_s = now_s + self.PERIOD_S
+        text = f"{done} of {total} worlds {self._done_text}"
+        if done > self._first_count:
+            seconds = (now_s - self._begun_s) / (done - self._first_count)
             text += f", {seconds:.2g} s each"
-        self._noticed_s = now_s
         self._notice(text)
 
 

@@ -81,7 +81,7 @@ def run_campaign(
             directory,
             world_workers,
             world_count=selection.world_count(spec) if failed_in is None else None,
-            progress=WorldProgress(listener.noticed),
+            progress=WorldProgress(listener.noticed, "prepared"),
             should_stop=should_stop,
         )
         with store:
@@ -99,7 +99,8 @@ def run_campaign(
                 notices = (unmeasured_notice(campaign.worlds), not_followed_notice(directory))
                 for notice in filter(None, notices):
                     listener.noticed(notice)
-                for warning in check_trials(campaign.bed, pending_trials):
+                checked = WorldProgress(listener.noticed, "checked", silent_s=1.0)
+                for warning in check_trials(campaign.bed, pending_trials, checked, should_stop):
                     listener.noticed(warning)
                 workers = make_workers(make_executor, campaign.bed)
                 campaign_run = _Run(
@@ -114,7 +115,8 @@ def run_campaign(
                     listener,
                     len(selection_trials),
                 )
-                campaign_run.run_trials(pending_trials)
+                if not should_stop():
+                    campaign_run.run_trials(pending_trials)
             return store.results()
 
 

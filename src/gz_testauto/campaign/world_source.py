@@ -52,9 +52,6 @@ ROBOT_ROOM_M = 0.3
 
 MODELS_NAMED = 6
 
-SILENT_S = 1.0
-"""Wall time (s) for existing worlds until their progress is reported."""
-
 
 def gather_worlds(
     spec: CampaignSpec,
@@ -98,10 +95,10 @@ def gather_worlds(
     missions = missions_of(spec, folder)
     published_numbers = PublishedNumbers(spec, missions)
     of_base = tuple(worlds.inputs.get("missing", ())) if of_one_base else ()
+    begun_s = time.monotonic()
     records: List[WorldRecord] = []
     models: List[Tuple[str, ...]] = []
     have_lengths = all(entry.shortest_path_m is not None for entry in worlds)
-    begun_s = time.monotonic()
     for index, (entry, original) in enumerate(zip(entries, gathered_worlds)):
         if should_stop() and not of_one_base:
             return tuple(records)
@@ -124,7 +121,8 @@ def gather_worlds(
                 unmeasured=scene.unmeasured,
             )
         )
-        if progress is not None and time.monotonic() - begun_s > SILENT_S:
+        # existing worlds are often read in less than a second
+        if progress is not None and not of_one_base and time.monotonic() - begun_s > 1.0:
             progress(len(records), len(entries))
     _require_obstacle(spec.worlds, models)
     return tuple(records)

@@ -25,9 +25,11 @@ from gz_testauto.sdf.scene import WorldScene
 from gz_testauto.simulators.embedded.own_body import scan_own_body
 from gz_testauto.trial.actors import check_actors
 from gz_testauto.trial.clearance import footprint_at
+from gz_testauto.trial.executor import StopRequest
 from gz_testauto.trial.localization import make_estimator
 from gz_testauto.trial.testbed import BuiltinTestBed, TestBed
 from gz_testauto.trial.trial import Trial
+from gz_testauto.worlds.record import Progress
 
 MAX_TERRAIN_M = 0.05
 """Largest height (m) of terrain at the robot's start. Higher terrain throws up the robot, which is
@@ -39,15 +41,27 @@ MAX_OWN_RAYS = 0.5
 LOGGER = logging.getLogger(__name__)
 
 
-def check_trials(bed: TestBed, trials: Sequence[Trial]) -> Tuple[str, ...]:
+def check_trials(
+    bed: TestBed,
+    trials: Sequence[Trial],
+    progress: Progress = lambda done, total: None,
+    should_stop: StopRequest = lambda: False,
+) -> Tuple[str, ...]:
     """Return notices of one line each about ``trials``.
 
-    Raises ``SpecError`` for an input with which no planner can succeed, such as a goal inside an
-    obstacle, or a static map without a path.
+    ``progress`` is called after each world. If ``should_stop`` returns True, the other worlds are
+    not checked. Raises ``SpecError`` for an input with which no planner can succeed, such as a goal
+    inside an obstacle, or a static map without a path.
     """
     check_actors(bed.spec)
-    for robot_bed in bed.robots:
-        notices = _check_missions(robot_bed, trials)
+    notices: Dict[int, str] = {}
+    checked_trials = _one_per_world(trials)
+    for count, trial in enumerate(checked_trials, 1):
+        if should_stop():
+            return ()
+        for robot_bed in bed.robots:
+            notices[trial.world.world_index] = _check_mission(robot_bed, trial)
+        progress(count, len(checked_trials))
     lidar_lines: List[str] = []
     if isinstance(bed, BuiltinTestBed):
         for robot_bed in bed.robots:
@@ -55,7 +69,7 @@ def check_trials(bed: TestBed, trials: Sequence[Trial]) -> Tuple[str, ...]:
             for trial in trials[:1]:  # the robot has the parts that its localization needs
                 spec = robot_bed.spec
                 make_estimator(spec.localization, spec.randomize, robot_bed.robot, trial.numbers)
-        _check_starts(bed, trials)
+        _check_starts(bed, checked_trials)
         _check_training(bed, trials)
     changing = [
         trial for trial in trials if bed.spec.changes_worlds or notices[trial.world.world_index]
@@ -64,52 +78,53 @@ def check_trials(bed: TestBed, trials: Sequence[Trial]) -> Tuple[str, ...]:
     return (*tuple(filter(None, notices.values()))[:1], *dict.fromkeys(lidar_lines))
 
 
-def _check_missions(bed: TestBed, trials: Sequence[Trial]) -> Dict[int, str]:
-    """Raise ``SpecError`` if a start or goal of a trial is invalid, and return notices about
-    ``<actor>`` elements by the index of the world."""
-    notices: Dict[int, str] = {}
+def _one_per_world(trials: Sequence[Trial]) -> List[Trial]:
+    return list({trial.world.world_index: trial for trial in trials}.values())
+
+
+def _check_mission(bed: TestBed, trial: Trial) -> str:
+    """Return a notice about ``<actor>`` elements of the world, or raise ``SpecError`` if a start or
+    goal is invalid."""
     spec, outline = bed.spec, np.asarray(bed.limits.footprint_m)
     name = f"robot {spec.robot.name!r}"
-    for trial in {trial.world.world_index: trial for trial in trials}.values():
-        world, mission = trial.world, bed.mission(trial)
-        scene, field = bed.world_scene(world), bed.obstacles(world)
-        location = f"world {world.name} ({world.path})"
-        _check_scene(bed, scene, location)
-        notices[world.world_index] = notice_of(scene)
-        start, goals = mission.start, mission.goals
-        footprint = footprint_at(outline, start)
-        if isinstance(bed, BuiltinTestBed):  # a stack spawns its robot
-            _check_terrain(scene, footprint, location)
-        hits = field.touching(footprint, field.initial_states)
+    world, mission = trial.world, bed.mission(trial)
+    scene, field = bed.world_scene(world), bed.obstacles(world)
+    location = f"world {world.name} ({world.path})"
+    _check_scene(bed, scene, location)
+    start, goals = mission.start, mission.goals
+    footprint = footprint_at(outline, start)
+    if isinstance(bed, BuiltinTestBed):  # a stack spawns its robot
+        _check_terrain(scene, footprint, location)
+    hits = field.touching(footprint, field.initial_states)
+    if hits:
+        raise SpecError(
+            f"{location}: {name} would start inside {hits[0]} at ({start.x_m:g}, "
+            f"{start.y_m:g}); move the start, or keep the obstacle away from the start"
+        )
+    tolerance_m = spec.goal.tolerance_m
+    if all(start.distance_to(goal.x_m, goal.y_m) <= tolerance_m for goal in goals):
+        raise SpecError(
+            f"{location}: the start of {name} at ({start.x_m:g}, {start.y_m:g}) is within "
+            f"goal.tolerance_m, {tolerance_m:g}, of its goal; move the start or the goal, or "
+            "use a smaller tolerance"
+        )
+    for number, goal in enumerate(goals, 1):
+        hits = field.touching(shapely.Point(goal.x_m, goal.y_m), field.initial_states)
+        goal_text = "the goal" if len(goals) == 1 else f"goal {number} of {len(goals)}"
         if hits:
             raise SpecError(
-                f"{location}: {name} would start inside {hits[0]} at ({start.x_m:g}, "
-                f"{start.y_m:g}); move the start, or keep the obstacle away from the start"
+                f"{location}: {goal_text} of {name} ({goal.x_m:g}, {goal.y_m:g}) is inside "
+                f"{hits[0]}; move the goal, or keep the obstacle away from the goal"
             )
-        tolerance_m = spec.goal.tolerance_m
-        if all(start.distance_to(goal.x_m, goal.y_m) <= tolerance_m for goal in goals):
-            raise SpecError(
-                f"{location}: the start of {name} at ({start.x_m:g}, {start.y_m:g}) is within "
-                f"goal.tolerance_m, {tolerance_m:g}, of its goal; move the start or the goal, or "
-                "use a smaller tolerance"
-            )
-        for number, goal in enumerate(goals, 1):
-            hits = field.touching(shapely.Point(goal.x_m, goal.y_m), field.initial_states)
-            goal_text = "the goal" if len(goals) == 1 else f"goal {number} of {len(goals)}"
-            if hits:
-                raise SpecError(
-                    f"{location}: {goal_text} of {name} ({goal.x_m:g}, {goal.y_m:g}) is inside "
-                    f"{hits[0]}; move the goal, or keep the obstacle away from the goal"
-                )
-        try:
-            bed.static_map.waypoints(world, mission)
-        except SpecError as error:
-            raise SpecError(f"{name}: {error}") from error
-    return notices
+    try:
+        bed.static_map.waypoints(world, mission)
+    except SpecError as error:
+        raise SpecError(f"{name}: {error}") from error
+    return notice_of(scene)
 
 
 def _check_starts(bed: BuiltinTestBed, trials: Sequence[Trial]) -> None:
-    for trial in {trial.world.name: trial for trial in trials}.values() if bed.companions else ():
+    for trial in trials if bed.companions else ():
         places = [
             (robot.robot.name, footprint_at(np.asarray(robot.limits.footprint_m), start))
             for robot in bed.robots
