@@ -5,6 +5,7 @@ import hashlib
 import html
 import json
 import re
+import sqlite3
 
 import pytest
 from page_results import HOSTILE, Parsed, results
@@ -14,6 +15,7 @@ from gz_testauto.analysis.comparison import PairedCounts, rate_difference
 from gz_testauto.analysis.overview import analyze
 from gz_testauto.base.errors import ResultsError
 from gz_testauto.cli.main import main
+from gz_testauto.report.page import page as page_module
 from gz_testauto.report.page.page import PAGE, make_page, write_final_page
 from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.results.records import AttemptRecord
@@ -217,3 +219,24 @@ def test_a_world_that_has_changed_is_drawn_without_obstacles(run):
     assert any("drawn without obstacles" in line and "has changed" in line for line in named)
     scripts = Parsed(page.html).scripts
     assert json.loads(scripts["d0"])["placed"] and not json.loads(scripts["d1"])["placed"]
+
+
+def test_the_page_of_a_campaign_draws_a_limited_number_of_worlds_failures_first(
+    tmp_path, monkeypatch
+):
+    out = results(tmp_path / "out", worlds=("w0", "w1", "w2"), planners=("fgm",))
+    with sqlite3.connect(out / "results.sqlite") as connection:
+        connection.execute("UPDATE trials SET outcome = 'collided' WHERE world = 'w2'")
+    connection.close()
+    monkeypatch.setattr(page_module, "MOST_DRAWN", 2)
+    lines = write_final_page(out)
+    assert "not on the page: pictures of 1 of 3 worlds; gz_testauto report DIR --html" in lines[-2]
+    scripts = Parsed((out / PAGE).read_text()).scripts
+    blocks = [json.loads(scripts[name]) for name in ("d0", "d1", "d2")]
+    assert ["omitted" in block for block in blocks] == [False, True, False]
+    assert [["path" in trial for trial in block["trials"]] for block in blocks] == [
+        [True],
+        [False],
+        [True],
+    ]
+    assert not any("pictures of" in problem for problem in make_page(out).problems)

@@ -41,6 +41,9 @@ from gz_testauto.trial.trial import trial_label
 
 PAGE = "report.html"
 
+MOST_DRAWN = 500
+"""Largest number of worlds that the page at the end of a campaign draws."""
+
 _HERE = Path(__file__).resolve().parent
 _STYLES = ("uplot/uPlot.min.css", "page.css")
 _SCRIPTS = ("uplot/uPlot.iife.min.js", "charts.js", "world.js", "page.js")
@@ -69,7 +72,10 @@ def write_final_page(directory: Path) -> Tuple[str, ...]:
     """Write :data:`PAGE` at the end of a campaign. Return one line per missing part, or the reason
     why no page was written."""
     try:
-        problems = write_page(OpenedResults(directory), directory / PAGE)
+        maker = PageMaker(OpenedResults(directory), directory, most_drawn=MOST_DRAWN)
+        page = maker.make()
+        write_atomically(directory / PAGE, page.html.encode("utf-8"))
+        problems = page.problems
     except GzTestautoError as error:
         return (f"no page was written: {error}",)
     return (*(f"not on the page: {problem}" for problem in problems), f"page: {directory / PAGE}")
@@ -95,15 +101,20 @@ class PageMaker:
     """A generator of the page of one results directory, which caches the data of finished trials.
 
     Links to logs and bags are relative to ``page_directory``. A ``live`` page shows running trials
-    and polls its server for new results.
+    and polls its server for new results. ``most_drawn`` is the largest number of drawn worlds.
     """
 
     def __init__(
-        self, opened: OpenedResults, page_directory: Optional[Path] = None, live: bool = False
+        self,
+        opened: OpenedResults,
+        page_directory: Optional[Path] = None,
+        live: bool = False,
+        most_drawn: Optional[int] = None,
     ) -> None:
         self._results = opened
         self._page_directory = page_directory
         self._live = live
+        self._most_drawn = most_drawn
         self._surroundings: Optional[WorldContext] = None
         self._drawer: Optional[WorldsDrawer] = None
 
@@ -126,7 +137,7 @@ class PageMaker:
         imported_flags = [manifest is not None and manifest.is_imported for manifest in manifests]
         if self._surroundings is None or self._drawer is None:
             self._surroundings = WorldContext.of(place, results.worlds, imported_flags[0])
-            self._drawer = WorldsDrawer(self._surroundings)
+            self._drawer = WorldsDrawer(self._surroundings, self._most_drawn)
         with recordings(sources) as read_recording:
             worlds = self._drawer.draw(read_recording, results.worlds, results.trials)
         records = {record.trial: record for record in results.trials}
@@ -148,6 +159,12 @@ class PageMaker:
             data.replays(results.planners, sources, imported_flags),
         )
         problems += self._surroundings.problems
+        omitted_count = sum("omitted" in world for world in worlds)
+        if omitted_count:
+            problems.append(
+                f"pictures of {omitted_count} of {len(worlds)} worlds; gz_testauto report DIR "
+                "--html FILE draws all worlds"
+            )
         sections = read_sections(place.path, results, problems) if compared is None else []
         marks = {trial: word for section in sections for trial, word in section.marks.items()}
         html = _rendered(

@@ -268,6 +268,10 @@ const World = (() => {
     if (block.goals) entries.push(sample("circle", { class: "place", cx: 18, cy: 9, r: 8 }, "goal, reached within the circle"));
     if (block.lanes) entries.push(sample("rect", { class: "lane", x: 1, y: 3, width: 34, height: 12 }, "road"));
     if (block.known) entries.push(sample("line", { class: "known", ...across }, "path on the static map"));
+    if (block.omitted) {
+      entries.push(element("span", {}, "The obstacles and paths of this world are not on this page; "
+        + "gz_testauto report DIR --html FILE draws all worlds."));
+    }
     byId("map-legend").replaceChildren(...entries);
   }
 

@@ -1,7 +1,7 @@
 """Collect the data of each world for the page. Each damaged file is reported once and omitted."""
 
 from dataclasses import dataclass, field
-from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Set, Tuple
 
 import numpy as np
 import shapely
@@ -102,10 +102,12 @@ class WorldContext:
 
 
 class WorldsDrawer:
-    """A collector of the drawn data of each world, which caches finished trials."""
+    """A collector of the drawn data of each world, which caches finished trials. At most
+    ``most_drawn`` worlds are drawn, those with failures first."""
 
-    def __init__(self, surroundings: WorldContext) -> None:
+    def __init__(self, surroundings: WorldContext, most_drawn: Optional[int] = None) -> None:
         self._surroundings = surroundings
+        self._most_drawn = most_drawn
         self._table = ShapeTable()
         self._drives: Dict[Tuple[int, str], Dict[str, Any]] = {}
         self._worlds: Dict[str, Dict[str, Any]] = {}
@@ -120,11 +122,31 @@ class WorldsDrawer:
         by_world: Dict[str, List[TrialRecord]] = {}
         for record in trials:
             by_world.setdefault(record.world, []).append(record)
-        drawn_worlds = []
+        drawn_names = self._drawn_names(worlds, by_world)
+        blocks = []
         for world in worlds:
-            drives = self._of_world(read, world, by_world.get(world.name, ()))
-            drawn_worlds.append({**self._worlds[world.name], "trials": drives})
-        return drawn_worlds
+            records = by_world.get(world.name, ())
+            if world.name in drawn_names:
+                drives = self._of_world(read, world, records)
+                blocks.append({**self._worlds[world.name], "trials": drives})
+            else:
+                numbers = [{"trial": record.trial} for record in records]
+                blocks.append({"placed": [], "omitted": True, "trials": numbers})
+        return blocks
+
+    def _drawn_names(
+        self, worlds: Sequence[WorldRecord], by_world: Mapping[str, Sequence[TrialRecord]]
+    ) -> Set[str]:
+        names = [world.name for world in worlds]
+        if self._most_drawn is None or len(names) <= self._most_drawn:
+            return set(names)
+
+        def is_later(name: str) -> bool:
+            records = by_world.get(name, ())
+            return all(record.completed for record in records if record.outcome.valid)
+
+        names.sort(key=is_later)
+        return set(names[: self._most_drawn])
 
     def _of_world(
         self, read_recording: ReadRecording, world: WorldRecord, trials: Sequence[TrialRecord]
