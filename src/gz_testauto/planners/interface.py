@@ -6,6 +6,7 @@ period, in order of time. A planner runs in the process of the campaign, in lock
 """
 
 import abc
+import functools
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, FrozenSet, Mapping, NamedTuple, Optional, Tuple
@@ -35,12 +36,12 @@ class RobotLimits:
     wheelbase_m: float = 0.0
     max_steer_rad: float = 0.0
 
-    @property
+    @functools.cached_property
     def circumscribed_radius_m(self) -> float:
         """Largest distance from the base frame's origin to the outline."""
         return float(np.hypot(*np.asarray(self.footprint_m).T).max())
 
-    @property
+    @functools.cached_property
     def half_width_m(self) -> float:
         """Largest lateral (y) extent of the outline."""
         return float(np.abs(np.asarray(self.footprint_m)[:, 1]).max())

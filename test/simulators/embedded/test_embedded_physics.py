@@ -7,6 +7,7 @@ import embedded_scenes as scenes
 import numpy as np
 import pytest
 
+from gz_testauto.base.errors import SimulatorError
 from gz_testauto.base.observation import ModelState, Twist2D
 from gz_testauto.base.pose import Pose
 from gz_testauto.base.resources import share_directory
@@ -438,6 +439,8 @@ class TestBodies:
         engine.data.qpos[0] = math.nan
         engine.refresh()
         assert engine.data.geom_xpos.tolist() == poses.tolist()
+        with pytest.raises(SimulatorError, match="the physics became unstable"):
+            engine.check()
 
     def test_door_rotates_on_its_hinge_to_its_limit(self, simulator, tmp_path):
         door = """<model name="door"><link name="frame"><pose>0 0 1 0 0 0</pose></link>

@@ -116,9 +116,12 @@ class Engine:
 
     def check(self) -> None:
         """Raise ``SimulatorError`` if MuJoCo has reset a diverged state or dropped contacts."""
-        if any(self.data.warning[kind].number for kind in _DROPPED_CONTACTS):
+        counts = self.data.warning.number
+        if not counts.any():
+            return
+        if any(counts[kind] for kind in _DROPPED_CONTACTS):
             raise self._too_much("MuJoCo does not have enough memory for these contacts")
-        if any(self.data.warning[kind].number for kind in _BAD):
+        if any(counts[kind] for kind in _BAD):
             raise SimulatorError(
                 "the physics became unstable: shapes overlap deeply, or masses differ too much; "
                 "try a shorter step_s"
