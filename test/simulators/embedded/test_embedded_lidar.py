@@ -1,6 +1,7 @@
 """Comparison of the compiled ray caster with the ray caster of MuJoCo."""
 
 import embedded_scenes as scenes
+import mujoco
 import numpy as np
 import pytest
 
@@ -64,6 +65,10 @@ def test_both_ray_casters_give_identical_ranges(tmp_path, seed, upright):
     assert np.abs(fast[seen] - slow[seen]).max() < 1e-9
 
 
+@pytest.mark.skipif(
+    tuple(map(int, mujoco.__version__.split(".")[:2])) < (3, 17),
+    reason="rays of older versions of MuJoCo pass through some shapes",
+)
 def test_ray_casters_agree_on_the_whole_path_through_many_static_and_movable_shapes(tmp_path):
     generator = np.random.default_rng(4)
     models = []
