@@ -109,3 +109,21 @@ def test_line_is_free_exactly_if_it_misses_the_occupied_cell(x0, y0, x1, y1):
         assert line_is_free(grid, (x0, y0), (x1, y1))
     elif deep.intersects(shapely.LineString([(x0, y0), (x1, y1)])):
         assert not line_is_free(grid, (x0, y0), (x1, y1))
+
+
+def test_path_between_any_two_free_cells_is_the_shortest():
+    generator = np.random.default_rng(1)
+    for _ in range(100):
+        grid = OccupancyGrid(generator.random((25, 25)) < 0.3, 1.0, 0.0, 0.0)
+        start, goal = map(tuple, generator.choice(np.argwhere(~grid.occupied), 2).tolist())
+        path = shortest_path(grid, grid.center_of(*start), grid.center_of(*goal))
+        length_m = None if path is None else pytest.approx(path_length_m(path))
+        assert reference_length(grid, start, goal) == length_m
+
+
+def test_the_first_of_two_equally_short_paths_is_that_of_lower_cells():
+    occupied = np.zeros((7, 7), dtype=bool)
+    occupied[2:5, 3] = True
+    path = shortest_path(OccupancyGrid(occupied, 1.0, 0.0, 0.0), (0.5, 3.5), (6.5, 3.5))
+    assert path[:, 1].min() == 1.5
+    assert path[:, 1].max() == 3.5

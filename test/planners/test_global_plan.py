@@ -7,7 +7,6 @@ import pytest
 
 from gz_testauto.base.errors import SpecError
 from gz_testauto.base.pose import Pose2D
-from gz_testauto.grid import search
 from gz_testauto.grid.occupancy import OccupancyGrid
 from gz_testauto.planners.global_plan import (
     SPACING_M,
@@ -130,15 +129,17 @@ def test_start_near_a_wall_has_a_path_without_the_margin():
     np.testing.assert_allclose(waypoints[0], [0.6, 3.0])
 
 
-def test_legs_of_a_mission_have_their_paths_in_one_graph_per_inflation(monkeypatch):
-    grid, graph_of, graphs = room(2.0), search._graph, []
+def test_legs_of_a_mission_have_their_paths_and_share_inflated_grids(monkeypatch):
+    grid, inflate, radii_m = room(2.0), OccupancyGrid.inflate, []
     near_wall, left, right = Pose2D(0.6, 3.0), Pose2D(2, 2), Pose2D(8, 2, 1.0)
-    legs = [(left, right), (right, left), (near_wall, left), (left, right), (right, Pose2D(99, 2))]
+    legs = [(left, right), (right, left), (near_wall, left), (left, right)]
     single_paths = [plan_waypoints(grid, *leg, LIMITS, 0.5) for leg in legs]
-    monkeypatch.setattr(search, "_graph", lambda cells: graphs.append(cells) or graph_of(cells))
+    monkeypatch.setattr(
+        OccupancyGrid, "inflate", lambda grid, m: radii_m.append(m) or inflate(grid, m)
+    )
     paths = plan_legs(grid, legs, LIMITS, 0.5)
-    assert [path is None for path in paths] == [False] * 4 + [True]
-    for path, single_path in zip(paths[:4], single_paths):
+    for path, single_path in zip(paths, single_paths):
         assert np.array_equal(path, single_path)
-    assert len(graphs) == 2  # with the margin, and without it for the leg near the wall
+    assert len(radii_m) == 2  # with the margin, and without it for the leg near the wall
     assert paths[0] is paths[3]
+    assert plan_legs(grid, [(right, Pose2D(99, 2)), legs[0]], LIMITS, 0.5)[0] is None

@@ -9,7 +9,7 @@ import shapely
 
 _TILES = (64, 16, 4, 1)
 """Sides (cells) of the tiles that are tested against a large shape."""
-_BAND_ROWS = 256
+_BAND_ROWS = 64
 _MAX_TILES = 50_000  # in one array; each needs a few hundred bytes
 
 

@@ -2,23 +2,14 @@
 radius first."""
 
 import math
-from typing import TYPE_CHECKING, Dict, Iterable, Optional, Tuple
+from typing import Optional, Tuple
 
 import numpy as np
 
 from gz_testauto.grid.occupancy import OccupancyGrid
 
-if TYPE_CHECKING:
-    from scipy.sparse import csr_matrix
-
 MAX_SEARCHED_CELLS = 1e7
-"""A square of 300 m at 0.1 m, which needs 2 GB of memory."""
-
-Leg = Tuple[Tuple[float, float], Tuple[float, float]]
-"""The start and the goal (m, world frame) of a path."""
-
-# Each pair of neighbors once: right, up, up-right, up-left, as (rows, columns).
-_STEPS = ((0, 1), (1, 0), (1, 1), (1, -1))
+"""A square of 300 m at 0.1 m, which needs 0.1 GB of memory."""
 
 
 def shortest_path(
@@ -28,37 +19,18 @@ def shortest_path(
 
     The points (n, 2) are the start, the centers of cells, and the goal, in the world frame.
     """
-    return shortest_paths(grid, [(start_xy, goal_xy)]).get((start_xy, goal_xy))
+    from gz_testauto.grid.cell_search import shortest_cells  # loads numba
 
-
-def shortest_paths(grid: OccupancyGrid, legs: Iterable[Leg]) -> Dict[Leg, np.ndarray]:
-    """Return the path of :func:`shortest_path` for each of ``legs`` that has one."""
-    free_legs = [leg for leg in legs if all(grid.is_free(*end) for end in leg)]
-    graph = _graph(grid.occupied) if free_legs else None
-    paths = {leg: _path_in(graph, grid, *leg) for leg in dict.fromkeys(free_legs)}
-    return {leg: path for leg, path in paths.items() if path is not None}
-
-
-def _path_in(
-    graph: "csr_matrix",
-    grid: OccupancyGrid,
-    start_xy: Tuple[float, float],
-    goal_xy: Tuple[float, float],
-) -> Optional[np.ndarray]:
-    from scipy.sparse.csgraph import dijkstra
-
-    start, goal = grid.cell_of(*start_xy), grid.cell_of(*goal_xy)
-    columns = grid.occupied.shape[1]
-    source, target = start[0] * columns + start[1], goal[0] * columns + goal[1]
-    distances, predecessors = dijkstra(
-        graph, directed=False, indices=source, return_predecessors=True
-    )
-    if not math.isfinite(distances[target]):
+    if not (grid.is_free(*start_xy) and grid.is_free(*goal_xy)):
         return None
-    cells = [target]
-    while cells[-1] != source:
-        cells.append(int(predecessors[cells[-1]]))
-    centers = [grid.center_of(*divmod(cell, columns)) for cell in reversed(cells)]
+    columns = grid.occupied.shape[1]
+    start, goal = (
+        row * columns + column for row, column in (grid.cell_of(*xy) for xy in (start_xy, goal_xy))
+    )
+    cells = shortest_cells(grid.occupied, start, goal)
+    if not len(cells):
+        return None
+    centers = [grid.center_of(*divmod(cell, columns)) for cell in cells[::-1].tolist()]
     return np.array([start_xy, *centers[1:-1], goal_xy], dtype=float)
 
 
@@ -128,29 +100,3 @@ def _shortcut(grid: OccupancyGrid, path: np.ndarray) -> np.ndarray:
                 step //= 2
         kept_indices.append(reach)
     return path[kept_indices]
-
-
-def _graph(occupied: np.ndarray) -> "csr_matrix":
-    """Return the sparse matrix of the edges between free neighbors, weighted by their length in
-    cells."""
-    from scipy.sparse import coo_matrix
-
-    is_free = ~occupied
-    rows, columns = is_free.shape
-    index = np.arange(rows * columns, dtype=np.int32).reshape(rows, columns)
-    tails, heads, weights = [], [], []
-    for dr, dc in _STEPS:
-        tail_slices = (slice(0, rows - dr), slice(max(0, -dc), columns - max(0, dc)))
-        head_slices = (slice(dr, rows), slice(max(0, dc), columns + min(0, dc)))
-        open_ = is_free[tail_slices] & is_free[head_slices]
-        if dr and dc:
-            # both adjacent cells must be free, so that paths do not cut corners
-            has_free_corner = (
-                is_free[tail_slices[0], head_slices[1]] & is_free[head_slices[0], tail_slices[1]]
-            )
-            open_ = open_ & has_free_corner
-        tails.append(index[tail_slices][open_])
-        heads.append(index[head_slices][open_])
-        weights.append(np.full(len(tails[-1]), math.hypot(dr, dc)))
-    edges = (np.concatenate(weights), (np.concatenate(tails), np.concatenate(heads)))
-    return coo_matrix(edges, shape=(rows * columns,) * 2).tocsr()

@@ -10,7 +10,7 @@ from shapely.ops import substring
 from gz_testauto.base.errors import SpecError
 from gz_testauto.base.pose import Pose2D
 from gz_testauto.grid.occupancy import OccupancyGrid
-from gz_testauto.grid.search import Leg, shortest_paths, simplify
+from gz_testauto.grid.search import shortest_path, simplify
 from gz_testauto.planners.interface import Lane, RobotLimits
 from gz_testauto.spec.road import LaneSpec, RoadSpec
 
@@ -45,15 +45,17 @@ def plan_legs(
     """Return the waypoints of :func:`plan_waypoints` for each start and goal. Repeated legs share
     an array."""
     radius_m = limits.circumscribed_radius_m
-    ends = [((start.x_m, start.y_m), (goal.x_m, goal.y_m)) for start, goal in legs]
-    waypoints: Dict[Leg, np.ndarray] = {}
+    ends = [(start[:2], goal[:2]) for start, goal in legs]
+    waypoints: Dict[object, np.ndarray] = {}
     for inflation_m in (radius_m + margin_m, radius_m, min(radius_m, limits.half_width_m)):
         remaining_legs = [leg for leg in ends if leg not in waypoints]
         if not remaining_legs:
             break
         inflated_grid = grid.inflate(inflation_m)
-        for leg, path in shortest_paths(inflated_grid, remaining_legs).items():
-            waypoints[leg] = resample(simplify(inflated_grid, path), SPACING_M)
+        for leg in dict.fromkeys(remaining_legs):
+            path = shortest_path(inflated_grid, *leg)
+            if path is not None:
+                waypoints[leg] = resample(simplify(inflated_grid, path), SPACING_M)
     return [waypoints.get(leg) for leg in ends]
 
 
