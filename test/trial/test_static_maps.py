@@ -211,3 +211,25 @@ def test_goal_too_far_away_for_a_search_is_rejected(known, goal, said):
     map_, world, mission = known(WALLS, (-3, 0), goal)
     with pytest.raises(SpecError, match=said):
         map_.waypoints(world, mission)
+
+
+def test_worlds_with_the_same_map_share_a_plan_and_others_do_not(smoke, tmp_path):
+    def world(name, y):
+        path = tmp_path / f"{name}.world"
+        border = box("far", -6, 0, "0.5 8") + box("near", 6, 0, "0.5 8")
+        models = border + box("wall", 0, y, "0.5 3")
+        path.write_text(f'<sdf version="1.6"><world name="w">{models}</world></sdf>')
+        return WorldRecord(0, name, path, "")
+
+    worlds = smoke.worlds.model_copy(update={"base": None, "directory": tmp_path})
+    start = smoke.robot.start.model_copy(update={"x_m": -3.0, "y_m": 0.0})
+    goal = smoke.goal.model_copy(update={"x_m": 3.0, "y_m": 0.0})
+    robot = smoke.robot.model_copy(update={"start": start})
+    spec = smoke.model_copy(update={"worlds": worlds, "robot": robot, "goal": goal})
+    body = read_body(spec)
+    maps, mission = StaticMaps(spec, body, robot_limits(spec, body)), Missions(spec).of("")
+    (low,), (same,), (high,) = (
+        maps.waypoints(world(name, y), mission) for name, y in (("a", -1), ("b", -1), ("c", 1))
+    )
+    assert same is low
+    assert low[:, 1].max() > 0.5 and high[:, 1].min() < -0.5

@@ -4,7 +4,7 @@ Worlds that are multiplied from one base world share a map; other worlds have se
 """
 
 from pathlib import Path
-from typing import Dict, NamedTuple, Optional, Sequence, Tuple
+from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 import shapely
@@ -25,6 +25,9 @@ from gz_testauto.worlds.record import WorldRecord
 from gz_testauto.worlds.source import Mission
 from gz_testauto.worlds.static_map import DEFAULT_HEIGHT_M, Bounds, bounds_of, map_of
 
+Leg = Tuple[Pose2D, Pose2D]
+"""The start of a part of the mission, and its goal."""
+
 
 class MapInputs(NamedTuple):
     """The inputs of a static map: the world file ``base``, and the start and the goals (world
@@ -35,8 +38,7 @@ class MapInputs(NamedTuple):
     goals: Tuple[Pose2D, ...]
 
     @property
-    def legs(self) -> Tuple[Tuple[Pose2D, Pose2D], ...]:
-        """The start of each part of the mission, and its goal."""
+    def legs(self) -> Tuple[Leg, ...]:
         return tuple(zip((self.start, *self.goals), self.goals))
 
     def named(self, pose: Pose2D) -> str:
@@ -63,6 +65,7 @@ class StaticMaps:
         self._spec, self._limits = spec, limits
         self.scan_height_m = scan_height_m(spec, robot)
         self._plans: Dict[MapInputs, _GlobalPlan] = {}
+        self._last_paths: Optional[Tuple[Tuple, List[Optional[np.ndarray]]]] = None
 
     def waypoints(self, world: WorldRecord, mission: Mission) -> Tuple[np.ndarray, ...]:
         """Return the waypoints to each goal from the previous goal or the start.
@@ -130,10 +133,9 @@ class StaticMaps:
     def _plan_within(
         self, inputs: MapInputs, scene: WorldScene, candidates: Sequence[Bounds]
     ) -> _GlobalPlan:
-        limits, plan_margin_m = self._limits, self._spec.global_plan.margin_m
         for covered_area in candidates:
             grid = self._map(scene, covered_area)
-            paths = plan_legs(grid, inputs.legs, limits, plan_margin_m)
+            paths = self._paths(grid, inputs.legs)
             waypoints_m = tuple(path for path in paths if path is not None)
             if len(waypoints_m) == len(paths):
                 for path in waypoints_m:
@@ -141,6 +143,15 @@ class StaticMaps:
                 return _GlobalPlan(covered_area, waypoints_m)
             leg = next(leg for leg, path in zip(inputs.legs, paths) if path is None)
         raise SpecError(f"{inputs.base}: {self._no_path_message(inputs, leg, scene, grid)}")
+
+    def _paths(self, grid: OccupancyGrid, legs: Sequence[Leg]) -> List[Optional[np.ndarray]]:
+        # Worlds of one directory often have the same static map.
+        origin = (grid.origin_x_m, grid.origin_y_m)
+        key = (grid.occupied.shape, grid.occupied.tobytes(), origin, legs)
+        if self._last_paths is None or self._last_paths[0] != key:
+            paths = plan_legs(grid, legs, self._limits, self._spec.global_plan.margin_m)
+            self._last_paths = (key, paths)
+        return self._last_paths[1]
 
     def _configured_bounds(self, inputs: MapInputs) -> Bounds:
         bounds = self._spec.global_plan.bounds_m
