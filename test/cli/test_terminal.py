@@ -2,7 +2,11 @@
 
 import dataclasses
 import io
+import os
 import re
+import signal
+import subprocess
+import sys
 
 import pytest
 from rich.console import Console
@@ -82,3 +86,23 @@ def test_control_characters_in_an_error_are_escaped(tmp_path, capsys):
     assert command.main([str(argument) for argument in arguments]) == 2
     printed = capsys.readouterr().err
     assert "\x1b" not in printed and "\x07" not in printed
+
+
+def test_a_signal_during_a_write_to_standard_error_stops_the_command():
+    program = (
+        "import sys\n"
+        "from gz_testauto.campaign.signals import StopSignals\n"
+        "from gz_testauto.cli.progress import announce_stop\n"
+        "with StopSignals(on_first=announce_stop) as stop:\n"
+        "    print('x' * 1_000_000, file=sys.stderr, flush=True)\n"
+        "sys.exit(stop.exit_status)\n"
+    )
+    buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    process = subprocess.Popen(
+        [sys.executable, "-c", program], stderr=subprocess.PIPE, bufsize=0, env=buffered
+    )
+    assert process.stderr.read(1) == b"x"  # the rest fills the pipe, so the process waits
+    process.send_signal(signal.SIGTERM)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 143
+    assert b"press Ctrl-C again" in errors

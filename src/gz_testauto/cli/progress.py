@@ -1,6 +1,8 @@
 """Show the progress of a campaign on standard error. A terminal shows a bar with the remaining
 time; files and build logs have one line per trial."""
 
+import contextlib
+import os
 import sys
 from typing import IO, Tuple, Union
 
@@ -111,7 +113,9 @@ def print_status(text: str) -> None:
 
 
 def announce_stop() -> None:
-    print("\nstopping; press Ctrl-C again to stop immediately", file=sys.stderr, flush=True)
+    # A signal handler can interrupt a write to sys.stderr, which then rejects a further write.
+    with contextlib.suppress(OSError):
+        os.write(2, b"\nstopping; press Ctrl-C again to stop immediately\n")
 
 
 def time_left(progress: CampaignProgress) -> str:
