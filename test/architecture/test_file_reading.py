@@ -3,7 +3,7 @@ from pathlib import Path
 
 SOURCE = Path(__file__).resolve().parents[2] / "src" / "gz_testauto"
 READS = re.compile(
-    r"(?<![\w.`])(?<!def )(?<!call )open\((?!.*['\"][wax])|\.read_(text|bytes)\(|\.open\(['\"]r"
+    r"(?<![\w.`])(?<!def )(?<!call )open\((?!.*['\"][wa])|\.read_(text|bytes)\(|\.open\(['\"]r"
     r"|(np\.(load|loadtxt|genfromtxt|fromfile)|Image\.open|ZipFile)\((?!io\.BytesIO|content)"
 )
 OWN_FILES = {

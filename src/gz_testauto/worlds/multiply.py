@@ -3,7 +3,6 @@
 World *i* depends only on the seed and *i*, not on the number of worlds or the order of generation.
 """
 
-import contextlib
 import json
 import math
 import os
@@ -122,10 +121,8 @@ class WorldGenerator:
             raise PlacementError(f"{name}: {error}") from error
         content = self._template.fill(obstacle_set.obstacles)
         path = directory / f"{name}.world"
-        with contextlib.suppress(FileNotFoundError):  # an interrupted call leaves its last world
-            path.unlink()
-        with open(path, "xb") as stream:
-            stream.write(content)
+        path.unlink(missing_ok=True)  # an interrupted call leaves its last world
+        path.write_bytes(content)
         return WorldRecord(
             index,
             name,
@@ -143,35 +140,38 @@ class WorldGenerator:
         count: int,
         progress: Optional[Progress] = None,
         should_stop: Callable[[], bool] = lambda: False,
+        target: Optional[Path] = None,
     ) -> WorldSet:
         """Generate further worlds in the directory of ``worlds`` until it has ``count`` worlds or
-        ``should_stop`` returns True, and return all of them.
+        ``should_stop`` returns True, and return all of them. ``target`` is the directory in
+        messages.
 
         The manifest is written after the first world, every few seconds and at the end, so that a
         call with the worlds in it continues after an interruption. Raises ``PlacementError`` or
         ``DiskError``.
         """
         entries, saved_s = list(worlds), -math.inf
+        target = target or worlds.directory
         if self._missing_names:
             worlds = replace(worlds, inputs={**worlds.inputs, "missing": self._missing_names})
         while len(entries) < count and not should_stop():
-            with disk_errors(worlds.directory):
+            with disk_errors(target):
                 entries.append(self.generate(len(entries), worlds.directory))
             if time.monotonic() - saved_s > SAVE_PERIOD_S:
-                _save(replace(worlds, worlds=tuple(entries), coverage=None))
+                _save(replace(worlds, worlds=tuple(entries), coverage=None), target)
                 saved_s = time.monotonic()
             if progress is not None:
                 progress(len(entries), count)
         worlds = replace(worlds, worlds=tuple(entries))
         if entries and self._method != "uniform":
             worlds = replace(worlds, coverage=self.sequence.coverage(len(entries))._asdict())
-        _save(worlds)
+        _save(worlds, target)
         return worlds
 
 
-def _save(worlds: WorldSet) -> None:
+def _save(worlds: WorldSet, target: Path) -> None:
     if len(worlds):
-        with disk_errors(worlds.directory):
+        with disk_errors(target):
             replace_file(worlds.directory / MANIFEST, manifest_bytes(worlds))
 
 
@@ -269,7 +269,7 @@ def multiply(
         make_directory(out.parent)
         scratch = make_scratch_directory(out)
     try:
-        worlds = generator.extend(WorldSet(scratch, (), inputs), count, progress)
+        worlds = generator.extend(WorldSet(scratch, (), inputs), count, progress, target=out)
         with disk_errors(out):
             _put_in_place(scratch, out)
     finally:
