@@ -1,6 +1,6 @@
-"""Measure the CPU time of an embedded trial, of its parts, and the influence of obstacles and rays.
+"""Measure the CPU time of an embedded trial and of its parts.
 
-    python3 benchmarks/embedded.py [--worlds 10] [--turns 5] [--only trials,start,dwa,shares,costs]
+    python3 benchmarks/embedded.py [--worlds 10] [--only trials,start,dwa,shares]
 
 trials  Each trial of the example campaign runs a second time with its recorded commands, which
         takes the time of physics, lidar and stepping only. The time of the whole trial, from
@@ -9,8 +9,6 @@ start   The CPU time of a process from its start to its first trial.
 dwa     The cycle of dwa_fox with 541 rays among BARN's cylinders, if BARN_ROOT is set.
 shares  The shares of physics, lidar, planner, metrics, and the rest, which is the overhead of this
         package. They are sampled every few milliseconds of CPU time.
-costs   The time of a simulated second without a planner in worlds with 16 to 4000 static obstacles,
-        and with lidars of 90 to 1440 rays.
 """
 
 import argparse
@@ -30,22 +28,14 @@ from pathlib import Path
 from example import ROOT, example_campaign, print_figures
 
 from gz_testauto.base.observation import Twist2D
-from gz_testauto.base.pose import Pose2D
 from gz_testauto.campaign.progress import CampaignListener
 from gz_testauto.campaign.runner import run_campaign
 from gz_testauto.campaign.simulator import start_simulator, with_simulator
-from gz_testauto.sdf.robot import read_robot
-from gz_testauto.simulators.embedded import EmbeddedSimulator
-from gz_testauto.simulators.interface import Scene
 from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.spec.loader import load
 from gz_testauto.trial.lockstep import LockstepExecutor
 
 SAMPLE_S = 0.003
-OBSTACLES = (16, 64, 256, 1000, 4000)
-RAYS = (90, 361, 720, 1440)
-DRIVE_S = 10.0
-PERIOD_S = 0.1
 BARN_RAYS = 541
 BARN_WORLDS = 3
 STARTS = 3
@@ -213,79 +203,11 @@ def run(spec, out):
     return run_campaign(spec, out, make_executor)
 
 
-def write_world(directory, obstacles):
-    """Write a world with boxes and cylinders that leave the circle of the robot free.
-
-    Up to 256 are in the arena. More are in a larger area, with the density of 256.
-    """
-    models, positions, side = [], [], 17
-    while len(positions) < obstacles:
-        axis = [28.0 / 17 * (i - side // 2) for i in range(side)]
-        positions = [(x, y) for x in axis for y in axis if x * x + y * y > 2.5**2]
-        side *= 2
-    for index in range(obstacles):
-        x, y = positions[int(index * (len(positions) / obstacles))]
-        shape = (
-            "<box><size>0.4 0.5 1</size></box>"
-            if index % 2
-            else "<cylinder><radius>0.25</radius><length>1</length></cylinder>"
-        )
-        models.append(
-            f'<model name="obstacle_{index}"><static>1</static><pose>{x:.3f} {y:.3f} 0.5 0 0 '
-            f'{index}</pose><link name="link"><collision name="c"><geometry>{shape}</geometry>'
-            "</collision></link></model>"
-        )
-    path = Path(directory) / f"{obstacles}.world"
-    text = (ROOT / "worlds" / "arena.world").read_text()
-    path.write_text(text.replace("</world>", "".join(models) + "</world>"))
-    return path
-
-
 def set_rays(sdf, rays):
     """Return the SDF of a robot with this number of rays of its only lidar."""
     text, count = re.subn(r"<samples>\d+</samples>", f"<samples>{rays}</samples>", sdf)
     assert count == 1
     return text
-
-
-def robot_with(rays):
-    robot = read_robot(ROOT / "models" / "wheelchair")
-    with tempfile.NamedTemporaryFile("w", suffix=".sdf") as file:
-        file.write(set_rays(robot.sdf, rays))
-        file.flush()
-        return read_robot(Path(file.name), robot.name)
-
-
-def drive(simulator, world, robot):
-    """Return the CPU time of a simulation in milliseconds per simulated second."""
-    simulation = simulator.load(Scene(world, robot, Pose2D(0.0, 0.0, 0.0)))
-    simulation.drive(Twist2D(0.5, 0.5))
-    simulation.step(PERIOD_S)
-    began_s = time.process_time()
-    for _ in range(round(DRIVE_S / PERIOD_S)):
-        simulation.step(PERIOD_S)
-    return 1000 * (time.process_time() - began_s) / DRIVE_S
-
-
-def measure_costs(turns, directory):
-    standard = read_robot(ROOT / "models" / "wheelchair")
-    cases = {f"obstacles_{n}": (write_world(directory, n), standard) for n in OBSTACLES}
-    world = write_world(directory, 16)
-    cases.update({f"rays_{n}": (world, robot_with(n)) for n in RAYS})
-    times_ms = {name: [] for name in cases}
-    with EmbeddedSimulator() as simulator:
-        for world, robot in cases.values():
-            drive(simulator, world, robot)
-        for _ in range(turns):
-            for name, (world, robot) in cases.items():
-                times_ms[name].append(drive(simulator, world, robot))
-    medians_ms = {name: statistics.median(values) for name, values in times_ms.items()}
-    figures = {}
-    for name, median_ms in medians_ms.items():
-        first = f"obstacles_{OBSTACLES[0]}" if name.startswith("obstacles") else f"rays_{RAYS[0]}"
-        figures[f"{name}_ms_per_simulated_s"] = round(median_ms, 2)
-        figures[f"{name}_ratio"] = round(median_ms / medians_ms[first], 2)
-    return figures
 
 
 def main():
@@ -295,15 +217,13 @@ def main():
     parser.add_argument(
         "--worlds", type=int, default=10, help="worlds for trials and shares (default 10)"
     )
-    parser.add_argument("--turns", type=int, default=5, help="turns for the costs (default 5)")
-    parser.add_argument("--only", default="trials,start,dwa,shares,costs", help="of %(default)s")
+    parser.add_argument("--only", default="trials,start,dwa,shares", help="of %(default)s")
     arguments = parser.parse_args()
     parts = {
         "trials": functools.partial(measure_trials, arguments.worlds),
         "start": measure_start,
         "dwa": measure_dwa,
         "shares": functools.partial(measure_shares, arguments.worlds),
-        "costs": functools.partial(measure_costs, arguments.turns),
     }
     figures = {}
     with tempfile.TemporaryDirectory() as directory:
