@@ -38,11 +38,11 @@ worlds:
   obstacles:
     obstacles:
       - type: box
-        count: {{per_100_m2: [0, 15]}}
+        count: {{per_100_m2: [0, 6]}}
         size_x_m: [0.3, 0.6]
         size_y_m: [0.3, 0.6]
         size_z_m: 1.0
-      - {{type: cylinder, count: {{per_100_m2: [0, 15]}}, radius_m: [0.15, 0.3], length_m: 1.0}}
+      - {{type: cylinder, count: {{per_100_m2: [0, 6]}}, radius_m: [0.15, 0.3], length_m: 1.0}}
     region: {{along_path: {{width_m: 3.0}}}}
     keep_out:
       - {{center: start, radius_m: 1.0}}
