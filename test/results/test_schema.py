@@ -1,6 +1,7 @@
 """The tables of results: a column is declared once, and older versions are upgraded."""
 
 import dataclasses
+import math
 import sqlite3
 from dataclasses import dataclass
 from typing import Mapping, Optional, Tuple
@@ -99,6 +100,26 @@ def test_results_of_the_second_version_contain_all_worlds(directory):
     )
     with ResultStore.read(directory) as store:
         assert store.results().further_names == ()
+
+
+def test_a_check_that_fails_prevents_the_upgrade(version_0):
+    before = version_0.results.read_bytes()
+
+    def reject(store):
+        assert store.holds_valid_trial()
+        raise ResultsError("other inputs")
+
+    with pytest.raises(ResultsError, match="other inputs"):
+        ResultStore.open(version_0, reject)
+    assert version_0.results.read_bytes() == before
+
+
+def test_a_huge_metric_is_read_as_infinite(directory):
+    for stored, value in (("1e308", math.inf), ("-1e101", -math.inf), ("1e100", 1e100)):
+        change(directory, f"UPDATE metrics SET value = {stored}")
+        with ResultStore.read(directory) as store:
+            (trial,) = store.results().trials
+        assert set(trial.metrics.values()) == {value}
 
 
 def test_an_upgrade_that_fails_changes_nothing(version_0, monkeypatch):

@@ -266,18 +266,20 @@ def find_world(world: WorldRecord, directory: CampaignDirectory) -> WorldRecord:
 
 def _open_store(manifest: Manifest, directory: CampaignDirectory) -> Optional[ResultStore]:
     stored_manifest = Manifest.read(directory)
-    store = ResultStore.open(directory)
+
+    def require_same(store: ResultStore) -> None:
+        if store.holds_valid_trial():
+            manifest.require_same(stored_manifest, directory)
+
+    store = ResultStore.open(directory, require_same)
     if store is None:
         _require_no_trajectories(directory, "is missing or empty")
     with contextlib.ExitStack() as at_exit:
         if store is not None:
             at_exit.enter_context(store)
-        if store is not None and store.holds_valid_trial():
-            manifest.require_same(stored_manifest, directory)
+        has_valid_trial = store is not None and store.holds_valid_trial()
+        if has_valid_trial or manifest.is_same(stored_manifest):
             # The store stays open for the caller.
-            at_exit.pop_all()
-            return store
-        if manifest.is_same(stored_manifest):
             at_exit.pop_all()
             return store
         _require_no_trajectories(directory, "contains no valid trial")

@@ -41,6 +41,9 @@ _JOURNAL_MAGIC = bytes.fromhex("d9d505f920a163d7")
 
 BUSY_TIMEOUT_S = 30.0
 
+LARGEST_METRIC = 1e100
+"""Largest absolute value of a metric; larger values count as infinite."""
+
 
 class ResultStore:
     """The store of the results in one directory, from :meth:`create`, :meth:`open` or :meth:`read`.
@@ -74,12 +77,17 @@ class ResultStore:
         return store
 
     @classmethod
-    def open(cls, directory: CampaignDirectory) -> Optional["ResultStore"]:
-        """Open the store for writing, or return None if no store was completely created."""
+    def open(
+        cls,
+        directory: CampaignDirectory,
+        check: Callable[["ResultStore"], None] = lambda store: None,
+    ) -> Optional["ResultStore"]:
+        """Open the store for writing, or return None if no store was completely created. ``check``
+        can raise an error before the tables of an older version are upgraded."""
         if not os.path.isfile(directory.results):
             return None
         _make_trajectories(directory)
-        return cls(directory, connect(directory.results))._upgraded()
+        return cls(directory, connect(directory.results))._upgraded(check)
 
     @classmethod
     def read(cls, directory: CampaignDirectory) -> "ResultStore":
@@ -88,7 +96,7 @@ class ResultStore:
         directory.require_begun()
         if not os.path.isfile(directory.results):
             raise ResultsError(f"{directory.path}: no trial has ended yet")
-        store = cls(directory, _connect_for_reading(directory.results))._upgraded(in_memory=True)
+        store = cls(directory, _connect_for_reading(directory.results))._upgraded()
         if store is None:
             raise ResultsError(f"{directory.path}: no trial has ended yet")
         return store
@@ -230,7 +238,7 @@ class ResultStore:
         for row in schema.METRICS.rows(connection):
             value = row["value"]
             of_trial = metrics.setdefault(row["trial"], {})
-            of_trial[row["name"]] = math.nan if value is None else value
+            of_trial[row["name"]] = math.nan if value is None else _limited(value)
         return CampaignResults(
             name=campaign.name,
             planners=tuple(row.name for row in schema.PLANNERS.read(connection)),
@@ -289,9 +297,11 @@ class ResultStore:
                     self._connection.execute("ROLLBACK")
                 raise
 
-    def _upgraded(self, in_memory: bool = False) -> Optional["ResultStore"]:
-        """Return this store, or a copy in memory, with tables of the current version, or None if
-        the tables were not completely created."""
+    def _upgraded(
+        self, check: Optional[Callable[["ResultStore"], None]] = None
+    ) -> Optional["ResultStore"]:
+        """Return this store after ``check``, or without it a copy in memory, with tables of the
+        current version, or None if the tables were not completely created."""
         path = self._directory.results
         try:
             with reporting_errors(path):
@@ -302,8 +312,14 @@ class ResultStore:
         except ValueError as error:
             self.close()
             raise ResultsError(f"{path}: {error}") from error
+        if check is not None:
+            try:
+                check(self)
+            except BaseException:
+                self.close()
+                raise
         if version < schema.SCHEMA_VERSION:
-            if in_memory:
+            if check is None:
                 copy = sqlite3.connect(":memory:", isolation_level=None)
                 with reporting_errors(path), contextlib.closing(self._connection):
                     self._connection.backup(copy)
@@ -421,6 +437,12 @@ def _require_no_further_files(path: Path) -> None:
             f"{path}: was not written by gz_testauto: {fault}; use results of a source that you "
             "trust"
         )
+
+
+def _limited(value: float) -> float:
+    """Return an infinite value in place of a value with which statistics would overflow."""
+    is_huge = isinstance(value, float) and abs(value) > LARGEST_METRIC
+    return math.copysign(math.inf, value) if is_huge else value
 
 
 def _part(path: Path, read: Callable[[Path, int], bytes], size: int) -> bytes:
