@@ -130,7 +130,7 @@ def replaced_file(path: Path) -> Iterator[BinaryIO]:
         with contextlib.suppress(OSError):
             partial_path.unlink()
         raise
-    _synchronize(path.parent)
+    synchronize(path.parent)
 
 
 def _create(path: str, flags: int) -> int:
@@ -149,10 +149,10 @@ def rename_directory(source: Path, target: Path) -> None:
     ``target`` is not empty."""
     for folder, _, names in os.walk(source):
         for name in names:
-            _synchronize(Path(folder, name))
-        _synchronize(Path(folder))
+            synchronize(Path(folder, name))
+        synchronize(Path(folder))
     os.rename(source, target)
-    _synchronize(target.parent)
+    synchronize(target.parent)
 
 
 def make_directory(path: Path) -> None:
@@ -160,10 +160,10 @@ def make_directory(path: Path) -> None:
     missing_folders = [folder for folder in (path, *path.parents) if not os.path.exists(folder)]
     path.mkdir(parents=True, exist_ok=True)
     for folder in missing_folders:
-        _synchronize(folder.parent)
+        synchronize(folder.parent)
 
 
-def _synchronize(path: Path) -> None:
+def synchronize(path: Path) -> None:
     if os.path.islink(path):
         return
     descriptor = os.open(path, os.O_RDONLY)

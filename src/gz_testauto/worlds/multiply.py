@@ -27,6 +27,7 @@ from gz_testauto.base.disk import (
     read_input,
     rename_directory,
     replace_file,
+    synchronize,
 )
 from gz_testauto.base.errors import PlacementError, SpecError
 from gz_testauto.sampling.placement import Placer
@@ -150,7 +151,7 @@ class WorldGenerator:
         call with the worlds in it continues after an interruption. Raises ``PlacementError`` or
         ``DiskError``.
         """
-        entries, saved_s = list(worlds), -math.inf
+        entries, saved_s, saved_count = list(worlds), -math.inf, len(worlds)
         target = target or worlds.directory
         if self._missing_names:
             worlds = replace(worlds, inputs={**worlds.inputs, "missing": self._missing_names})
@@ -158,20 +159,23 @@ class WorldGenerator:
             with disk_errors(target):
                 entries.append(self.generate(len(entries), worlds.directory))
             if time.monotonic() - saved_s > SAVE_PERIOD_S:
-                _save(replace(worlds, worlds=tuple(entries), coverage=None), target)
-                saved_s = time.monotonic()
+                _save(replace(worlds, worlds=tuple(entries), coverage=None), saved_count, target)
+                saved_s, saved_count = time.monotonic(), len(entries)
             if progress is not None:
                 progress(len(entries), count)
         worlds = replace(worlds, worlds=tuple(entries))
         if entries and self._method != "uniform":
             worlds = replace(worlds, coverage=self.sequence.coverage(len(entries))._asdict())
-        _save(worlds, target)
+        _save(worlds, saved_count, target)
         return worlds
 
 
-def _save(worlds: WorldSet, target: Path) -> None:
+def _save(worlds: WorldSet, saved_count: int, target: Path) -> None:
     if len(worlds):
         with disk_errors(target):
+            # The manifest must not list a file that a power failure can remove.
+            for entry in worlds.worlds[saved_count:]:
+                synchronize(entry.path)
             replace_file(worlds.directory / MANIFEST, manifest_bytes(worlds))
 
 

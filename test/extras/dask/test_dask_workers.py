@@ -237,8 +237,9 @@ def test_a_worker_with_other_code_is_refused(eventful, monkeypatch):
 @pytest.mark.slow
 def test_a_worker_without_the_worlds_is_refused(eventful, tmp_path, monkeypatch):
     def break_world():
-        with (tmp_path / "out" / "worlds" / "world_0001.world").open("a") as world:
-            world.write("<!-- moved a box -->")
+        path = tmp_path / "out" / "worlds" / "world_0001.world"
+        if path.is_file():
+            path.write_text(path.read_text() + "<!-- moved a box -->")
         return False
 
     with pytest.raises(ResultsError, match=r"does not have .*world_0001\.world"):

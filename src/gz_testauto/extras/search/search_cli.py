@@ -71,6 +71,7 @@ from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.trial.outcome import Outcome
 from gz_testauto.trial.plan import TrialSelection
 from gz_testauto.worlds.manifest import read_worlds
+from gz_testauto.worlds.record import generated_name
 
 GROUP = ("failures", 1)
 REPORT = "search.json"
@@ -139,6 +140,8 @@ def run(arguments: argparse.Namespace) -> int:
     directory = CampaignDirectory(arguments.out)
     with StopSignals(on_first=announce_stop) as stop:
         first = TrialSelection(worlds=plan.plain)
+        if plan.screened:  # the screening needs all worlds, which a selection by name generates
+            first = TrialSelection(only=tuple(map(generated_name, range(plan.plain))))
         results = run_trials(
             spec, arguments.out, arguments, first, stop, write_page=not plan.screened
         )
