@@ -167,6 +167,11 @@ class CampaignResults:
         return tuple(generated_name(first + number) for number in range(self.further_worlds))
 
     @property
+    def planned_names(self) -> Tuple[str, ...]:
+        """The names of all worlds, also of those that are not generated yet."""
+        return (*(world.name for world in self.worlds), *self.further_names)
+
+    @property
     def metrics(self) -> Tuple[Metric, ...]:
         """The metrics to show: declared metrics that are always shown or that were measured, then
         other measured metrics, sorted by name."""

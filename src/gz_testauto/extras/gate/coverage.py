@@ -71,7 +71,7 @@ def settled_worlds(results: CampaignResults, planners: Sequence[str]) -> Set[str
     """Return the worlds before the first world in which ``planners`` have unfinished trials."""
     if results.stop is not None:
         return set(results.judged)
-    names = [*(world.name for world in results.worlds), *results.further_names]
+    names = results.planned_names
     if len(results.trials) >= results.planned:
         return set(names)
     world_count = len(names) + len(results.copies)

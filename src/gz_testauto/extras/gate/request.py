@@ -98,7 +98,7 @@ def evaluate_gate(directory: Path, options: GateOptions) -> GateEvaluation:
     """
     options = _complete(options)
     campaign = _load(directory, "new")
-    world_count = len(campaign.results.worlds) + campaign.results.further_worlds
+    world_count = len(campaign.results.planned_names)
     if options.worlds is not None and options.worlds > world_count:
         raise SpecError(
             f"{directory}: {options.name_of('worlds')} is {options.worlds}; it must be between 1 "
@@ -214,7 +214,7 @@ def _within(
         matched = [(planner, "") for planner in requested if planner in run]
         missing = [_without_trials(p, "the results", options) for p in requested if p not in run]
     planners = tuple(dict.fromkeys(name for names in matched for name in names if name))
-    worlds = _world_names(results)[: options.worlds]
+    worlds = results.planned_names[: options.worlds]
     side = GateSide(
         title="the results",
         planners=planners,
@@ -318,7 +318,7 @@ def _both_sides(
     settled = pair_campaigns(
         [*map(_settled, campaigns, requested)], options.ignore_differences
     ).results
-    first = _world_names(campaigns[0].results)[: options.worlds]
+    first = campaigns[0].results.planned_names[: options.worlds]
     further_names = [
         [name for name in campaign.results.further_names if name in first] for campaign in campaigns
     ]
@@ -345,10 +345,6 @@ def _both_sides(
         )
         sides.append(side)
     return sides[0], sides[1]
-
-
-def _world_names(results: CampaignResults) -> Tuple[str, ...]:
-    return (*(world.name for world in results.worlds), *results.further_names)
 
 
 def _settled(campaign: LoadedCampaign, planners: Sequence[str]) -> LoadedCampaign:

@@ -59,11 +59,14 @@ class Page:
 
 
 def write_page(
-    results: OpenedResults, out: Path, analysis: Optional[Analysis] = None
+    results: OpenedResults,
+    out: Path,
+    analysis: Optional[Analysis] = None,
+    most_drawn: Optional[int] = None,
 ) -> Tuple[str, ...]:
     """Write the page of results to ``out``; return one line per missing part. ``analysis`` is that
-    of the results, if it exists."""
-    page = PageMaker(results, out.parent).make(analysis)
+    of the results, if it exists, and ``most_drawn`` the largest number of drawn worlds."""
+    page = PageMaker(results, out.parent, most_drawn=most_drawn).make(analysis)
     write_atomically(out, page.html.encode("utf-8"))
     return page.problems
 
@@ -72,10 +75,7 @@ def write_final_page(directory: Path) -> Tuple[str, ...]:
     """Write :data:`PAGE` at the end of a campaign. Return one line per missing part, or the reason
     why no page was written."""
     try:
-        maker = PageMaker(OpenedResults(directory), directory, most_drawn=MOST_DRAWN)
-        page = maker.make()
-        write_atomically(directory / PAGE, page.html.encode("utf-8"))
-        problems = page.problems
+        problems = write_page(OpenedResults(directory), directory / PAGE, most_drawn=MOST_DRAWN)
     except GzTestautoError as error:
         return (f"no page was written: {error}",)
     return (*(f"not on the page: {problem}" for problem in problems), f"page: {directory / PAGE}")
