@@ -16,6 +16,9 @@ Shape = TypeVar("Shape")
 MOST_JSON_BYTES = 10_000_000
 """Parsing needs up to 25 times this memory."""
 
+RESTORE = "restore the file from a copy"
+"""The remedy for a damaged file that no command can write again."""
+
 
 def read_json_object(
     path: Path, error_class: Type[GzTestautoError], most_bytes: int = MOST_JSON_BYTES
@@ -24,23 +27,32 @@ def read_json_object(
     try:
         content = json.loads(read_input(path, error_class, most_bytes).decode("utf-8"))
     except ValueError as error:
-        raise error_class(f"{path}: the file cannot be read: {error}") from error
+        raise error_class(f"{path}: the file cannot be read: {error}; {RESTORE}") from error
     except RecursionError:
-        raise error_class(f"{path}: the file cannot be read: it is nested too deep") from None
+        raise error_class(
+            f"{path}: the file cannot be read: it is nested too deep; {RESTORE}"
+        ) from None
     if not isinstance(content, dict):
-        raise error_class(f"{path}: the file is damaged: it does not contain a JSON object")
+        raise error_class(
+            f"{path}: the file is damaged: it does not contain a JSON object; {RESTORE}"
+        )
     return content
 
 
 def validate_as(
-    shape: Type[Shape], values: Any, location: str, error_class: Type[GzTestautoError]
+    shape: Type[Shape],
+    values: Any,
+    location: str,
+    error_class: Type[GzTestautoError],
+    remedy: str = RESTORE,
 ) -> Shape:
     """Return ``values`` converted to the type ``shape``. Raises ``error_class`` with the location
-    ``location`` and the first invalid field."""
+    ``location``, the first invalid field and the ``remedy``."""
     try:
         return _adapter(shape).validate_python(values)  # type: ignore[no-any-return, arg-type]
     except ValidationError as invalid:
-        raise error_class(f"{location}: the file is damaged: {_first_fault(invalid)}") from None
+        fault = _first_fault(invalid)
+        raise error_class(f"{location}: the file is damaged: {fault}; {remedy}") from None
 
 
 def parse_entry(

@@ -16,7 +16,7 @@ from pydantic import ValidationError
 
 from gz_testauto.actors.conditional_effects import column_of, numbers_of
 from gz_testauto.base.errors import ResultsError, SpecError
-from gz_testauto.base.json_file import read_json_object
+from gz_testauto.base.json_file import RESTORE, read_json_object
 from gz_testauto.base.registry import unknown_name
 from gz_testauto.base.truncation import MAX_NAMES
 from gz_testauto.campaign.world_source import gather_worlds
@@ -211,7 +211,7 @@ def _read_spec(directory: CampaignDirectory) -> CampaignSpec:
         return CampaignSpec.kind_of(data).model_validate(data, context=STORED)
     except ValidationError as error:
         faults = (f"{'.'.join(map(str, fault['loc']))} {fault['msg']}" for fault in error.errors())
-        raise ResultsError(f"{path}: {'; '.join(faults)}") from error
+        raise ResultsError(f"{path}: {'; '.join(faults)}; {RESTORE}") from error
 
 
 def _declared_metrics(spec: CampaignSpec) -> Tuple[Metric, ...]:

@@ -17,7 +17,7 @@ from typing import Callable, Dict, Iterable, Iterator, Optional, Sequence, Tuple
 
 from gz_testauto.base.disk import make_directory, read_end, read_start
 from gz_testauto.base.errors import ResultsError
-from gz_testauto.base.json_file import validate_as
+from gz_testauto.base.json_file import RESTORE, validate_as
 from gz_testauto.metrics.interface import RELEVANT_SUCCESS, Metric
 from gz_testauto.metrics.recording import Recording
 from gz_testauto.results import running, schema
@@ -277,7 +277,7 @@ class ResultStore:
         if Path(record.trajectory).name != record.trajectory:
             raise ResultsError(
                 f"{self._directory.results}: the file is damaged: {record.trajectory!r} is not a "
-                "file name"
+                f"file name; {RESTORE}"
             )
         return read_trajectory(self._directory.trajectories / record.trajectory)
 
@@ -367,7 +367,7 @@ def _checked(results: CampaignResults, path: Path) -> CampaignResults:
             if name not in names:
                 raise ResultsError(
                     f"{path}: the file is damaged: trial {record.trial} refers to the {kind} "
-                    f"{name!r}, which is not in the file's list of {kind}s"
+                    f"{name!r}, which is not in the file's list of {kind}s; {RESTORE}"
                 )
     return checked
 
@@ -382,9 +382,9 @@ def _reporting_damage(path: Path) -> Iterator[None]:
     try:
         yield
     except KeyError as error:
-        raise ResultsError(f"{path}: the file is damaged: {error} is missing") from error
+        raise ResultsError(f"{path}: the file is damaged: {error} is missing; {RESTORE}") from error
     except (IndexError, TypeError, ValueError, RecursionError) as error:
-        raise ResultsError(f"{path}: the file is damaged: {error}") from error
+        raise ResultsError(f"{path}: the file is damaged: {error}; {RESTORE}") from error
 
 
 def connect(path: Path) -> sqlite3.Connection:
@@ -459,11 +459,13 @@ def reporting_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except UnicodeError as error:  # messages quote names from a damaged file unchanged
-        raise ResultsError(f"{path}: the file is damaged: {error}") from error
+        raise ResultsError(f"{path}: the file is damaged: {error}; {RESTORE}") from error
     except sqlite3.Error as error:
         text = str(error) or "is damaged"  # Python 3.8 has no message if it is not valid text
         if "readonly" in text and not os.path.exists(path):
             text = "the file was removed; restore it, or use a new directory"
+        if any(fault in text for fault in ("malformed", "not a database", "no such")):
+            text += f"; {RESTORE}"
         if "full" in text or "disk I/O" in text:
             text += (
                 "; finished trials are stored: free space on the device and run the same "
