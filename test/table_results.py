@@ -2,7 +2,6 @@
 
 import collections
 import csv
-import hashlib
 import io
 import math
 
@@ -14,6 +13,7 @@ from gz_testauto.results.manifest import Manifest
 from gz_testauto.results.records import AttemptRecord
 from gz_testauto.results.store import ResultStore
 from gz_testauto.trial.outcome import Outcome
+from gz_testauto.worlds.manifest import file_record
 from gz_testauto.worlds.record import WorldRecord
 
 
@@ -49,7 +49,9 @@ def store_table(text, out, world_files=None, stop=None, judged=()):
         for number, row in enumerate(rows)
     ]
     worlds = [
-        WorldRecord(at, name, out / f"{name}.world", _file_hash(world_files, name))
+        WorldRecord(at, name, out / f"{name}.world", "")
+        if world_files is None
+        else file_record(at, path := world_files / f"{name}.world", path.read_bytes())
         for name, at in places.items()
     ]
     directory = CampaignDirectory(out)
@@ -72,9 +74,3 @@ def _metrics(row):
     if not Outcome(row["outcome"]).valid:
         return {}
     return {name: float(row[name] or math.nan) for name in METRICS.names() if name in row}
-
-
-def _file_hash(folder, world):
-    if folder is None:
-        return ""
-    return hashlib.sha256((folder / f"{world}.world").read_bytes()).hexdigest()

@@ -9,6 +9,7 @@ from table_results import store_table
 from gz_testauto.cli.main import main
 from gz_testauto.results.store import load_campaign
 from gz_testauto.results.world_identity import copies_of_worlds
+from gz_testauto.worlds.manifest import read_worlds
 from gz_testauto.worlds.record import WorldRecord
 
 ACTORS = {"actors[0].behavior": '"wander"'}
@@ -62,6 +63,23 @@ def test_worlds_whose_file_is_unknown_are_no_copies():
     assert copies_of_worlds(worlds("", ""), {}) == {}
 
 
+def test_worlds_that_differ_in_layout_and_name_only_have_the_same_content(tmp_path):
+    (tmp_path / "a.world").write_text('<sdf><world name="a"> <b c="1" d="2"/> </world></sdf>')
+    (tmp_path / "b.world").write_text(
+        '<?xml version="1.0"?>\n<sdf>\n<!-- b --><world name="b"><b d="2"  c="1"></b></world></sdf>'
+    )
+    (tmp_path / "c.world").write_text('<sdf><world name="a"><b c="1" d="3"/></world></sdf>')
+    assert copies_of_worlds(read_worlds(tmp_path).worlds, {}) == {"b": "a"}
+
+
+@pytest.mark.parametrize("content", ["", "<sdf>", '<!DOCTYPE sdf [<!ENTITY a "b">]><sdf>&a;</sdf>'])
+def test_a_file_that_cannot_be_interpreted_is_identified_by_its_bytes(tmp_path, content):
+    for name in "ab":
+        (tmp_path / f"{name}.world").write_text(content)
+    (tmp_path / "c.world").write_text(content + " ")
+    assert copies_of_worlds(read_worlds(tmp_path).worlds, {}) == {"b": "a"}
+
+
 @pytest.fixture
 def copied(tmp_path):
     """Results of two planners in eight copies of one world, which are repetitions of it."""
@@ -69,7 +87,7 @@ def copied(tmp_path):
     files.mkdir()
     lines = ["world,planner,outcome"]
     for index in range(8):
-        (files / f"w{index}.world").write_text("<sdf/>")
+        (files / f"w{index}.world").write_text(f"<sdf/><!-- {index} -->")
         lines += [f"w{index},a,reached", f"w{index},b,collided"]
     return str(store_table("\n".join([*lines, ""]), tmp_path / "out", files))
 

@@ -32,7 +32,7 @@ from gz_testauto.results.records import (
     RunningTrial,
     TrialRecord,
 )
-from gz_testauto.results.schema import TRIALS, WORLDS
+from gz_testauto.results.schema import TRIALS
 from gz_testauto.spec.campaign import StopSpec
 from gz_testauto.trial.outcome import Outcome
 
@@ -186,7 +186,8 @@ class CampaignExport:
         """Return the export of an analysis. ``further`` are the fields of a subclass."""
         results = analysis.results
         stop, runner = analysis.early_stop, results.running
-        worlds = ({name: getattr(w, name) for name in WORLDS.columns} for w in results.worlds)
+        names = [field.name for field in dataclasses.fields(ExportedWorld)]
+        worlds = ({name: getattr(world, name) for name in names} for world in results.worlds)
         return cls(
             format=1,
             campaign=results.name,

@@ -91,7 +91,7 @@ def copies_notes(results: CampaignResults) -> Iterator[Note]:
         of_originals.setdefault(original, []).append(copy)
     if of_originals:
         yield Note(
-            "Worlds with the same file, start and goal count as repetitions of one world:",
+            "Worlds with the same content, start and goal count as repetitions of one world:",
             tuple(
                 f"{original}: {join_truncated(names, COPIES_SHOWN)}"
                 for original, names in of_originals.items()

@@ -41,16 +41,21 @@ def copies_of_worlds(worlds: Sequence[WorldRecord], inputs: Mapping[str, str]) -
     for world in worlds:
         entry = entries.get(world.name, ())
         has_numbers = any(key.startswith("random_numbers") for key, _ in entry)
-        key = (world.sha256, entry, world.world_index if is_drawn and not has_numbers else None)
-        original = originals.setdefault(key, world.name) if world.sha256 else world.name
+        content = _content(world)
+        key = (content, entry, world.world_index if is_drawn and not has_numbers else None)
+        original = originals.setdefault(key, world.name) if content else world.name
         if original != world.name:
             copies[world.name] = original
     return copies
 
 
 def has_equal_files(worlds: Sequence[WorldRecord]) -> bool:
-    counts = Counter(world.sha256 for world in worlds if world.sha256)
+    counts = Counter(filter(None, map(_content, worlds)))
     return any(count > 1 for count in counts.values())
+
+
+def _content(world: WorldRecord) -> str:
+    return world.content_sha256 or world.sha256
 
 
 def _entries(inputs: Mapping[str, str]) -> Dict[str, Mission]:

@@ -8,11 +8,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Collection, Dict, Mapping, Optional, Sequence, Tuple
 
+from lxml import etree
+
 from gz_testauto.base.disk import MOST_BYTES, read_input
 from gz_testauto.base.errors import SpecError
 from gz_testauto.base.json_file import read_json_object, validate_as
 from gz_testauto.base.registry import unknown_name
 from gz_testauto.base.resources import WORLDS_MANIFEST
+from gz_testauto.base.xml_file import parse_xml
 from gz_testauto.sampling.difficulty import Difficulty
 from gz_testauto.worlds.record import ObstacleRecord, WorldRecord
 
@@ -44,6 +47,27 @@ class WorldSet:
 
 def sha256_of(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
+
+
+def file_record(index: int, path: Path, content: bytes) -> WorldRecord:
+    """Return the record of a world file with this content."""
+    content_hash = _hash_without_layout(content)
+    return WorldRecord(index, path.stem, path, sha256_of(content), content_sha256=content_hash)
+
+
+def _hash_without_layout(content: bytes) -> str:
+    try:
+        root = parse_xml(content, remove_comments=True)
+    except etree.XMLSyntaxError:
+        return ""
+    for element in root.iter(etree.Element):
+        element.text, element.tail = ((text or "").strip() for text in (element.text, element.tail))
+    for world in root.iter("world"):
+        world.attrib.pop("name", None)
+    try:
+        return sha256_of(etree.tostring(root, method="c14n"))
+    except etree.C14NError:  # for references to entities, which are not resolved
+        return ""
 
 
 def manifest_bytes(worlds: WorldSet) -> bytes:
@@ -82,8 +106,7 @@ def read_worlds(directory: Path, files: Optional[Collection[str]] = None) -> Wor
             f"{directory}: the directory contains no .world files; specify another directory"
         )
     entries = [
-        WorldRecord(index, path.stem, path, sha256_of(read_input(path, SpecError)))
-        for index, path in enumerate(paths)
+        file_record(index, path, read_input(path, SpecError)) for index, path in enumerate(paths)
     ]
     return WorldSet(directory, tuple(entries), {})
 
@@ -96,7 +119,8 @@ def _require_files(directory: Path, files: Collection[str], existing_files: Sequ
 
 def _read_manifest(directory: Path) -> WorldSet:
     path = directory / MANIFEST
-    content = validate_as(_Content, read_manifest_data(path), str(path), SpecError)
+    data = read_manifest_data(path)
+    content = validate_as(_Content, data, str(path), SpecError, "generate the worlds again")
     entries = tuple(
         _record(*numbered_world, directory) for numbered_world in enumerate(content.worlds)
     )

@@ -66,6 +66,9 @@ class WorldRecord:
     obstacle did not fit at its constant position."""
     unmeasured: Tuple[str, ...] = ()
     """Names of elements that are ignored in clearance, collisions and shortest paths."""
+    content_sha256: str = ""
+    """Hash of the file without comments, line breaks, indentation and the world's name; "" if
+    unknown."""
 
     @property
     def published_path_m(self) -> Optional[float]:

@@ -79,5 +79,5 @@ def test_copies_of_a_world_are_one_world_for_gate_and_power(tmp_path, capsys):
     assert main(["gate", copied, "--baseline-planner", "a"]) == 2
     printed = capsys.readouterr().out
     assert "; 1 world)" in printed
-    assert "note: Worlds with the same file, start and goal count as repetitions" in printed
+    assert "note: Worlds with the same content, start and goal count as repetitions" in printed
     assert main(["power", "--pilot", copied, "--worlds", "20"]) == 2

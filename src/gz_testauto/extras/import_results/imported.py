@@ -13,17 +13,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Counter, Dict, Iterator, List, Mapping, Optional, Sequence, Set, Tuple
 
-from gz_testauto.base.disk import make_directory, read_text, rename_directory
+from gz_testauto.base.disk import make_directory, read_input, read_text, rename_directory
 from gz_testauto.base.errors import ResultsError
 from gz_testauto.base.registry import unknown_name
 from gz_testauto.metrics.interface import METRICS, Metric, builtin_metrics
-from gz_testauto.results.comparability import file_sha256
 from gz_testauto.results.directory import CampaignDirectory, reporting_disk
 from gz_testauto.results.manifest import Manifest
 from gz_testauto.results.records import AttemptRecord, TrialRecord, utc_now
 from gz_testauto.results.schema import TRIALS
 from gz_testauto.results.store import ResultStore
 from gz_testauto.trial.outcome import Outcome
+from gz_testauto.worlds.manifest import file_record
 from gz_testauto.worlds.record import WorldRecord
 
 SYNONYMS: Mapping[str, Outcome] = {
@@ -309,11 +309,13 @@ def _fill(
 def _worlds(table: TrialTable, files: Optional[Path]) -> Tuple[WorldRecord, ...]:
     records = []
     for index, name in enumerate(dict.fromkeys(row.world for row in table.rows)):
-        path = Path(f"{name}.world") if files is None else files.absolute() / f"{name}.world"
-        if files is not None and Path(name).name != name:
+        if files is None:
+            records.append(WorldRecord(index, name, Path(f"{name}.world"), ""))
+            continue
+        if Path(name).name != name:
             raise ResultsError(f"{files}: world {name!r} is not the name of a file")
-        sha256 = "" if files is None else file_sha256(path)
-        records.append(WorldRecord(index, name, path, sha256))
+        path = files.absolute() / f"{name}.world"
+        records.append(file_record(index, path, read_input(path, ResultsError)))
     return tuple(records)
 
 
