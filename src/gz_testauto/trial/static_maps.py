@@ -158,10 +158,11 @@ class StaticMaps:
         assert bounds is not None
         x_min, y_min, x_max, y_max = bounds
         for pose in (inputs.start, *inputs.goals):
-            if not (x_min <= pose.x_m <= x_max and y_min <= pose.y_m <= y_max):
+            # the upper edges are not part of the last cells
+            if not (x_min <= pose.x_m < x_max and y_min <= pose.y_m < y_max):
                 raise SpecError(
                     f"global_plan.bounds_m is {list(bounds)}, but {inputs.named(pose)} "
-                    f"({pose.x_m:g}, {pose.y_m:g}) is outside of it; enlarge or remove it"
+                    f"({pose.x_m:g}, {pose.y_m:g}) is not inside; enlarge or remove it"
                 )
         return bounds
 
