@@ -40,6 +40,8 @@ MOST_BYTES = 20_000_000
 LONGEST_NAME = 255
 """Largest length of the name of a world or planner, the limit for file names."""
 FINITE = (-1e12, 1e12)
+
+NOT_NEGATIVE = ("time_s", "distance_m", "standing_s")
 """Bounds of a metric that declares none, so that its sums are finite."""
 _TRUE, _FALSE = ("1", "1.0", "true", "yes"), ("0", "0.0", "false", "no", "")
 _UNUSED = set(TRIALS.columns) - {"world", "planner", "repetition", "outcome", "detail"}
@@ -145,7 +147,10 @@ class _Reader:
             **columns.metrics,
         }
         installed = {*self._metrics.values()} & {*METRICS.names()}
-        self._bounds = {name: METRICS.get(name).bounds for name in installed}
+        self._bounds = {
+            **dict.fromkeys(NOT_NEGATIVE, (0.0, FINITE[1])),
+            **{name: bounds for name in installed if (bounds := METRICS.get(name).bounds)},
+        }
         read = {*needed, *self._metrics, columns.repetition, columns.detail, *_UNUSED}
         self.ignored = tuple(name for name in header if name not in read)
         self._words = {outcome.value: outcome for outcome in Outcome}
@@ -170,7 +175,7 @@ class _Reader:
         planner = columns.planner_name or _named(where, columns.planner, values[columns.planner])
         repetition = self._repetition(where, world, planner, values.get(columns.repetition))
         metrics = {
-            name: _number(where, column, values[column], self._bounds.get(name) or FINITE)
+            name: _number(where, column, values[column], self._bounds.get(name, FINITE))
             for column, name in self._metrics.items()
         }
         outcome = self._outcome(where, values)
