@@ -50,6 +50,13 @@ def test_campaigns_without_a_common_world_are_rejected_with_the_reason(other, re
         pair_campaigns([campaign("one"), other], with_trials=True)
 
 
+def test_imported_campaigns_without_a_finished_trial_are_rejected_with_this_reason():
+    unknown_files = ("", "", "")
+    campaigns = campaign("one", 3, unknown_files), campaign("other", 0, unknown_files)
+    with pytest.raises(ResultsError, match="no world has a finished trial in each of them"):
+        pair_campaigns(campaigns, with_trials=True)
+
+
 def test_one_campaign_without_a_finished_trial_is_accepted():
     assert names(pair_campaigns([campaign("one", trials=0)], with_trials=True)) == []
 

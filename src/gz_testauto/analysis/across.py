@@ -159,17 +159,17 @@ def _nothing_in_common(campaigns: Sequence[LoadedCampaign], with_trials: bool) -
     labels = ", ".join(campaign.label for campaign in campaigns)
     hashes = [{w.sha256 for w in campaign.results.worlds if w.sha256} for campaign in campaigns]
     nameless = [campaign.label for campaign, sums in zip(campaigns, hashes) if not sums]
-    if len(nameless) == len(campaigns):
+    if with_trials and set.intersection(
+        *(set(_keys(campaign, False).values()) for campaign in campaigns)
+    ):
+        reason = "no world has a finished trial in each of them"
+    elif len(nameless) == len(campaigns):
         reason = "they were imported without files, and no two worlds have the same name"
     elif nameless:
         reason = (
             f"no two files have the same hash, and the files of {', '.join(nameless)} are unknown: "
             "import those trials again with --world-files"
         )
-    elif with_trials and set.intersection(
-        *(set(_keys(campaign, False).values()) for campaign in campaigns)
-    ):
-        reason = "no world has a finished trial in each of them"
     elif set.intersection(*hashes):
         reason = "the files with the same hash have another start or goal"
     else:
