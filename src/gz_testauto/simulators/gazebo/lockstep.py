@@ -161,6 +161,7 @@ class LockStep:
         self._clock_ns = leading_stamp(payload)
 
     def _switch_physics(self, is_enabled: bool, step_ns: int) -> None:
+        # set_physics waits for the response, because gzserver can process a later command first.
         self._link.set_physics(
             enable_physics=is_enabled,
             max_step_size=step_ns / 1e9,
