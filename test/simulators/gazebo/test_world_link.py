@@ -65,3 +65,22 @@ def test_error_of_many_missing_models_starts_with_the_cause_and_is_short(link):
     assert said.startswith("gzserver spawned 10 of 1000 models: [Err] the meshes are gone; missing")
     assert said.endswith("and 985 more")
     assert len(said) < 500
+
+
+def test_a_world_is_awaited_while_gzserver_loads_it(link, monkeypatch):
+    waits, cpu_s = [], iter([0.0, 25.0, 25.0, 29.0, 29.0, 31.0])
+
+    def wait_for(condition, timeout_s, awaited_event):
+        waits.append(timeout_s)
+        raise TimeoutError(awaited_event)
+
+    link.node.wait_for, link.server.cpu_s = wait_for, lambda: next(cpu_s)
+    with pytest.raises(TimeoutError, match="a running world"):
+        link._wait_until_loaded()
+    assert waits == [STALL_S] * 3
+
+    link.server.cpu_s = iter(range(0, 10**6, 10)).__next__
+    monkeypatch.setattr(world.time, "monotonic", lambda: len(waits) * STALL_S)
+    with pytest.raises(TimeoutError):
+        link._wait_until_loaded()
+    assert len(waits) == 3 + world.LONGEST_LOADING_S / STALL_S + 1

@@ -92,6 +92,15 @@ class ServerProcess:
     def alive(self) -> bool:
         return self._process is not None and self._process.poll() is None
 
+    def cpu_s(self) -> float:
+        """Return the CPU time (s) that gzserver has used, or 0 if it has ended."""
+        try:
+            fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(") ")[2].split()
+        except OSError:
+            return 0.0
+        # utime and stime of proc(5), counted from the state
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
     def log_lines(self, mark: int = 0) -> List[str]:
         """Return the log lines after the first ``mark`` bytes, without color codes."""
         try:
