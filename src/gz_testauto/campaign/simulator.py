@@ -24,10 +24,10 @@ def with_simulator(spec: CampaignSpec, name: str = "") -> BuiltinCampaignSpec:
     simulator = chosen_simulator(name or campaign.simulator)
     if simulator == campaign.simulator:
         return campaign
-    # Options are meant for one simulator.
-    options = (
-        campaign.simulator_options if simulator == chosen_simulator(campaign.simulator) else {}
-    )
+    options = campaign.simulator_options
+    # Options are meant for one simulator. Without options, Gazebo is not searched for `auto`.
+    if options and simulator != chosen_simulator(campaign.simulator):
+        options = {}
     return campaign.model_copy(update={"simulator": simulator, "simulator_options": options})
 
 

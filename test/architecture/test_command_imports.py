@@ -1,0 +1,38 @@
+"""Commands import only the libraries that they use, since imports are most of their start."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLE = Path(__file__).resolve().parents[2] / "config" / "example_campaign.yaml"
+
+START = """
+import os, sys
+from gz_testauto.cli.main import main
+from gz_testauto.trial.lockstep import LockstepExecutor
+def stop(self, trial, should_stop):
+    print(*sys.modules, flush=True)
+    os._exit(0)
+LockstepExecutor.execute = stop
+main(sys.argv[1:])
+"""
+"""Program that starts a campaign, stops before its first trial and prints the imported modules."""
+
+
+def imported_modules(code, *arguments):
+    command = [sys.executable, "-c", code, *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    return set(done.stdout.splitlines()[-1].split())
+
+
+@pytest.mark.slow
+def test_embedded_campaign_imports_no_library_that_it_does_not_use_before_its_first_trial(tmp_path):
+    options = ("--simulator", "embedded", "--workers", "1", "--worlds", "1")
+    modules = imported_modules(START, "run", EXAMPLE, "--out", tmp_path / "out", *options)
+    assert "mujoco" in modules
+    unused_modules = {
+        "gz_testauto.simulators.gazebo",
+    }
+    assert not unused_modules & modules
