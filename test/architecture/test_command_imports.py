@@ -36,3 +36,9 @@ def test_embedded_campaign_imports_no_library_that_it_does_not_use_before_its_fi
         "gz_testauto.simulators.gazebo",
     }
     assert not unused_modules & modules
+
+
+@pytest.mark.slow
+def test_gazebo_simulator_is_imported_without_the_library_for_meshes():
+    modules = imported_modules("import sys, gz_testauto.simulators.gazebo; print(*sys.modules)")
+    assert "trimesh" not in modules

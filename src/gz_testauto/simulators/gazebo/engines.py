@@ -21,8 +21,6 @@ from pathlib import Path
 from typing import Dict, FrozenSet, List, Mapping, Optional, Sequence, Tuple
 
 import numpy as np
-import trimesh
-from trimesh.exchange.stl import export_stl
 
 from gz_testauto.base.disk import replace_file
 from gz_testauto.base.errors import SdfError
@@ -201,6 +199,10 @@ def _write_mesh(terrain: Heightmap, folder: Path) -> Path:
 
     The mesh is centered, and its height is 0 where the map is black. Equal meshes share a file.
     """
+    # Its import takes 0.5 s.
+    import trimesh
+    from trimesh.exchange.stl import export_stl
+
     heights = terrain.heights
     rows, columns = heights.shape
     length_m, width_m, _ = terrain.size
