@@ -33,6 +33,7 @@ def test_embedded_campaign_imports_no_library_that_it_does_not_use_before_its_fi
     modules = imported_modules(START, "run", EXAMPLE, "--out", tmp_path / "out", *options)
     assert "mujoco" in modules
     unused_modules = {
+        "gz_testauto.planners.dwa_fox",
         "gz_testauto.simulators.gazebo",
     }
     assert not unused_modules & modules

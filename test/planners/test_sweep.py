@@ -7,9 +7,10 @@ import pytest
 
 from gz_testauto.base.observation import Twist2D
 from gz_testauto.base.pose import Pose2D
-from gz_testauto.planners.dwa_fox import FoxDynamicWindow, dynamic_window, stoppable
+from gz_testauto.planners.dwa_fox import FoxDynamicWindow
 from gz_testauto.planners.interface import RobotLimits
 from gz_testauto.planners.sweep import ConvexFootprint, arc_poses, sweep_arcs
+from gz_testauto.planners.velocity_window import dynamic_window, stoppable
 from gz_testauto.simulators.kinematic.motion import drive_arc
 
 RECTANGLE = ((-0.5, -0.3), (0.6, -0.3), (0.6, 0.3), (-0.5, 0.3))

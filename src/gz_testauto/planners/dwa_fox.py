@@ -5,21 +5,20 @@ Robotics & Automation Magazine 4(1), 1997, 23-33.
 """
 
 import math
-from typing import Tuple
 
 import numpy as np
 from scipy import ndimage
 
 from gz_testauto.base.arithmetic import matrix_product
-from gz_testauto.base.compiled import compiled_for
 from gz_testauto.base.elementary import arctan2
 from gz_testauto.base.observation import Twist2D
 from gz_testauto.base.parameters import Count, NotNegative, Positive
 from gz_testauto.planners.escape import Escape
-from gz_testauto.planners.interface import RobotLimits, Task
+from gz_testauto.planners.interface import Task
 from gz_testauto.planners.limits import DefaultLength
 from gz_testauto.planners.reactive import ReactivePlanner, Situation
 from gz_testauto.planners.sweep import ConvexFootprint, Sweep, arc_poses, sweep_arcs
+from gz_testauto.planners.velocity_window import dynamic_window, stoppable
 
 STEPS = 16
 """Number of collision checks along each arc, about 0.2 m apart."""
@@ -106,50 +105,3 @@ class FoxDynamicWindow(ReactivePlanner):
         velocity = window[:, 0] / limits.max_linear_mps
         terms = np.stack([heading, clearance, velocity])
         return matrix_product(np.asarray(self.weights), terms)
-
-
-def dynamic_window(
-    command: Twist2D, limits: RobotLimits, period_s: float, samples: Tuple[int, int]
-) -> np.ndarray:
-    """Return the commands v, ω (m/s, rad/s), shape (n, 2), that the robot can reach from
-    ``command`` within one control period. ``samples`` are the numbers of different v and ω."""
-    linear_step = limits.max_linear_accel_mps2 * period_s
-    angular_step = limits.max_angular_accel_radps2 * period_s
-    return np.asarray(
-        _grid(
-            max(0.0, command.linear_mps - linear_step),
-            min(limits.max_linear_mps, max(0.0, command.linear_mps + linear_step)),
-            max(-limits.max_angular_radps, command.angular_radps - angular_step),
-            min(limits.max_angular_radps, command.angular_radps + angular_step),
-            *samples,
-        )
-    )
-
-
-@compiled_for("f8[:, ::1](f8, f8, f8, f8, i8, i8)")
-def _grid(slowest, fastest, rightmost, leftmost, rows, columns):  # type: ignore[no-untyped-def]
-    """Return all pairs of ``rows`` speeds and ``columns`` yaw rates, each evenly spaced between its
-    limits as with ``numpy.linspace``."""
-    grid = np.empty((rows * columns, 2))
-    linear_step = (fastest - slowest) / max(rows - 1, 1)
-    angular_step = (leftmost - rightmost) / max(columns - 1, 1)
-    for row in range(rows):
-        linear = row * linear_step + slowest
-        if 0 < row == rows - 1:
-            linear = fastest
-        for column in range(columns):
-            angular = column * angular_step + rightmost
-            if 0 < column == columns - 1:
-                angular = leftmost
-            grid[row * columns + column] = (linear, angular)
-    return grid
-
-
-def stoppable(twists: np.ndarray, sweep: Sweep, limits: RobotLimits, period_s: float) -> np.ndarray:
-    """Return whether the base can still stop before an obstacle after one control period of each
-    command, shape (c,). ``sweep`` contains the free arcs of the commands."""
-    linear, rate = np.abs(twists[:, 0]), np.abs(twists[:, 1])
-    needed_m = linear * period_s + linear**2 / (2 * limits.max_linear_accel_mps2)
-    needed_rad = rate * period_s + rate**2 / (2 * limits.max_angular_accel_radps2)
-    in_reach = (needed_m <= sweep.distance_m) & (needed_rad <= sweep.angle_rad)
-    return ~sweep.blocked | in_reach

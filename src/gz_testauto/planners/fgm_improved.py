@@ -21,13 +21,13 @@ import numpy as np
 from gz_testauto.base.observation import Twist2D
 from gz_testauto.base.parameters import Fraction, NotNegative, Positive
 from gz_testauto.base.pose import wrap_angle
-from gz_testauto.planners.dwa_fox import dynamic_window, stoppable
 from gz_testauto.planners.escape import STANDSTILL, Escape, first_exit, is_standstill
 from gz_testauto.planners.fgm import Gap, find_gaps, nearest_distance, weighted_heading
 from gz_testauto.planners.interface import Task
 from gz_testauto.planners.limits import DefaultLength
 from gz_testauto.planners.reactive import ReactivePlanner, Situation, turn_towards
 from gz_testauto.planners.sweep import ConvexFootprint, sweep_arcs
+from gz_testauto.planners.velocity_window import dynamic_window, stoppable
 
 SAMPLES = (5, 13)
 """Speeds and yaw rates in the dynamic window."""

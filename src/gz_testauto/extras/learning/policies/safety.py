@@ -15,11 +15,11 @@ import numpy as np
 from gz_testauto.base.arithmetic import matrix_product
 from gz_testauto.base.observation import Twist2D
 from gz_testauto.extras.learning.policies.motion import ScanMotion
-from gz_testauto.planners.dwa_fox import dynamic_window, stoppable
 from gz_testauto.planners.escape import STANDSTILL, Escape, first_exit
 from gz_testauto.planners.interface import Observation, Task
 from gz_testauto.planners.limits import DefaultLength, value_for_robot
 from gz_testauto.planners.sweep import APPROACH_M, ConvexFootprint, sweep_arcs
+from gz_testauto.planners.velocity_window import dynamic_window, stoppable
 from gz_testauto.spec.model import NotNegative, Spec
 
 SAMPLES = (5, 13)

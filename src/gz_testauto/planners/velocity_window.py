@@ -1,0 +1,61 @@
+"""Compute the velocity commands that a robot can reach within one control period, and those after
+which it can stop.
+
+This module does not import SciPy, which takes more time to import than the planner that uses it.
+"""
+
+from typing import Tuple
+
+import numpy as np
+
+from gz_testauto.base.compiled import compiled_for
+from gz_testauto.base.observation import Twist2D
+from gz_testauto.planners.interface import RobotLimits
+from gz_testauto.planners.sweep import Sweep
+
+
+def dynamic_window(
+    command: Twist2D, limits: RobotLimits, period_s: float, samples: Tuple[int, int]
+) -> np.ndarray:
+    """Return the commands v, ω (m/s, rad/s), shape (n, 2), that the robot can reach from
+    ``command`` within one control period. ``samples`` are the numbers of different v and ω."""
+    linear_step = limits.max_linear_accel_mps2 * period_s
+    angular_step = limits.max_angular_accel_radps2 * period_s
+    return np.asarray(
+        _grid(
+            max(0.0, command.linear_mps - linear_step),
+            min(limits.max_linear_mps, max(0.0, command.linear_mps + linear_step)),
+            max(-limits.max_angular_radps, command.angular_radps - angular_step),
+            min(limits.max_angular_radps, command.angular_radps + angular_step),
+            *samples,
+        )
+    )
+
+
+@compiled_for("f8[:, ::1](f8, f8, f8, f8, i8, i8)")
+def _grid(slowest, fastest, rightmost, leftmost, rows, columns):  # type: ignore[no-untyped-def]
+    """Return all pairs of ``rows`` speeds and ``columns`` yaw rates, each evenly spaced between its
+    limits as with ``numpy.linspace``."""
+    grid = np.empty((rows * columns, 2))
+    linear_step = (fastest - slowest) / max(rows - 1, 1)
+    angular_step = (leftmost - rightmost) / max(columns - 1, 1)
+    for row in range(rows):
+        linear = row * linear_step + slowest
+        if 0 < row == rows - 1:
+            linear = fastest
+        for column in range(columns):
+            angular = column * angular_step + rightmost
+            if 0 < column == columns - 1:
+                angular = leftmost
+            grid[row * columns + column] = (linear, angular)
+    return grid
+
+
+def stoppable(twists: np.ndarray, sweep: Sweep, limits: RobotLimits, period_s: float) -> np.ndarray:
+    """Return whether the base can still stop before an obstacle after one control period of each
+    command, shape (c,). ``sweep`` contains the free arcs of the commands."""
+    linear, rate = np.abs(twists[:, 0]), np.abs(twists[:, 1])
+    needed_m = linear * period_s + linear**2 / (2 * limits.max_linear_accel_mps2)
+    needed_rad = rate * period_s + rate**2 / (2 * limits.max_angular_accel_radps2)
+    in_reach = (needed_m <= sweep.distance_m) & (needed_rad <= sweep.angle_rad)
+    return ~sweep.blocked | in_reach
