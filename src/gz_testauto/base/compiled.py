@@ -21,11 +21,6 @@ def compiled_for(signature: str) -> Callable[[Any], Any]:
     return lambda function: _compile(function, signature)
 
 
-def compiled_ufunc(signature: str) -> Callable[[Any], Any]:
-    """Return a decorator that compiles a function of numbers at import into a ufunc."""
-    return lambda function: _cached(numba.vectorize, function, [signature])
-
-
 def _compile(function: Any, signature: Optional[str]) -> Any:
     return _cached(numba.njit, function, signature, error_model="numpy")
 

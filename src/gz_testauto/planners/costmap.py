@@ -145,7 +145,8 @@ def _inflation_stamp(
     reach = max(math.floor(radius_m / resolution_m), 0)
     offset = np.arange(-reach, reach + 1)
     away_m = np.hypot(offset[:, None], offset) * resolution_m
-    cost = np.floor((INSCRIBED - 1) * exp(-decay_perm * (away_m - inscribed_m)))
+    decay = exp(-decay_perm * (away_m - inscribed_m).ravel()).reshape(away_m.shape)
+    cost = np.floor((INSCRIBED - 1) * decay)
     cost = np.where(away_m <= inscribed_m, INSCRIBED, cost)
     cost[away_m == 0.0] = LETHAL
     return np.where(away_m <= radius_m, cost, 0.0).astype(np.uint8)

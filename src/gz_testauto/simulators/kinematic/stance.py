@@ -57,7 +57,8 @@ class Stance:
         lifted = np.maximum.reduceat(heights - self._rises_m, self._starts, axis=1)
         known_heights = np.where(np.isinf(lifted), np.nan, lifted)
         z_m, forward, left = matrix_product(self._fit, known_heights.T)
-        return z_m, arcsin(left / np.sqrt(1 + forward**2 + left**2)), arctan2(-forward, 1.0)
+        pitch_rad = arctan2(-forward, np.ones_like(forward))
+        return z_m, arcsin(left / np.sqrt(1 + forward**2 + left**2)), pitch_rad
 
 
 class GroundedStance:
