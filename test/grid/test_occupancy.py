@@ -102,8 +102,7 @@ def test_large_shape_marks_the_cells_that_it_touches(monkeypatch, most_tiles, tu
 
 @pytest.mark.parametrize("radius_m", [0.0, 0.1, 0.25, 0.5, 3.0])
 @pytest.mark.parametrize("share", [0.0, 0.01, 0.3])
-def test_inflation_in_bands_of_rows_is_that_of_the_whole_grid(monkeypatch, radius_m, share):
-    monkeypatch.setattr(occupancy, "_BAND_ROWS", 4)
+def test_inflation_is_that_of_the_distances_to_occupied_cells(radius_m, share):
     cells = np.random.default_rng(1).random((53, 17)) < share
     grid = OccupancyGrid(cells, 0.1, 0.0, 0.0)
     expected = grid.clearance_m() <= radius_m + 1e-9

@@ -9,7 +9,6 @@ import shapely
 
 _TILES = (64, 16, 4, 1)
 """Sides (cells) of the tiles that are tested against a large shape."""
-_BAND_ROWS = 64
 _MAX_TILES = 50_000  # in one array; each needs a few hundred bytes
 
 
@@ -117,19 +116,14 @@ class OccupancyGrid:
 
 def cells_within(occupied: np.ndarray, resolution_m: float, distance_m: float) -> np.ndarray:
     """Return the cells within ``distance_m`` of an occupied cell, center to center, bool."""
-    from scipy import ndimage
+    # It compiles its loop with numba, which takes time to import.
+    from gz_testauto.grid.dilation import dilate
 
-    # The transform of a whole map would need 50 bytes per cell.
-    result = np.zeros(occupied.shape, dtype=bool)
-    reach = int(min(distance_m / resolution_m, len(occupied))) + 1
-    step = max(_BAND_ROWS, reach)
-    for start in range(0, len(occupied), step):
-        low = max(0, start - reach)
-        band = occupied[low : start + step + reach]
-        if band.any():
-            is_near = ndimage.distance_transform_edt(~band) * resolution_m <= distance_m
-            result[start : start + step] = is_near[start - low : start - low + step]
-    return result
+    rows, columns = occupied.shape
+    row_offsets = np.arange(int(min(distance_m / resolution_m, rows)) + 2)
+    squared_offsets = row_offsets[:, None] ** 2 + np.arange(columns) ** 2
+    are_near = np.sqrt(squared_offsets) * resolution_m <= distance_m
+    return np.asarray(dilate(occupied, are_near.sum(axis=1)))
 
 
 def cells_with_center_inside(
