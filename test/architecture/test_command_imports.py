@@ -38,6 +38,7 @@ def test_embedded_campaign_imports_no_library_that_it_does_not_use_before_its_fi
         "scipy.ndimage",
         "scipy.optimize",
         "scipy.special",
+        "urllib.request",
     }
     assert not unused_modules & modules
 

@@ -5,8 +5,8 @@ Kinds of several boxes, such as tables and walls, are in the extra ``obstacle_ki
 
 import math
 import re
+from html import escape
 from typing import ClassVar, List, Optional, Tuple, Type
-from xml.sax.saxutils import escape
 
 import shapely
 from lxml import etree
@@ -307,7 +307,7 @@ class _ModelText:
     def fill(self, name: str, pose: Pose, size: Size, mass_kg: float, static: bool) -> str:
         shape = self._kind.geometry(size)
         values = {
-            "name": escape(name, {'"': "&quot;"}),
+            "name": escape(name, quote=False).replace('"', "&quot;"),
             "pose": pose.to_text(),
             "static": "true" if static else "false",
             "mass": format_number(mass_kg),
