@@ -51,12 +51,17 @@ PARTS = (
 
 START = """
 import os, sys, time
-from gz_testauto.cli.main import main
-from gz_testauto.trial.lockstep import LockstepExecutor
+from gz_testauto.cli.main import VERBS, main
 def first(self, trial, should_stop):
     print(time.process_time(), flush=True)
     os._exit(0)
-LockstepExecutor.execute = first
+get_verb = VERBS.get
+def get_patched(name):
+    verb = get_verb(name)
+    from gz_testauto.trial.lockstep import LockstepExecutor
+    LockstepExecutor.execute = first
+    return verb
+VERBS.get = get_patched
 main(["run", sys.argv[1], "--simulator", "embedded", "--workers", "1", "--out", sys.argv[2]])
 """
 """Program that starts a campaign, stops before its first trial and prints the used CPU time."""

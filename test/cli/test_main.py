@@ -1,5 +1,6 @@
 """The command line: verbs, help, errors, and the verbs multiply and map."""
 
+import gc
 import json
 import sys
 from pathlib import Path
@@ -187,3 +188,11 @@ def test_invalid_options_of_the_map_command_are_rejected(capsys, tmp_path, argum
     status, _, err = gz_testauto(capsys, "map", ROOM, "--out", tmp_path, *arguments)
     assert status == 2
     assert problem in err
+
+
+def test_imported_objects_are_excluded_from_garbage_collections():
+    gc.unfreeze()
+    with pytest.raises(SystemExit):
+        command.main(["report", "--help"])
+    assert gc.isenabled()
+    assert gc.get_freeze_count() > 0
