@@ -47,3 +47,12 @@ def test_embedded_campaign_imports_no_library_that_it_does_not_use_before_its_fi
 def test_gazebo_simulator_is_imported_without_the_library_for_meshes():
     modules = imported_modules("import sys, gz_testauto.simulators.gazebo; print(*sys.modules)")
     assert "trimesh" not in modules
+
+
+@pytest.mark.slow
+def test_specifications_are_built_only_when_they_are_used():
+    modules = imported_modules(
+        "import gz_testauto.cli.report; from gz_testauto.spec.campaign import CampaignSpec; "
+        "print(CampaignSpec.__pydantic_complete__)"
+    )
+    assert modules == {"False"}
