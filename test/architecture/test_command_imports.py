@@ -20,6 +20,16 @@ main(sys.argv[1:])
 """
 """Program that starts a campaign, stops before its first trial and prints the imported modules."""
 
+HELP = """
+import sys
+from gz_testauto.cli.main import main
+try:
+    main(sys.argv[1:])
+finally:
+    print(*sys.modules)
+"""
+"""Program that prints a help text and the imported modules."""
+
 
 def imported_modules(code, *arguments):
     command = [sys.executable, "-c", code, *map(str, arguments)]
@@ -41,6 +51,12 @@ def test_embedded_campaign_imports_no_library_that_it_does_not_use_before_its_fi
         "urllib.request",
     }
     assert not unused_modules & modules
+
+
+def test_help_of_report_imports_no_analysis():
+    modules = imported_modules(HELP, "report", "--help")
+    assert "gz_testauto.cli.report" in modules
+    assert not {"gz_testauto.analysis", "rich", "shapely", "sqlite3"} & modules
 
 
 @pytest.mark.slow

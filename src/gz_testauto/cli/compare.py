@@ -27,12 +27,8 @@ from gz_testauto.analysis.across import PairedCampaigns, pair_campaigns
 from gz_testauto.analysis.overview import Analysis, analyze
 from gz_testauto.base.errors import SpecError
 from gz_testauto.base.escaping import escape_all_texts
-from gz_testauto.cli.outputs import (
-    add_output_arguments,
-    print_text,
-    requests_outputs,
-    write_outputs,
-)
+from gz_testauto.cli.output_options import add_output_arguments, requests_outputs
+from gz_testauto.cli.outputs import print_text, write_outputs
 from gz_testauto.report.compared import compared_campaigns
 from gz_testauto.report.export import to_csv, to_json
 from gz_testauto.report.plain import indented, plain_table, report_console

@@ -1,4 +1,4 @@
-"""Declare and write the files of a report: HTML, CSV, LaTeX, figures and plots."""
+"""Write the files of a report: HTML, CSV, LaTeX, figures and plots."""
 
 import argparse
 import sys
@@ -7,62 +7,10 @@ from typing import Callable, Iterable, Mapping, Optional, Sequence
 
 from gz_testauto.analysis.overview import Analysis
 from gz_testauto.base.escaping import escape_text
-from gz_testauto.cli.options import processors, worker_count
 from gz_testauto.report.export import to_csv
 from gz_testauto.report.latex import to_latex
 from gz_testauto.report.sources import Source
 from gz_testauto.results.directory import write_atomically
-
-
-def add_output_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--html",
-        type=Path,
-        metavar="FILE",
-        help="write one HTML page with all results, as a campaign does at its end",
-    )
-    parser.add_argument(
-        "--csv",
-        metavar="FILE",
-        help="write one row per trial as CSV; - prints the CSV instead of the table",
-    )
-    parser.add_argument(
-        "--latex",
-        type=Path,
-        metavar="FILE",
-        help="write the tables with intervals and notes in LaTeX (booktabs)",
-    )
-    parser.add_argument(
-        "--figures",
-        type=Path,
-        metavar="DIR",
-        help="plot success rates, their differences, and success over difficulty, sized for one "
-        "column of a paper (requires matplotlib)",
-    )
-    parser.add_argument(
-        "--plots",
-        type=Path,
-        metavar="DIR",
-        help="plot every world with the trajectories of all planners (requires matplotlib)",
-    )
-    parser.add_argument(
-        "--format",
-        choices=("png", "svg", "pdf"),
-        default="png",
-        help="file format of plots and figures (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--workers",
-        type=worker_count,
-        default=processors(),
-        metavar="N",
-        help="number of processes for plots (default: number of processors, here %(default)s)",
-    )
-
-
-def requests_outputs(arguments: argparse.Namespace) -> bool:
-    names = ("html", "csv", "latex", "figures", "plots")
-    return any(getattr(arguments, name) not in (None, "-") for name in names)
 
 
 def print_text(text: str) -> None:
@@ -77,8 +25,8 @@ def write_outputs(
     write_html: Callable[[Path], Iterable[str]],
     campaigns: Optional[Mapping[str, str]] = None,
 ) -> None:
-    """Write the files that the options of :func:`add_output_arguments` request. ``write_html``
-    writes the page and returns its missing parts."""
+    """Write the files that the options of :mod:`~gz_testauto.cli.output_options` request.
+    ``write_html`` writes the page and returns its missing parts."""
     results = analysis.results
     if arguments.csv and arguments.csv != "-":
         write_atomically(Path(arguments.csv), to_csv(results, campaigns).encode("utf-8"))
