@@ -1,1 +1,2 @@
-"""Run all trials of a campaign: generate its worlds, and start, resume and stop it."""
+"""Run campaigns: generate their worlds, and start, resume and stop them. Run single trials on
+request (:class:`~gz_testauto.campaign.trial_runner.TrialRunner`)."""

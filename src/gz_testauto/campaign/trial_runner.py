@@ -61,7 +61,7 @@ class MeasuredTrial:
     """The result of :meth:`TrialRunner.run`.
 
     ``metrics`` are those that a campaign stores, in SI units. ``key`` is a hash of all inputs of
-    the trial. ``numbers`` identify its random numbers.
+    the trial that can differ between trials of one runner. ``numbers`` identify its random numbers.
     """
 
     outcome: Outcome

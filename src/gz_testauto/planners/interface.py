@@ -97,7 +97,7 @@ class Observation:
 
 
 class PlannerAborted(Exception):
-    """Raised by a planner if no path to the goal exists.
+    """Raised by a planner if no path to the goal exists, and in place of other errors of a planner.
 
     The trial ends with the outcome ``planner_aborted``, with the message as reason.
     """

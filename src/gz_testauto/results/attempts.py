@@ -1,7 +1,8 @@
 """Count the attempts at trials, and limit the invalid ones.
 
 An attempt is one execution of a trial, a maneuver or an episode. It is invalid if it raises one of
-:data:`FAILURES`.
+:data:`FAILURES`. Trials of a campaign are repeated by :mod:`gz_testauto.campaign.runner`, maneuvers
+by :func:`run_attempts`.
 """
 
 import collections

@@ -1,4 +1,4 @@
-"""The obstacle kinds with one shape, with their keys in ``obstacles.yaml`` and their models.
+"""The obstacle kinds with one shape, and that of any model, with their keys in ``obstacles.yaml``.
 
 Kinds of several boxes, such as tables and walls, are in the extra ``obstacle_kinds``.
 """

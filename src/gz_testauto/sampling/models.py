@@ -1,6 +1,6 @@
 """Models of obstacles with a variable size, pose and name, and the interface of obstacle kinds.
 
-:mod:`gz_testauto.sampling.kinds` defines the built-in obstacle kinds.
+:mod:`gz_testauto.sampling.kinds` and :mod:`gz_testauto.sampling.groups` define the built-in kinds.
 """
 
 import copy

@@ -151,10 +151,10 @@ class LimitsSpec(Spec):
     timeout_s: float = Field(180.0, gt=0)
     """Simulated time (s) after which a trial ends with the outcome ``timed_out``."""
     stuck_window_s: float = Field(20.0, gt=0)
-    """Simulated time (s) after which a robot that stays within ``stuck_distance_m`` counts as
-    stuck."""
+    """Simulated time (s) after which a robot counts as stuck that was always within
+    ``stuck_distance_m`` of its present position."""
     stuck_distance_m: float = Field(0.25, gt=0)
-    """Radius (m) of the circle that a robot must leave so that it is not stuck."""
+    """Radius (m) of the circle around its present position in which a robot counts as stuck."""
     max_tilt_rad: Optional[float] = Field(0.8, gt=0)
     """Angle (rad) by which the robot's vertical axis can tilt before the robot counts as tipped
     over; null: no check. The default, 46°, exceeds any slope that a wheel can climb."""

@@ -1,4 +1,4 @@
-"""The random obstacles of a world: counts, kinds, regions and sizes.
+"""The random obstacles of a world: counts, regions, sizes and the registry of kinds.
 
 An example is ``config/obstacles.yaml``. Without a distribution, an obstacle has its size in the
 saved world or in ``model``, otherwise the default of the key: 1 m for the unit shapes of Gazebo.

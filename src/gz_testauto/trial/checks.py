@@ -1,6 +1,7 @@
-"""Check a campaign and its worlds before a simulator starts.
+"""Check trials and their worlds before they run.
 
-The checks reject trials in which no planner can succeed.
+The checks reject trials in which no planner can succeed. They compute the global plans, which
+:class:`~gz_testauto.trial.static_maps.StaticMaps` keeps for the trials.
 """
 
 import itertools

@@ -15,6 +15,10 @@ Call order, all from one thread::
 An executor gets what it needs of a trial from the
 :class:`~gz_testauto.trial.testbed.TestBed`:
 
+* ``bed.without(trial.omitted)``: the test bed without the entries that the trial omits, which
+  replaces ``bed`` in the following calls;
+* ``bed.actors(trial)``: everything that moves besides the robots, and ``bed.robots``, the test beds
+  of all robots;
 * ``bed.monitor(trial)``: a :class:`~gz_testauto.trial.monitor.TrialMonitor`, which
   records every snapshot and returns the end of the trial;
 * with planners of this package (:class:`~gz_testauto.trial.testbed.BuiltinTestBed`):

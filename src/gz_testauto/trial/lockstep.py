@@ -94,7 +94,8 @@ class LockstepExecutor(TrialExecutor):
     def load_trial(
         self, trial: Trial, show_objects: bool = False, planner: Optional[LocalPlanner] = None
     ) -> "LoadedTrial":
-        """Load the scene of a trial; the caller must close ``actors`` of the returned trial.
+        """Create planners and monitors of a trial, load its scene, and send the first task to each
+        planner. The caller must close ``actors`` of the returned trial.
 
         With ``show_objects``, all planners receive tracked objects. ``planner`` replaces that of
         the first robot.

@@ -6,15 +6,18 @@ decides:
 
 1. **tipped_over**: the robot's vertical axis has tilted more than ``max_tilt_rad`` for
    :data:`TIPPED_S`. During that time, no other rule ends the trial, since contacts are then an
-   effect of the fall. If a contact causes the fall, the trial has already ended with that contact.
+   effect of the fall. If the time limit or the planner's report comes first, the robot counts as
+   tipped over at once. If a contact causes the fall, the trial has already ended with that contact.
 2. **collided**: the robot touched a model that is not the ground. A contact with an obstacle within
    the goal's tolerance is also a collision.
 3. **reached**: the true position is within the goal's tolerance, even if the planner aborted in the
    same period. With several goals, only the last goal ends the trial; after an earlier goal, all
    rules are evaluated again for the next goal.
-4. **planner_aborted**: the planner reported that no path exists. **false_arrival**: it reported
-   that the robot is at the goal. A trial has at most one of these reports.
-5. **stuck**: the robot stayed in a circle of ``stuck_distance_m`` for ``stuck_window_s``.
+4. **planner_aborted**: the planner reported that no path exists, raised an exception, or returned
+   a command that is not finite. **false_arrival**: it reported that the robot is at the goal. A
+   trial has at most one of these reports.
+5. **stuck**: for ``stuck_window_s``, the robot was always within ``stuck_distance_m`` of its
+   present position.
 6. **timed_out**: the simulated time has reached ``timeout_s``.
 
 Before these rules, impossible motions make the trial invalid (:func:`require_plausible`), and so
@@ -95,7 +98,8 @@ def has_reached(rules: TerminationRules, x_m: float, y_m: float) -> bool:
 
 
 def is_stuck(rules: TerminationRules, time_s: np.ndarray, position_m: np.ndarray) -> bool:
-    """Return whether the robot has stayed within ``stuck_distance_m`` for ``stuck_window_s``.
+    """Return whether the robot was always within ``stuck_distance_m`` of its present position in
+    the last ``stuck_window_s``.
 
     Turning in place does not count as motion. ``time_s`` (n,) and ``position_m`` (n, 3) are all
     samples of the trial, which can be shorter than the window.

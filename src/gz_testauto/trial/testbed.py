@@ -55,8 +55,9 @@ REMOVABLE = ("actors", "randomize", "effects", "hooks", "robots")
 class TestBed:
     """Everything that the trials of a campaign share: robot, limits, rules and maps.
 
-    ``heights`` are the heights (m) at which a shape obstructs the robot. The keys ``planners``,
+    ``heights`` are the heights (m) at which a shape obstructs the robot. The keys
     ``repetitions`` and ``stop`` of ``spec``, and its missions, are not used: trials contain them.
+    Of ``planners``, only code is loaded before the first trial.
     """
 
     __test__ = False  # pytest
@@ -252,7 +253,8 @@ class BuiltinTestBed(TestBed):
     def task(self, trial: Trial, visited: int = 0) -> Task:
         """Return the planner's task after ``visited`` goals, with waypoints from the previous goal.
 
-        Raises ``SpecError`` if the static map has no path.
+        The first call for a mission computes them. Raises ``SpecError`` if the static map has no
+        path.
         """
         mission = self.mission(trial)
         return Task(

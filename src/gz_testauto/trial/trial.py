@@ -26,7 +26,8 @@ class Trial:
     repetition: int = 0
     index: int = 0
     omitted: FrozenSet[str] = frozenset()
-    """Names of actors, robots, effects, hooks and terms of ``randomize`` that are omitted."""
+    """Names of actors, robots, effects, hooks and terms of ``randomize`` that the executor omits
+    by ``TestBed.without``."""
     timeout_s: Optional[float] = None
     """Simulated time after which the trial ends as ``timed_out``; default: the test bed's."""
 

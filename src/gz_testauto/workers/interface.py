@@ -88,7 +88,7 @@ class Workers(abc.ABC):
 
     @abc.abstractmethod
     def begin(self, trial: Trial) -> None:
-        """Start a trial.
+        """Start a trial, or keep it until :meth:`next_ended` runs it.
 
         Raises ``SimulatorError`` or ``NavigatorError`` if the simulator or the navigation stack
         cannot be restarted after an invalid trial.

@@ -179,7 +179,8 @@ def _load(directory: Path, label: str) -> LoadedCampaign:
 
 
 def _complete(options: GateOptions) -> GateOptions:
-    """Return the options, with the default margin if a baseline but no margin is specified.
+    """Return the options, with the default margin of the success rate if a baseline is specified
+    without that margin.
 
     Raises ``SpecError`` if the options define no question.
     """
