@@ -110,7 +110,7 @@ def test_start_and_goal_must_be_within_the_bounds_of_the_campaign(known, start, 
         assert map_.waypoints(world, mission)[0][-1].tolist() == [*goal]
         assert map_.bounds(world, mission) == plan.bounds_m
         return
-    with pytest.raises(SpecError, match=rf"bounds_m is .*, but {outside} .* is outside"):
+    with pytest.raises(SpecError, match=rf"bounds_m is .*, but {outside} .* is not inside"):
         map_.waypoints(world, mission)
 
 
