@@ -63,12 +63,3 @@ def test_help_of_report_imports_no_analysis():
 def test_gazebo_simulator_is_imported_without_the_library_for_meshes():
     modules = imported_modules("import sys, gz_testauto.simulators.gazebo; print(*sys.modules)")
     assert "trimesh" not in modules
-
-
-@pytest.mark.slow
-def test_specifications_are_built_only_when_they_are_used():
-    modules = imported_modules(
-        "import gz_testauto.cli.report; from gz_testauto.spec.campaign import CampaignSpec; "
-        "print(CampaignSpec.__pydantic_complete__)"
-    )
-    assert modules == {"False"}
