@@ -25,11 +25,11 @@ SMOKE = CONFIG / "smoke_campaign.yaml"
 
 @pytest.fixture(scope="module")
 def endless(smoke, tmp_path_factory):
-    """The small campaign over 40 ready worlds, all of one file, with an end."""
+    """The small campaign over 40 ready worlds, which differ in an unused element, with an end."""
     folder = tmp_path_factory.mktemp("worlds")
     base = smoke.worlds.base.read_text()
     for number in range(40):
-        (folder / f"w{number:02d}.world").write_text(base + f"<!-- {number} -->")
+        (folder / f"w{number:02d}.world").write_text(with_device(base, number))
 
     def make(**stop):
         worlds = type(smoke.worlds)(directory=folder)
@@ -37,6 +37,10 @@ def endless(smoke, tmp_path_factory):
         return smoke.model_copy(update={"worlds": worlds, "stop": rule})
 
     return make
+
+
+def with_device(world, number):
+    return world.replace("</world>", f"<audio><device>{number}</device></audio></world>")
 
 
 def fgm_wins(trial):
@@ -114,7 +118,7 @@ def test_trials_in_copies_count_before_a_world_is_evaluated(smoke, tmp_path):
     folder.mkdir()
     base = smoke.worlds.base.read_text()
     for number in range(40):
-        (folder / f"w{number:02d}.world").write_text(base + f"<!-- {number // 2} -->")
+        (folder / f"w{number:02d}.world").write_text(with_device(base, number // 2))
     worlds = type(smoke.worlds)(directory=folder)
     spec = smoke.model_copy(update={"worlds": worlds, "stop": StopSpec(when="decided")})
 
