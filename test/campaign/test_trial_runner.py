@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gz_testauto.analysis.repeatability import compare_recordings
-from gz_testauto.base.errors import SimulatorError, SpecError
+from gz_testauto.base.errors import SceneError, SimulatorError, SpecError
 from gz_testauto.base.pose import Pose2D
 from gz_testauto.campaign.runner import run_campaign
 from gz_testauto.campaign.simulator import chosen_executor
@@ -187,6 +187,19 @@ def test_invalid_trial_is_repeated_in_a_new_simulator(runner, monkeypatch):
     failed = SimulatorError("it died again")
     with pytest.raises(SimulatorError, match="it died again"):
         runner.run("1", "straight", timeout_s=0.5)
+
+
+def test_trial_with_an_impossible_scene_is_not_repeated(runner, monkeypatch):
+    calls = []
+
+    def failing(self, trial, should_stop):
+        calls.append(trial)
+        raise SceneError("the robot fell")
+
+    monkeypatch.setattr(LockstepExecutor, "execute", failing)
+    with pytest.raises(SceneError):
+        runner.run("1", "straight", timeout_s=0.4)
+    assert len(calls) == 1
 
 
 def test_bounds_of_the_static_map_can_be_given(smoke):

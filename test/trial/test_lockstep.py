@@ -10,7 +10,7 @@ from scripted import Ahead, short_recording
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from gz_testauto.analysis.repeatability import compare_recordings
-from gz_testauto.base.errors import SimulatorError, SpecError
+from gz_testauto.base.errors import LostTrialsError, SimulatorError, SpecError
 from gz_testauto.base.observation import Twist2D
 from gz_testauto.base.pose import wrap_angle
 from gz_testauto.campaign.runner import run_campaign
@@ -19,9 +19,10 @@ from gz_testauto.planners.interface import LocalPlanner, PlannerAborted
 from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.results.store import ResultStore
 from gz_testauto.simulators.kinematic import KinematicSimulator
-from gz_testauto.spec.campaign import BuiltinPlannerSpec
+from gz_testauto.spec.campaign import BuiltinPlannerSpec, LimitsSpec
 from gz_testauto.spec.localization import LocalizationSpec
 from gz_testauto.spec.model import PoseSpec
+from gz_testauto.trial.actors import TrialActors
 from gz_testauto.trial.lockstep import LockstepExecutor
 from gz_testauto.trial.outcome import Outcome
 from gz_testauto.trial.plan import TrialSelection
@@ -410,3 +411,16 @@ def test_simulator_that_cannot_be_closed_is_closed_once(bed):
         executor.close()
     executor.close()
     assert simulator.attempts == 1
+
+
+class FailsToLoad(KinematicSimulator):
+    def _load(self, scene):
+        raise SimulatorError("cannot be loaded")
+
+
+def test_actors_are_closed_if_the_scene_cannot_be_loaded(drive, monkeypatch):
+    closed = []
+    monkeypatch.setattr(TrialActors, "close", lambda self: closed.append(self))
+    with pytest.raises(LostTrialsError, match="cannot be loaded"):
+        drive("straight", simulator=FailsToLoad, spec={"limits": LimitsSpec(max_attempts=1)})
+    assert len(closed) == 1

@@ -25,7 +25,7 @@ from typing import (
 )
 
 from gz_testauto.base.disk import read_input
-from gz_testauto.base.errors import SimulatorError, SpecError
+from gz_testauto.base.errors import SceneError, SimulatorError, SpecError
 from gz_testauto.base.pose import Pose2D
 from gz_testauto.base.registry import unknown_name
 from gz_testauto.campaign.campaign_files import read_campaign_spec
@@ -245,8 +245,8 @@ class TrialRunner:
         for attempt in range(1, self.spec.limits.max_attempts + 1):
             try:
                 return self._open_executor().execute(trial, should_stop)
-            except SimulatorError:
-                if attempt == self.spec.limits.max_attempts:
+            except SimulatorError as error:
+                if isinstance(error, SceneError) or attempt == self.spec.limits.max_attempts:
                     raise
                 self._open_executor().recover()
         raise AssertionError("max_attempts is at least 1")

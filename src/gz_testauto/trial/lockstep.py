@@ -4,6 +4,7 @@ Simulated time stops while a planner computes, so that the result depends neithe
 the computer nor on the cycle time of the planner.
 """
 
+import contextlib
 import functools
 import time
 from dataclasses import replace
@@ -102,16 +103,24 @@ class LockstepExecutor(TrialExecutor):
         """
         bed, simulator = self._bed.without(trial.omitted), self._require_simulator()
         actors = bed.actors(trial)
-        robots = tuple(
-            self._trial_robot(
-                bed, robot_bed, trial, actors, show_objects, planner if robot_bed is bed else None
+        with contextlib.ExitStack() as at_failure:
+            at_failure.callback(actors.close)
+            robots = tuple(
+                self._trial_robot(
+                    bed,
+                    robot_bed,
+                    trial,
+                    actors,
+                    show_objects,
+                    planner if robot_bed is bed else None,
+                )
+                for robot_bed in bed.robots
             )
-            for robot_bed in bed.robots
-        )
-        scene = _with_sensors(bed.scene(trial), [robot.sensors for robot in robots])
-        simulation = actors.simulation(simulator.load(actors.scene(scene)))
-        for robot in robots:
-            robot.start()
+            scene = _with_sensors(bed.scene(trial), [robot.sensors for robot in robots])
+            simulation = actors.simulation(simulator.load(actors.scene(scene)))
+            for robot in robots:
+                robot.start()
+            at_failure.pop_all()
         return LoadedTrial(simulation, robots, actors)
 
     def _trial_robot(
