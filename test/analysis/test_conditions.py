@@ -50,6 +50,14 @@ def test_a_missing_field_and_a_different_file_prevent_a_comparison():
     )
 
 
+def test_a_different_model_of_the_worlds_prevents_a_comparison_if_both_campaigns_use_it():
+    first = {**INPUTS, "file of the worlds box.sdf": "sha256:1"}
+    changed = {**INPUTS, "file of the worlds box.sdf": "sha256:2"}
+    assert compared(inputs=first).reasons == ()
+    found = conditions(campaign(inputs=first), campaign("b", inputs=changed))
+    assert found.reasons == ("file of the worlds box.sdf: another file, and another file",)
+
+
 def test_a_different_metric_parameter_excludes_the_metrics_that_use_it():
     found = compared(inputs={**INPUTS, "metrics.barn_k": "4.0"})
     assert found.reasons == ()

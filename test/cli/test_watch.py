@@ -1,5 +1,6 @@
 """The verb watch shows a campaign while it runs."""
 
+import shutil
 import threading
 
 import pytest
@@ -46,6 +47,7 @@ def test_watch_exits_after_the_last_trial(tmp_path, capsys):
 def test_watch_waits_for_the_first_trial_of_a_campaign(tmp_path, capsys):
     out = results(tmp_path / "out")
     (out / "results.sqlite").unlink()
+    shutil.rmtree(out / "trajectories")
     assert main(["watch", str(out), "--once"]) == 0
     assert "no trial has ended yet" in " ".join(capsys.readouterr().out.split())
     assert main(["watch", str(tmp_path)]) == 2

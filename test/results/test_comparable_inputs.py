@@ -15,7 +15,10 @@ from gz_testauto.base.errors import LostTrialsError, ResultsError
 from gz_testauto.results import manifest as manifests
 from gz_testauto.results.attempts import Attempts, will_recur
 from gz_testauto.results.comparability import (
+    MODULE,
     SHA256,
+    WORLD_FILES,
+    comparable,
     file_sha256,
     list_differences,
     refuse_differences,
@@ -50,6 +53,12 @@ def test_a_remedy_and_the_content_are_in_the_error(tmp_path):
     first, *listed = str(caught.value).splitlines()
     assert all(word in first for word in (str(tmp_path), "others", "wait"))
     assert listed == ["  a", "  b"]
+
+
+def test_inputs_that_older_versions_did_not_store_are_not_compared():
+    modules = {f"code of planner fgm{MODULE}m": "1", f"{WORLD_FILES}box.sdf": "2"}
+    assert comparable({"seed": "1"}, {"seed": "2", **modules}) == {"seed": "2"}
+    assert comparable({f"{WORLD_FILES}a": "1"}, modules) == {f"{WORLD_FILES}box.sdf": "2"}
 
 
 def test_libraries_that_are_not_installed_have_no_version():

@@ -86,6 +86,15 @@ def test_a_store_with_invalid_values_is_reported_as_damaged(directory, statement
         assert str(caught.value).endswith("; restore the file from a copy")
 
 
+def test_a_missing_store_beside_recordings_is_reported_as_missing(directory):
+    directory.results.unlink()
+    with pytest.raises(ResultsError, match="no trial has ended yet"):
+        ResultStore.read(directory)
+    (directory.trajectories / "0.npz").touch()
+    with pytest.raises(ResultsError, match=r"results\.sqlite: the file is missing; restore"):
+        ResultStore.read(directory)
+
+
 @pytest.mark.parametrize("column", ["name", "path", "sha256"])
 def test_a_world_without_a_required_value_is_reported_as_damage(directory, column):
     with sqlite3.connect(str(directory.results)) as connection:

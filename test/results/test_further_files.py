@@ -51,6 +51,29 @@ def test_the_code_of_each_planner_is_an_input(smoke):
     assert found[PLANNER_CODE + "fgm"] == hashlib.sha256(source.read_bytes()).hexdigest()
 
 
+def test_files_to_which_worlds_refer_are_inputs(bare, tmp_path):
+    models, worlds = tmp_path / "models", tmp_path / "worlds"
+    (models / "rock").mkdir(parents=True)
+    worlds.mkdir()
+    (models / "rock" / "model.sdf").write_text("<sdf><model><uri>rock.stl</uri></model></sdf>")
+    (models / "rock" / "rock.stl").write_text("solid")
+    (worlds / "a.world").write_text(
+        "<sdf><world><include><uri>../models/rock</uri></include>"
+        f"<uri>none.stl</uri><uri>file://{models}/rock/rock.stl</uri></world></sdf>"
+    )
+    spec = bare("no_such_planner")
+    spec = spec.model_copy(update={"worlds": type(spec.worlds)(directory=worlds)})
+    before = further_files(spec, BODY)
+    prefix = "file of the worlds "
+    rock = prefix + "../models/rock"
+    assert set(before) == {rock, f"{rock}/rock.stl", f"{prefix}rock.stl"}
+    (models / "rock" / "rock.stl").write_text("another solid")
+    after = further_files(spec, BODY)
+    assert [name for name in after if after[name] != before[name]] == [
+        name for name in after if name != rock
+    ]
+
+
 def test_a_planner_that_is_not_installed_has_no_input(bare):
     assert further_files(bare("no_such_planner"), BODY) == {}
 

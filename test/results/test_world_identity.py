@@ -64,11 +64,13 @@ def test_worlds_whose_file_is_unknown_are_no_copies():
 
 
 def test_worlds_that_differ_in_layout_and_name_only_have_the_same_content(tmp_path):
-    (tmp_path / "a.world").write_text('<sdf><world name="a"> <b c="1" d="2"/> </world></sdf>')
-    (tmp_path / "b.world").write_text(
-        '<?xml version="1.0"?>\n<sdf>\n<!-- b --><world name="b"><b d="2"  c="1"></b></world></sdf>'
+    (tmp_path / "a.world").write_text(
+        '<sdf><world name="a"> <b c="1" d="2"> 0  1 </b> </world></sdf>'
     )
-    (tmp_path / "c.world").write_text('<sdf><world name="a"><b c="1" d="3"/></world></sdf>')
+    (tmp_path / "b.world").write_text(
+        '<sdf>\n<!-- b --><world name="b"><b d="2"  c="1">0 1</b></world></sdf>'
+    )
+    (tmp_path / "c.world").write_text('<sdf><world name="a"><b c="1" d="2">0 2</b></world></sdf>')
     assert copies_of_worlds(read_worlds(tmp_path).worlds, {}) == {"b": "a"}
 
 

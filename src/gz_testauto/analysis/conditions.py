@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 from typing import FrozenSet, Iterator, List, Mapping, Tuple
 
+from gz_testauto.results.comparability import WORLD_FILES
 from gz_testauto.results.manifest import PATIENCE
 from gz_testauto.results.store import LoadedCampaign
 
@@ -96,6 +97,8 @@ def _different_inputs(
         if not counts or name in PATIENCE or name.startswith(_CODE):
             continue
         values = inputs.get(name, "null"), other_inputs.get(name, "null")
+        if name.startswith(WORLD_FILES) and "null" in values:
+            continue  # only the worlds of one campaign refer to this file
         if values[0] != values[1]:
             yield name, (_shown(values[0]), _shown(values[1]))
 

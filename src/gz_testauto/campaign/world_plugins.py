@@ -3,7 +3,7 @@
 import contextlib
 from collections import Counter
 from pathlib import Path
-from typing import Iterable, Iterator, Optional
+from typing import Iterable, Optional
 
 from gz_testauto.base.errors import GzTestautoError, SpecError
 from gz_testauto.base.escaping import escape_text
@@ -13,7 +13,7 @@ from gz_testauto.sdf.includes import ModelLibrary
 from gz_testauto.sdf.plugins import plugin_files
 from gz_testauto.simulators import SIMULATORS, chosen_simulator
 from gz_testauto.spec.campaign import BuiltinCampaignSpec, CampaignSpec
-from gz_testauto.worlds.source import world_source
+from gz_testauto.worlds.source import specified_files
 
 SHOWN = 10
 
@@ -48,7 +48,7 @@ def plugins_notice(spec: CampaignSpec, worlds: Optional[Iterable[Path]] = None) 
     """
     if not runs_plugins(spec):
         return ""
-    counts = plugin_counts(_worlds(spec) if worlds is None else worlds)
+    counts = plugin_counts(specified_files(spec) if worlds is None else worlds)
     if not counts:
         return ""
     lines = [
@@ -70,18 +70,3 @@ def plugin_counts(worlds: Iterable[Path]) -> "Counter[str]":
         with contextlib.suppress(GzTestautoError):  # reported when the world is read
             counts.update(plugin_files(SdfDocument.read(path), library))
     return counts
-
-
-def _worlds(spec: CampaignSpec) -> Iterator[Path]:
-    worlds = spec.worlds
-    source = world_source(spec)
-    if worlds.base is not None:
-        yield worlds.base
-    elif source is not None:
-        yield from source.sdf_files()
-    elif worlds.directory is not None:
-        files = worlds.files
-        names = None if files is None else [Path(entry.file).name for entry in files]
-        for path in sorted(Path(worlds.directory).glob("*.world"))[: worlds.count]:
-            if names is None or path.name in names:
-                yield path

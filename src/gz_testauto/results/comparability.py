@@ -23,6 +23,10 @@ MODULE = ", module "
 """Separator in the name of an input that is a module of a plug-in."""
 
 
+WORLD_FILES = "file of the worlds "
+"""Prefix of the name of an input that is a file to which worlds refer, such as a model."""
+
+
 def file_sha256(path: Path) -> str:
     """Return the SHA-256 sum of a file. Raises ``ResultsError`` if it cannot be read."""
     return with_input(path, ResultsError, lambda: hash_file(path))
@@ -51,11 +55,12 @@ def differing_names(stored: Mapping[str, Any], current: Mapping[str, Any]) -> Li
 
 
 def comparable(stored: Mapping[str, Any], current: Mapping[str, Any]) -> Dict[str, Any]:
-    """Return the inputs ``current``, without the modules of plug-ins if ``stored`` contains none,
-    as in manifests of older versions."""
-    # Older versions did not store modules as inputs.
-    has_modules = any(MODULE in name for name in stored)
-    return {name: value for name, value in current.items() if has_modules or MODULE not in name}
+    """Return the inputs ``current``. If ``stored`` contains no modules of plug-ins, or no files to
+    which worlds refer, as in manifests of older versions, the result contains none either."""
+    missing = [part for part in (MODULE, WORLD_FILES) if not any(part in name for name in stored)]
+    return {
+        name: value for name, value in current.items() if not any(part in name for part in missing)
+    }
 
 
 def list_differences(stored: Mapping[str, Any], current: Mapping[str, Any]) -> List[str]:

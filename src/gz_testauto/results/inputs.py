@@ -1,25 +1,27 @@
 """Collect the files on which a campaign's trials depend and that its YAML file does not name."""
 
 import ast
+import collections
+import contextlib
 import hashlib
 import importlib.machinery
 import inspect
 import os
 import sys
 from pathlib import Path
-from typing import Any, Dict, Iterable, Iterator, Mapping, Optional
+from typing import Any, DefaultDict, Dict, Iterable, Iterator, Mapping, Optional, Set, Tuple
 
 from lxml import etree
 
 from gz_testauto.base.disk import read_file
-from gz_testauto.base.errors import GzTestautoError, MissingDependencyError
+from gz_testauto.base.errors import GzTestautoError, MissingDependencyError, ResourceError
 from gz_testauto.base.parameters import parameters_of
 from gz_testauto.base.registry import Registry, load_object
-from gz_testauto.base.resources import model_file
+from gz_testauto.base.resources import model_file, resolve
 from gz_testauto.base.xml_file import parse_xml
 from gz_testauto.planners import PLANNERS, planner_origin
 from gz_testauto.randomization import TERMS
-from gz_testauto.results.comparability import MODULE, SHA256, file_sha256
+from gz_testauto.results.comparability import MODULE, SHA256, WORLD_FILES, file_sha256, flatten
 from gz_testauto.sdf.includes import ModelLibrary
 from gz_testauto.sdf.robot import RobotBody, RobotModel
 from gz_testauto.sdf.robot_files import is_urdf, read_robot_file
@@ -27,7 +29,7 @@ from gz_testauto.spec.actors import BEHAVIORS
 from gz_testauto.spec.campaign import BuiltinCampaignSpec, CampaignSpec, StackCampaignSpec
 from gz_testauto.spec.effects import HOOKS
 from gz_testauto.spec.randomize import PluginTerm
-from gz_testauto.worlds.source import world_source
+from gz_testauto.worlds.source import specified_files, world_source
 
 PLANNER_CODE = "code of planner "
 CONVERTED = "/SDF of the URDF"
@@ -44,11 +46,11 @@ def further_files(spec: CampaignSpec, robot: RobotBody) -> Dict[str, str]:
 
     The values of planners' origins and of the selected lidar are texts instead of hashes.
     """
-    inputs: Dict[str, str] = {}
+    inputs = _world_files(spec)
     if isinstance(spec, StackCampaignSpec):
         inputs.update(_launch_contents(spec))
     if isinstance(spec, BuiltinCampaignSpec):
-        inputs = {**_planner_code(spec), **_actor_files(spec), **_actor_code(spec)}
+        inputs.update({**_planner_code(spec), **_actor_files(spec), **_actor_code(spec)})
         inputs.update(_planner_files(spec))
     source = world_source(spec)
     if source is not None:
@@ -58,6 +60,51 @@ def further_files(spec: CampaignSpec, robot: RobotBody) -> Dict[str, str]:
         if robot.lidar is not None:
             inputs[SELECTED_LIDAR] = str(robot.lidar)
     return inputs
+
+
+def _world_files(spec: CampaignSpec) -> Dict[str, str]:
+    """Return the hashes of included models, meshes and images of the worlds and obstacles, by their
+    URIs. The URI of a file in a model follows that of the model."""
+    queue = [("", path) for path in specified_files(spec)]
+    if spec.worlds.obstacles is not None:
+        values = flatten(spec.worlds.obstacles.model_dump(mode="python"))
+        queue += [(path.name, path) for _, path in values if isinstance(path, Path)]
+    digests: DefaultDict[str, Set[str]] = collections.defaultdict(set)
+    known_paths: Set[Path] = set()
+    while queue:
+        owner, path = queue.pop()
+        if path in known_paths:
+            continue
+        known_paths.add(path)
+        for uri, file in _referenced_files(path):
+            name = _name_of_file(owner, uri)
+            digests[name].add(file_sha256(file))
+            queue.append((name, file))
+    return {
+        WORLD_FILES + name: hashlib.sha256("".join(sorted(values)).encode()).hexdigest()
+        for name, values in digests.items()
+    }
+
+
+def _name_of_file(owner: str, uri: str) -> str:
+    if uri.startswith(("model://", "package://")):
+        return uri
+    path = uri.replace("file://", "", 1)
+    if os.path.isabs(path):  # locations do not matter
+        return Path(path).name
+    return f"{owner}/{path}" if owner else path
+
+
+def _referenced_files(path: Path) -> Iterator[Tuple[str, Path]]:
+    with contextlib.suppress(OSError, GzTestautoError, etree.XMLSyntaxError):
+        content = read_file(model_file(path))
+        root = parse_xml(content, recover=True) if b"<uri" in content else None
+        for element in () if root is None else root.iter("uri"):
+            uri = (element.text or "").strip()
+            with contextlib.suppress(ResourceError):
+                file = model_file(resolve(uri, model_file(path).parent))
+                if os.path.isfile(file):
+                    yield uri, file
 
 
 def _launch_contents(spec: StackCampaignSpec) -> Dict[str, str]:

@@ -95,6 +95,8 @@ class ResultStore:
         version is upgraded in memory."""
         directory.require_begun()
         if not os.path.isfile(directory.results):
+            if any(directory.trajectories.glob("*.npz")):
+                raise ResultsError(f"{directory.results}: the file is missing; {RESTORE}")
             raise ResultsError(f"{directory.path}: no trial has ended yet")
         store = cls(directory, _connect_for_reading(directory.results))._upgraded()
         if store is None:

@@ -61,7 +61,8 @@ def _hash_without_layout(content: bytes) -> str:
     except etree.XMLSyntaxError:
         return ""
     for element in root.iter(etree.Element):
-        element.text, element.tail = ((text or "").strip() for text in (element.text, element.tail))
+        texts = element.text or "", element.tail or ""
+        element.text, element.tail = (" ".join(text.split()) for text in texts)
     for world in root.iter("world"):
         world.attrib.pop("name", None)
     try:

@@ -67,8 +67,7 @@ class WorldRecord:
     unmeasured: Tuple[str, ...] = ()
     """Names of elements that are ignored in clearance, collisions and shortest paths."""
     content_sha256: str = ""
-    """Hash of the file without comments, line breaks, indentation and the world's name; "" if
-    unknown."""
+    """Hash of the file without comments, superfluous blanks and the world's name; "" if unknown."""
 
     @property
     def published_path_m(self) -> Optional[float]:

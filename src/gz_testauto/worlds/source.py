@@ -117,6 +117,22 @@ def world_source(spec: CampaignSpec) -> Optional[WorldSource]:
     return source
 
 
+def specified_files(spec: CampaignSpec) -> Iterator[Path]:
+    """Yield the base world, the worlds of the directory, or the models of the world source."""
+    worlds = spec.worlds
+    source = world_source(spec)
+    if worlds.base is not None:
+        yield worlds.base
+    elif source is not None:
+        yield from source.sdf_files()
+    elif worlds.directory is not None:
+        files = worlds.files
+        names = None if files is None else [Path(entry.file).name for entry in files]
+        for path in sorted(Path(worlds.directory).glob("*.world"))[: worlds.count]:
+            if names is None or path.name in names:
+                yield path
+
+
 def missions_of(spec: CampaignSpec, folder: Path) -> Missions:
     """Return the missions of a campaign with those of its world source in ``folder``. Raises the
     errors of :meth:`WorldSource.missions`."""

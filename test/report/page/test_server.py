@@ -1,3 +1,4 @@
+import shutil
 import threading
 import urllib.error
 import urllib.request
@@ -72,6 +73,7 @@ def test_the_server_listens_only_on_loopback(served):
 def test_page_without_a_trial_reports_it(served):
     server, out = served
     (out / "results.sqlite").unlink()
+    shutil.rmtree(out / "trajectories")
     assert "no trial has ended yet" in asked(server)
 
 
