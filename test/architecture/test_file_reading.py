@@ -14,6 +14,7 @@ OWN_FILES = {
     "extras/pack/archive.py": "files of any size, which it copies after a check of their type",
     "extras/scenic/output.py": "the files of its temporary directory",
     "extras/simulator_comparison/report/page.py": "its style sheets",
+    "processes/start.py": "/proc",
     "processes/subreaper.py": "/proc",
     "report/page/page.py": "its templates",
     "ros/campaign/node.py": "/proc",
@@ -21,7 +22,6 @@ OWN_FILES = {
     "ros/launched_process.py": "a log of its child process",
     "ros/node.py": "/proc",
     "simulators/gazebo/server.py": "a log of its child process",
-    "workers/worker_process.py": "/proc",
 }
 """Modules that read files of this package, of the kernel or of their child processes, directly."""
 

@@ -12,6 +12,7 @@
 from gz_testauto.processes.pool import TaskPool, map_in_processes, on_parent_exit
 from gz_testauto.processes.start import (
     ChildProcess,
+    cpu_time_s,
     free_port,
     free_ports,
     start_under_subreaper,
@@ -21,6 +22,7 @@ from gz_testauto.processes.start import (
 __all__ = [
     "ChildProcess",
     "TaskPool",
+    "cpu_time_s",
     "free_port",
     "free_ports",
     "map_in_processes",

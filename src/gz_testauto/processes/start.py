@@ -173,6 +173,16 @@ def _starter_thread() -> _StarterThread:
         return _thread
 
 
+def cpu_time_s(pid: int) -> float:
+    """Return the CPU time (s) that a process has used, or 0 if there is no such process."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()
+    except OSError:
+        return 0.0
+    # utime and stime of proc(5), counted from the state
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def free_port() -> int:
     """Return a TCP port of the loopback interface that is currently free."""
     return free_ports(1)[0]

@@ -5,7 +5,6 @@ time, for example because a signal has stopped it. It considers the worker hung 
 period finishes for a much longer time.
 """
 
-import contextlib
 import os
 import pickle
 import signal
@@ -13,10 +12,9 @@ import threading
 import time
 from multiprocessing import parent_process
 from multiprocessing.connection import Connection
-from pathlib import Path
 from typing import Any, Sequence
 
-from gz_testauto.processes import on_parent_exit
+from gz_testauto.processes import cpu_time_s, on_parent_exit
 from gz_testauto.processes.remote import send_reply, serve_requests
 from gz_testauto.workers.interface import RenewableExecutor
 
@@ -67,7 +65,7 @@ class ProcessWatchdog:
     """
 
     def __init__(self, pid: int, counters: Sequence[int]) -> None:
-        self._stat = Path(f"/proc/{pid}/stat")
+        self._pid = pid
         self._counters = counters
         self._checked_s = time.monotonic()
         self._life: Any = None
@@ -82,14 +80,7 @@ class ProcessWatchdog:
         passed_s = min(now_s - self._checked_s, _MAX_INTERVAL_S)
         self._checked_s = now_s
         progress = self._counters[STOP_CHECKS]
-        life = (self._counters[BEATS], progress, self._processor_time())
+        life = (self._counters[BEATS], progress, cpu_time_s(self._pid))
         self.lifeless_s = self.lifeless_s + passed_s if life == self._life else 0.0
         self.idle_s = self.idle_s + passed_s if progress == self._progress else 0.0
         self._life, self._progress = life, progress
-
-    def _processor_time(self) -> Any:
-        """Return user and system time in kernel ticks, or None without a process."""
-        with contextlib.suppress(OSError):
-            fields = self._stat.read_text().rpartition(") ")[2].split()
-            return fields[11:13]  # utime and stime of proc(5), counted from the state
-        return None

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Iterable, Iterator, List, Optional, Sequence
 
 from gz_testauto.base.errors import MissingDependencyError, SimulatorError
-from gz_testauto.processes import ChildProcess, free_port, start_with_watchdog
+from gz_testauto.processes import ChildProcess, cpu_time_s, free_port, start_with_watchdog
 from gz_testauto.sdf.missing import is_allowed
 from gz_testauto.simulators.gazebo.installation import GazeboInstallation
 
@@ -94,12 +94,7 @@ class ServerProcess:
 
     def cpu_s(self) -> float:
         """Return the CPU time (s) that gzserver has used, or 0 if it has ended."""
-        try:
-            fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(") ")[2].split()
-        except OSError:
-            return 0.0
-        # utime and stime of proc(5), counted from the state
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        return cpu_time_s(self.pid)
 
     def log_lines(self, mark: int = 0) -> List[str]:
         """Return the log lines after the first ``mark`` bytes, without color codes."""
