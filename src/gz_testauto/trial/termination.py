@@ -6,8 +6,9 @@ decides:
 
 1. **tipped_over**: the robot's vertical axis has tilted more than ``max_tilt_rad`` for
    :data:`TIPPED_S`. During that time, no other rule ends the trial, since contacts are then an
-   effect of the fall. If the time limit or the planner's report comes first, the robot counts as
-   tipped over at once. If a contact causes the fall, the trial has already ended with that contact.
+   effect of the fall. If the time limit or a report of the planner is earlier, the outcome is
+   ``tipped_over``, too. If a contact causes the fall, the trial has already ended with that
+   contact.
 2. **collided**: the robot touched a model that is not the ground. A contact with an obstacle within
    the goal's tolerance is also a collision.
 3. **reached**: the true position is within the goal's tolerance, even if the planner aborted in the

@@ -38,8 +38,8 @@ RAY_TIMEOUT_S = 0.005
 LONGEST_LOADING_S = 600.0
 
 _LOADING_SHARE = 0.1
-"""Smallest share of a processor that gzserver uses while it loads a world beside other processes.
-A paused gzserver without a client uses less."""
+"""Smallest share of a processor that gzserver uses while it loads a world on a loaded machine. A
+paused gzserver without a client uses less."""
 
 _REPEAT_S = 0.05
 _PHYSICS_TRIES = 1000
