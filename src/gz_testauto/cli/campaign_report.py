@@ -100,7 +100,7 @@ def _serve(opened_results: OpenedResults, port: int) -> int:
     except (OSError, OverflowError) as error:
         raise ResultsError(
             f"--port is {port}, which cannot be used: {error}; use a different port"
-        ) from (error)
+        ) from error
     with server:
         print(f"serving {server.url} until Ctrl-C", file=sys.stderr, flush=True)
         with contextlib.suppress(KeyboardInterrupt):

@@ -97,12 +97,13 @@ def _name_of_file(owner: str, uri: str) -> str:
 
 def _referenced_files(path: Path) -> Iterator[Tuple[str, Path]]:
     with contextlib.suppress(OSError, GzTestautoError, etree.XMLSyntaxError):
-        content = read_file(model_file(path))
+        path = model_file(path)
+        content = read_file(path)
         root = parse_xml(content, recover=True) if b"<uri" in content else None
         for element in () if root is None else root.iter("uri"):
             uri = (element.text or "").strip()
             with contextlib.suppress(ResourceError):
-                file = model_file(resolve(uri, model_file(path).parent))
+                file = model_file(resolve(uri, path.parent))
                 if os.path.isfile(file):
                     yield uri, file
 
