@@ -164,8 +164,8 @@ class SimulatorNodeTest(unittest.TestCase):
         answer = self.delete_models(["row_0", "unknown"])
         self.assertEqual((answer.success, "'unknown'" in answer.message), (False, True))
         self.assertEqual([name for name in self.names() if "row_" in name], names)
-        answer = self.delete_models(names)
-        self.assertTrue(answer.success, answer.message)
+        answer = self.delete_models([*names, names[0]])
+        self.assertEqual((answer.success, answer.message), (True, "3 models deleted"))
         self.assertEqual([name for name in self.names() if "row_" in name], [])
 
     def test_a_push_changes_the_velocity_by_impulse_over_mass(self):

@@ -8,6 +8,8 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import Any, Dict, Mapping, Optional, Tuple
 
+from pydantic import NonNegativeInt
+
 from gz_testauto.base.errors import GzTestautoError
 from gz_testauto.metrics.interface import METRICS, RELEVANT_SUCCESS, Metric, builtin_metrics
 from gz_testauto.metrics.reported import REPORTED
@@ -34,15 +36,15 @@ class TrialRecord:
     ``wall_s`` is the wall time of the last attempt; ``finished_at`` is UTC, ISO 8601.
     """
 
-    trial: int
+    trial: NonNegativeInt
     world: str
-    world_index: int
+    world_index: NonNegativeInt
     planner: str
-    repetition: int
+    repetition: NonNegativeInt
     seed: int
     outcome: Outcome
     detail: str
-    attempts: int
+    attempts: NonNegativeInt
     wall_s: float
     finished_at: str
     trajectory: str = ""
@@ -133,7 +135,7 @@ class CampaignResults:
     name: str
     planners: Tuple[str, ...]
     worlds: Tuple[WorldRecord, ...]
-    planned: int
+    planned: NonNegativeInt
     trials: Tuple[TrialRecord, ...]
     invalid_attempts: Tuple[AttemptRecord, ...] = ()
     worker_deaths: Tuple[AttemptRecord, ...] = ()
@@ -155,7 +157,7 @@ class CampaignResults:
     monday``; empty if all trials of the plan, or those of its first worlds, were run."""
     copies: Mapping[str, str] = field(default_factory=dict)
     """The first of several equal worlds, by the name of each of the others."""
-    further_worlds: int = 0
+    further_worlds: NonNegativeInt = 0
     """The number of worlds that the campaign has not generated yet, after ``worlds``."""
     running: Optional[Runner] = None
     """The process that runs the campaign, with its running trials."""

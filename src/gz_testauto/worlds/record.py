@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Callable, Iterable, List, Mapping, Optional, Tuple, Union
 
+from pydantic import NonNegativeInt
+
 from gz_testauto.sampling.difficulty import Difficulty
 from gz_testauto.sampling.placement import Obstacle
 from gz_testauto.spec.worlds import PATH_M
@@ -50,7 +52,7 @@ class WorldRecord:
     values are None or empty. Obstacles and difficulty are not written to the results.
     """
 
-    world_index: int
+    world_index: NonNegativeInt
     name: str
     path: Path
     sha256: str

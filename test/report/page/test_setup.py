@@ -26,6 +26,7 @@ def test_robot_limits_and_planners_are_described_with_their_values(smoke):
         ("reached", "the robot's base is within 0.5 m of the goal"),
         ("timed out", "not reached in 30 s of simulated time"),
         ("stuck", "always within 0.25 m of the present position for 10 s"),
+        ("tipped over", "tilted more than 0.8 rad for 1 s"),
         (
             "planner straight",
             "plugin straight, default values: lookahead_m 1.5, turn_gain_per_s 1.5",

@@ -18,6 +18,7 @@ from gz_testauto.spec.campaign import (
     StackPlannerSpec,
 )
 from gz_testauto.spec.robot import CompanionSpec
+from gz_testauto.trial.termination import TIPPED_S
 
 LONGEST = 480
 """Shown characters of a planner's parameters."""
@@ -39,6 +40,10 @@ def setup(spec: Optional[CampaignSpec], footprint_m: Optional[np.ndarray]) -> Li
             f"{limits.stuck_window_s:g} s",
         ),
     ]
+    if limits.max_tilt_rad is not None:
+        rows.append(
+            ("tipped over", f"tilted more than {limits.max_tilt_rad:g} rad for {TIPPED_S:g} s")
+        )
     if spec.robots:
         rows.append(("other robots", _listed([_companion(robot) for robot in spec.robots])))
     if spec.actors:

@@ -87,10 +87,11 @@ class GazeboServices:
         return SpawnModelsResponse(True, f"{len(models)} models spawned")
 
     def delete_models(self, request: DeleteModelsRequest) -> DeleteModelsResponse:
-        self._loop.simulation.delete(request.names)
-        for name in request.names:
+        names = dict.fromkeys(request.names)
+        self._loop.simulation.delete(names)
+        for name in names:
             self._initial.pop(name, None)
-        return DeleteModelsResponse(True, f"{len(request.names)} models deleted")
+        return DeleteModelsResponse(True, f"{len(names)} models deleted")
 
     def get_model_state(self, request: srv.GetModelStateRequest) -> srv.GetModelStateResponse:
         snapshot = self._loop.snapshot()
