@@ -29,6 +29,17 @@ class Failing(Hook):
             raise KeyError("missing")
 
 
+class FailingAfterwards(Hook):
+    name = "careless"
+
+    def before_step(self, context):
+        pass
+
+    def after_step(self, snapshot):
+        if snapshot.time_s > 0.15:
+            raise KeyError("missing")
+
+
 class Moving(Hook):
     name = "mover"
 
@@ -63,10 +74,11 @@ def test_requested_changes_hold_from_the_start_of_the_step(tmp_path):
     assert place(simulation.step(PERIOD_S), "walker") == pytest.approx((2.1, 2.0, 0.02), abs=1e-6)
 
 
-def test_failing_hook_ends_the_trial_with_its_name(tmp_path):
-    simulation = simulated(tmp_path, (), hooks=[Failing()])
-    run(simulation, 0.2)
-    message = "hook 'careless' (Failing) failed at 0.20 s: KeyError: 'missing'"
+@pytest.mark.parametrize(("hook", "complete_s"), [(Failing(), 0.2), (FailingAfterwards(), 0.1)])
+def test_failing_hook_ends_the_trial_with_its_name(tmp_path, hook, complete_s):
+    simulation = simulated(tmp_path, (), hooks=[hook])
+    run(simulation, complete_s)
+    message = f"hook 'careless' ({type(hook).__name__}) failed at 0.20 s: KeyError: 'missing'"
     with pytest.raises(SceneError, match=re.escape(message)):
         simulation.step(PERIOD_S)
     with pytest.raises(SimulatorError, match="this simulation is over: hook 'careless'"):

@@ -190,10 +190,10 @@ class Hook(abc.ABC):
 
     @abc.abstractmethod
     def before_step(self, context: StepContext) -> None:
-        """Read the snapshot and request changes. An exception ends the trial."""
+        """Read the snapshot and request changes. An exception makes the trial invalid."""
 
     def after_step(self, snapshot: Snapshot) -> None:
-        """Read the snapshot at the end of each step."""
+        """Read the snapshot at the end of each step. An exception makes the trial invalid."""
         return
 
     @property

@@ -1,8 +1,9 @@
 """A simulation with the actors and other hooks of a trial."""
 
+import contextlib
 from dataclasses import replace
 from pathlib import Path
-from typing import Dict, Iterable, Mapping, Optional, Sequence, Tuple, Union
+from typing import Dict, Iterable, Iterator, Mapping, Optional, Sequence, Tuple, Union
 
 from typing_extensions import override
 
@@ -129,17 +130,8 @@ class ActorSimulation(Simulation):
         self._before = snapshot
         callers: Sequence[Union[Hook, Effects]] = (*self._order, self.effects)
         for hook in callers:
-            try:
+            with self._ending_at_failure(hook, snapshot.time_s):
                 hook.before_step(context)
-            except SimulatorError:
-                raise
-            except Exception as error:  # a hook of another package raises any exception
-                message = (
-                    f"hook {hook.name!r} ({type(hook).__name__}) failed at "
-                    f"{snapshot.time_s:.2f} s: {type(error).__name__}: {error}"
-                )
-                self.end(message)
-                raise SceneError(message) from error
         changes = context.changes
         if context.to_delete:
             self.delete(context.to_delete)
@@ -158,8 +150,23 @@ class ActorSimulation(Simulation):
             self._inner.drive(command)
         next_snapshot = self._requested_poses.shown(self._inner.step(duration_s))
         for hook in self._order:
-            hook.after_step(next_snapshot)
+            with self._ending_at_failure(hook, next_snapshot.time_s):
+                hook.after_step(next_snapshot)
         return self._shown(next_snapshot)
+
+    @contextlib.contextmanager
+    def _ending_at_failure(self, hook: Union[Hook, Effects], time_s: float) -> Iterator[None]:
+        try:
+            yield
+        except SimulatorError:
+            raise
+        except Exception as error:  # a hook of another package raises any exception
+            message = (
+                f"hook {hook.name!r} ({type(hook).__name__}) failed at {time_s:.2f} s: "
+                f"{type(error).__name__}: {error}"
+            )
+            self.end(message)
+            raise SceneError(message) from error
 
     @override
     def spawn(self, models: Sequence[NamedModel]) -> None:
