@@ -65,8 +65,9 @@ def open_or_create_campaign(
 
     Of the worlds with random obstacles, the first ``world_count`` are generated, by default all. If
     ``should_stop`` returns True, the campaign can have fewer worlds. The caller must hold the lock
-    of the directory. Raises ``ResultsError`` if the directory is
-    damaged or contains another campaign with results, and the errors of worlds and robot.
+    of the directory. Another campaign without a valid trial is replaced. Raises ``ResultsError`` if
+    the directory is damaged or contains valid trials of another campaign, and the errors of worlds
+    and robot.
     """
     robot = read_body(spec)
     declared_metrics = _declared_metrics(spec)

@@ -62,12 +62,13 @@ def run_campaign(
 
     A campaign in the directory ``out`` is resumed; with ``resume``, ``out`` must contain it. With
     ``failed_in``, only the trials that failed in that campaign are run. If ``should_stop`` returns
-    True, the running trials are abandoned. The numbers of workers and ``world_workers``, which
-    generate the worlds of a world source, do not change the results.
+    True, the running trials stop and are not stored. The numbers of workers and ``world_workers``,
+    which generate the worlds of a world source, do not change the results.
 
-    Raises ``SpecError`` if the campaign cannot run, ``ResultsError`` if the directory contains a
-    different campaign or is in use, ``DiskError`` if the disk is full, ``SimulatorError`` if the
-    simulator does not start, and ``LostTrialsError`` if all trials would be invalid.
+    Raises ``SpecError`` if the campaign cannot run, ``ResultsError`` if the directory contains
+    valid trials of a different campaign or is in use, ``DiskError`` if the disk is full,
+    ``SimulatorError`` if the simulator does not start, and ``LostTrialsError`` if all trials would
+    be invalid.
     """
     selection.check(spec)
     directory = CampaignDirectory(out)

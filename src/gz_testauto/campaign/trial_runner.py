@@ -195,7 +195,7 @@ class TrialRunner:
         timeout_s
             simulated time (s) after which the trial ends with its recording as ``timed_out``
         should_stop
-            function that is called once per control period; True abandons the trial
+            function that is called once per control period; True stops the trial
         """
         record = self.record(world)
         trial = Trial(

@@ -4,7 +4,7 @@ The simulation runs in lock-step and as fast as possible, with several trials in
 are stored in a directory; the same command continues with the first unfinished trial. Ctrl-C stops
 the campaign after the current control period, a second Ctrl-C immediately.
 
-Exit status 0: all selected trials are valid. 1: some are invalid. 2: an error; finished trials are
+Exit status 0: all stored trials are valid. 1: some are invalid. 2: an error; finished trials are
 stored. 130, 143: stopped by Ctrl-C, by SIGTERM.
 
 examples:

@@ -1,6 +1,6 @@
 """The interface of local planners: one velocity command per control period.
 
-The constructor is called once per trial, ``begin`` once per goal, and ``plan`` in every control
+Each trial has a new planner. ``begin`` is called once per goal, and ``plan`` in every control
 period, in order of time. A planner runs in the process of the campaign, in lock-step, or in the
 ``planner`` node. :mod:`gz_testauto.testing.planner_conformance` checks an implementation.
 """

@@ -8,9 +8,11 @@ of a campaign contains:
 ``campaign.json``       the campaign as loaded, paths absolute
 ``results.sqlite``      one row per finished trial
 ``trajectories/``       one ``.npz`` per valid trial
-``worlds/``             the worlds, if the campaign generated them
+``worlds/``             the worlds that the campaign generated or repaired
 ``campaign.log``        the log in the paper's format
-``report.html``         the report, written at the end of each run
+``logs/``               the output of the programs of a navigation stack
+``report.html``         the report, which the command and the node write at their end
+``.lock``               the process that runs the campaign
 ======================  =======================================================
 
 Only the process that holds the lock runs trials in the directory. The kernel releases the lock when

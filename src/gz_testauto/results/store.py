@@ -184,8 +184,8 @@ class ResultStore:
         return {"max_attempts": row.max_attempts, "max_worker_deaths": row.max_worker_deaths}
 
     def reopen(self, trials: Iterable[int], max_attempts: int, max_worker_deaths: int) -> None:
-        """Delete the invalid records among the trials with these indices, so that the trials run
-        again, and store the limits of attempts."""
+        """Store the limits of attempts, and delete the invalid records among the trials with these
+        indices, which run again because a limit was raised."""
         with self._transaction():
             self._connection.executemany(
                 "DELETE FROM trials WHERE trial = ? AND outcome = ?",

@@ -360,7 +360,7 @@ class CampaignSpec(LocatedSpec):
 
     @property
     def least_real_time_factor(self) -> Optional[float]:
-        """Return the real-time factor below which a trial is invalid, or None."""
+        """Return the real-time factor below which an attempt is invalid, or None."""
         return None
 
     @model_validator(mode="before")

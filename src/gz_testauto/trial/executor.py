@@ -68,7 +68,7 @@ def close_completely(close: Callable[[], object]) -> None:
 
 
 class TrialStopped(Exception):
-    """Raised by ``execute`` after ``should_stop()`` returned True; the trial was not run."""
+    """Raised by ``execute`` after ``should_stop()`` returned True; the trial has no result."""
 
 
 @dataclass(frozen=True)

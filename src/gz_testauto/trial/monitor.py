@@ -88,14 +88,14 @@ class TrialMonitor:
     def planner_aborted(self, reason: str) -> TrialEnd:
         """End the trial after the planner aborted; ``reason`` is its message.
 
-        The outcome is ``reached`` if the robot is at the goal, else ``planner_aborted``.
+        The outcome is ``planner_aborted``, unless an earlier rule of :mod:`.termination` holds.
         """
         return self._finished(reason, Outcome.PLANNER_ABORTED)
 
     def reported_arrival(self, reason: str) -> TrialEnd:
         """End the trial after the planner reported that it arrived; ``reason`` is its message.
 
-        The outcome is ``reached`` if the robot is at the goal, else ``false_arrival``.
+        The outcome is ``false_arrival``, unless an earlier rule of :mod:`.termination` holds.
         """
         return self._finished(reason, Outcome.FALSE_ARRIVAL)
 

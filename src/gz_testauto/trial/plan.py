@@ -1,4 +1,5 @@
-"""Plan the trials of a campaign, with their order and seeds."""
+"""Plan the trials of a campaign, with their seeds: world by world, in each world repetition by
+repetition, and in each of them planner by planner."""
 
 from dataclasses import dataclass
 from typing import FrozenSet, List, Optional, Sequence, Tuple
@@ -41,7 +42,7 @@ class TrialSelection:
         return min(counts, default=None)
 
     def check(self, spec: CampaignSpec) -> None:
-        """Raise ``SpecError`` for an unknown planner or an empty selection."""
+        """Raise ``SpecError`` for an unknown planner or a number of worlds below 1."""
         names = [planner.name for planner in spec.planners]
         for name in self.planners or ():
             if name not in names:

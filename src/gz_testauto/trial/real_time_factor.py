@@ -1,6 +1,6 @@
 """Check that the real-time factor of a trial is high enough for a valid result.
 
-Slow parallel trials are repeated alone; slow trials with a navigation stack are invalid.
+Slow parallel trials are repeated alone. A slow attempt with a navigation stack is invalid.
 """
 
 import math

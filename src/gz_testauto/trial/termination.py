@@ -1,8 +1,7 @@
 """Define the termination rules of a trial, and their precedence, as pure functions.
 
-The rules depend only on ground truth: the robot's true position, not a planner's report, decides
-whether the goal is reached. If several rules hold at the same time, the first rule of this list
-decides:
+The robot's true position, not a planner's report, decides whether the goal is reached. If several
+rules hold at the same time, the first rule of this list decides:
 
 1. **tipped_over**: the robot's vertical axis has tilted more than ``max_tilt_rad`` for
    :data:`TIPPED_S`. During that time, no other rule ends the trial, since contacts are then an
@@ -16,7 +15,8 @@ decides:
    rules are evaluated again for the next goal.
 4. **planner_aborted**: the planner reported that no path exists, raised an exception, or returned
    a command that is not finite. **false_arrival**: it reported that the robot is at the goal. A
-   trial has at most one of these reports.
+   trial has at most one of these reports. With a simulated localization, the outcome is also
+   **false_arrival** 1 s after the estimated pose has arrived, unless one of these rules holds.
 5. **stuck**: for ``stuck_window_s``, the robot was always within ``stuck_distance_m`` of its
    present position.
 6. **timed_out**: the simulated time has reached ``timeout_s``.

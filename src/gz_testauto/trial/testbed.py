@@ -57,7 +57,7 @@ class TestBed:
 
     ``heights`` are the heights (m) at which a shape obstructs the robot. The keys
     ``repetitions`` and ``stop`` of ``spec``, and its missions, are not used: trials contain them.
-    Of ``planners``, only code is loaded before the first trial.
+    ``planners`` are only constructed and warmed up before the first trial.
     """
 
     __test__ = False  # pytest

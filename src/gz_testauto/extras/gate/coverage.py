@@ -68,7 +68,8 @@ class GateSide:
 
 
 def settled_worlds(results: CampaignResults, planners: Sequence[str]) -> Set[str]:
-    """Return the worlds before the first world in which ``planners`` have unfinished trials."""
+    """Return the worlds before the first world in which ``planners`` have unfinished trials; with
+    early stop, the judged worlds."""
     if results.stop is not None:
         return set(results.judged)
     names = results.planned_names

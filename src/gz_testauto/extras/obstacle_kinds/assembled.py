@@ -107,7 +107,8 @@ class AssembledKind(ObstacleKind):
 
     @classmethod
     def measure(cls, model: SceneModel, where: str) -> Tuple[Size, Outline]:
-        """Raise ``SdfError``: the size of a model in a world cannot be determined."""
+        """Return the size and outline of :meth:`unit_model`; raise ``SdfError`` for models in a
+        world, whose size cannot be determined."""
         if model.name != _UNIT_NAME:
             raise SdfError(
                 f"{where}: the size of {model.name!r} cannot be changed after it was written; set "

@@ -108,8 +108,8 @@ class FollowLaneSpec(ActorSpec, LocatedSpec):
 
     @override
     def create(self, new: NewActor) -> Tuple["FollowLane", Pose2D]:
-        """Return the vehicle and its start pose, or raise ``PlacementError`` if the vehicle would
-        start outside its route.
+        """Return the vehicle and its start pose. Raises ``PlacementError`` if the start is not on
+        the route, or if the path does not meet a lane of ``give_way_to``.
         """
         start_m, gap_m = new.draw(self.start_m), new.draw(self.gap_m)
         offset_m, initial_mps = new.draw(self.offset_m), new.draw(self.initial_speed_mps)

@@ -43,8 +43,9 @@ class ScanMotion:
         """Return the scan points (m) and their velocities over ground (m/s), each (n, 2).
 
         Both are in the base frame. The velocity is zero for points of segments that are static,
-        large, or were detected in fewer than :data:`FEWEST` scans. Without a scan, n is 0. For
-        another scan with the stamp of the previous one, all velocities are zero.
+        large, or were detected in fewer than :data:`FEWEST` scans. Without a scan, n is 0. A
+        scan with the stamp of the previous one keeps its velocities, or has zero velocities if it
+        has another number of points.
         """
         scan = observation.scan
         if scan is None:

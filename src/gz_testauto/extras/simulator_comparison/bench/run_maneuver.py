@@ -156,7 +156,7 @@ def load_scene(simulator: Simulator, request: ManeuverRequest) -> Simulation:
 
 
 def settle(simulation: Simulation, piece_s: float) -> None:
-    """Advance the simulation in steps of ``piece_s`` until robots rest."""
+    """Advance the simulation by :data:`SETTLE_S` in steps of ``piece_s``."""
     for _ in range(round(SETTLE_S / piece_s)):
         simulation.step(piece_s)
 
