@@ -1,4 +1,5 @@
-"""The interface of hooks, which are called before each step of a simulation to request changes.
+"""The interface of hooks, which are called before each step of a simulation to request changes, and
+after it.
 
 All requests are applied together before the step. Hooks are called by priority, then by name.
 """
@@ -167,7 +168,7 @@ class HookResults:
 
 
 class Hook(abc.ABC):
-    """An object that is called before each step of a trial.
+    """An object that is called before and after each step of a trial.
 
     ``name`` identifies the hook in messages. ``models`` are in the world from the start, and
     ``spare_models`` can be spawned later. ``kinds`` are the kinds of property change that a hook of

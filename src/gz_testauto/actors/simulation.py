@@ -36,8 +36,8 @@ class Filter:
 
 
 class ActorSimulation(Simulation):
-    """A wrapper of a simulation that calls hooks before each step, and applies filters to scans and
-    commands.
+    """A wrapper of a simulation that calls hooks before and after each step, and applies filters to
+    scans and commands.
 
     A snapshot contains the computed poses of the models that move exactly as hooks request
     (:mod:`~gz_testauto.actors.requested_poses`).
@@ -114,7 +114,7 @@ class ActorSimulation(Simulation):
 
     def step(self, duration_s: float) -> Snapshot:
         """Call all hooks, apply their requests, and simulate ``duration_s``. If a hook raises an
-        exception, end the simulation, and raise ``SceneError``."""
+        exception other than ``SimulatorError``, end the simulation, and raise ``SceneError``."""
         self._check_usable()
         snapshot = self._read() if self._seen_snapshot is None else self._seen_snapshot
         context = StepContext(

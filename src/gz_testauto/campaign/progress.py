@@ -12,8 +12,8 @@ from gz_testauto.trial.trial import Trial
 class Progress:
     """The progress of a campaign: ``done`` of ``total`` selected trials are finished.
 
-    ``done_before`` counts those of earlier calls. ``elapsed_s`` is the wall time of this call, and
-    ``running`` the trial that has just started.
+    ``done_before`` counts those of earlier calls. ``elapsed_s`` is the wall time since the
+    start of the workers, and ``running`` the trial that has just started.
     """
 
     total: int
@@ -81,7 +81,7 @@ class CampaignListener:
     """A receiver of campaign events; by default, the methods do nothing."""
 
     def noticed(self, notice: str) -> None:
-        """Handle a notice, one line for the user, before the simulator starts."""
+        """Handle a notice for the user, before the simulator starts."""
 
     def began(self, progress: Progress) -> None:
         """Handle the start of the simulator, after all checks of the campaign."""
@@ -99,4 +99,4 @@ class CampaignListener:
         """Handle a trial that was too slow in parallel and will be repeated alone."""
 
     def ended(self, progress: Progress) -> None:
-        """Handle the end of the call: all trials are finished, or a stop was requested."""
+        """Handle the end of the workers, also after an error."""

@@ -1,7 +1,9 @@
 """Run a campaign: every selected trial that is not finished.
 
 If the process is killed at any time, the same call continues with the first unfinished trial, and
-repeats no finished trial.
+repeats no finished trial. The order of a call is: lock the directory, create or open the campaign,
+select and check the trials, start the heartbeat and the workers, and run the trials. A finished
+trial is stored before the early stop is decided and the listener is called.
 """
 
 import collections

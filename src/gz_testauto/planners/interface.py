@@ -1,8 +1,8 @@
 """The interface of local planners: one velocity command per control period.
 
 Each trial has a new planner. ``begin`` is called once per goal, and ``plan`` in every control
-period, in order of time. A planner runs in the process of the campaign, in lock-step, or in the
-``planner`` node. :mod:`gz_testauto.testing.planner_conformance` checks an implementation.
+period, in order of time. A planner runs in the process that executes the trial, in lock-step, or in
+the ``planner`` node. :mod:`gz_testauto.testing.planner_conformance` checks an implementation.
 """
 
 import abc

@@ -10,13 +10,15 @@ of a campaign contains:
 ``trajectories/``       one ``.npz`` per valid trial
 ``worlds/``             the worlds that the campaign generated or repaired
 ``campaign.log``        the log in the paper's format
-``logs/``               the output of the programs of a navigation stack
+``logs/``               the output of a navigation stack and of ROS nodes
+``bags/``               the bags of trials with a navigation stack
+``corpus.json``         the verdicts of a gate on a regression corpus
 ``report.html``         the report, which the command and the node write at their end
 ``.lock``               the process that runs the campaign
 ======================  =======================================================
 
-Only the process that holds the lock runs trials in the directory. The kernel releases the lock when
-the process ends, for any reason.
+Only the process that holds the lock stores trials in the directory. The kernel releases the lock
+when the process ends, for any reason.
 """
 
 import contextlib

@@ -33,7 +33,8 @@ class TrialRecord:
 
     A value in ``metrics`` that the recording does not determine is NaN. ``attempts`` counts all
     attempts. ``trajectory`` is the name of a file in ``trajectories/``, empty for an invalid trial.
-    ``wall_s`` is the wall time of the last attempt; ``finished_at`` is UTC, ISO 8601.
+    ``wall_s`` is the wall time of the valid attempt, 0 for an invalid trial; ``finished_at`` is
+    UTC, ISO 8601.
     """
 
     trial: NonNegativeInt

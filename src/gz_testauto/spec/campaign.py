@@ -146,7 +146,8 @@ class StackPlannerSpec(PlannerSpec):
 
 
 class LimitsSpec(Spec):
-    """The limits that end a trial before the robot reaches its goal."""
+    """The limits that end a trial before the robot reaches its goal, and those of attempts, worker
+    processes and slow trials."""
 
     timeout_s: float = Field(180.0, gt=0)
     """Simulated time (s) after which a trial ends with the outcome ``timed_out``."""

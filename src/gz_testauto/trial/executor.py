@@ -19,8 +19,9 @@ An executor gets what it needs of a trial from the
   replaces ``bed`` in the following calls;
 * ``bed.actors(trial)``: everything that moves besides the robots, and ``bed.robots``, the test beds
   of all robots;
-* ``bed.monitor(trial)``: a :class:`~gz_testauto.trial.monitor.TrialMonitor`, which
-  records every snapshot and returns the end of the trial;
+* ``bed.monitor(trial, models)``: a :class:`~gz_testauto.trial.monitor.TrialMonitor`, which
+  records every snapshot and returns the end of the trial; ``models`` are those of the scene that
+  are not in the world file;
 * with planners of this package (:class:`~gz_testauto.trial.testbed.BuiltinTestBed`):
   ``bed.scene(trial)`` with world file, robot, start pose and seed for the simulator;
   ``bed.task(trial, visited)`` with goal, waypoints on the static map, limits and seed for the

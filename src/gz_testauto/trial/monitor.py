@@ -63,7 +63,8 @@ class TrialMonitor:
 
         After a goal that is not the last, :attr:`goal` is the next goal, and :attr:`goal_is_new` is
         True. Raises ``SimulatorError`` if the robot is missing, its pose jumped, or simulated time
-        did not advance, and ``SceneError`` if the robot fell or the :class:`StabilityCheck` fails.
+        did not advance, and ``SceneError`` if the robot fell or is tilted too far in the first
+        snapshot, or if the :class:`StabilityCheck` fails.
         """
         recorder, rules = self._recorder, self._rules
         recorder.sample(snapshot)

@@ -22,7 +22,8 @@ rules hold at the same time, the first rule of this list decides:
 6. **timed_out**: the simulated time has reached ``timeout_s``.
 
 Before these rules, impossible motions make the trial invalid (:func:`require_plausible`), and so
-does a robot that tilts too far before the goal is sent (:func:`require_upright`).
+do a robot that tilts too far before the goal is sent (:func:`require_upright`), and a scene that is
+physically impossible, such as a robot that starts inside a model (:mod:`.stability`).
 """
 
 import math

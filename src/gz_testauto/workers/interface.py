@@ -46,8 +46,8 @@ class Attempt:
 
     ``wall_s`` is the duration in wall time. ``repeatable`` means that another attempt would fail
     for the same cause, and ``scene_at_fault`` that this cause is the scene of the trial.
-    ``worker_died`` means that the worker process exited. A worker that does not respond is killed,
-    which counts as an invalid attempt.
+    ``worker_died`` means that the worker process exited, or sent no heartbeat and was killed. A
+    worker that hung was killed, too, but its attempt counts as invalid.
     """
 
     trial: Trial

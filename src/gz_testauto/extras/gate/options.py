@@ -1,4 +1,4 @@
-"""The options of a gate and of ``power``, from which their commands and the node are generated."""
+"""The options of a gate, from which its command and its node are generated."""
 
 import math
 from typing import NamedTuple, Optional, Tuple
