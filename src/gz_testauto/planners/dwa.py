@@ -50,8 +50,7 @@ must not decrease it."""
 
 
 def _pose_at(poses: Sequence[Tuple[float, Pose2D]], stamp_s: float) -> Pose2D:
-    """Return the pose at ``stamp_s``, interpolated between the first two of ``poses``, which are
-    pairs of time (s) and pose."""
+    """Return the pose at ``stamp_s``, interpolated between the first two of ``poses``."""
     (begin_s, begin), (end_s, end) = poses[0], poses[min(1, len(poses) - 1)]
     if end_s <= begin_s or stamp_s <= begin_s:
         return begin
@@ -71,7 +70,7 @@ class DynamicWindow(LocalPlanner):
     inscribed radius of one. The cost is a sum of five terms: the distances at the end of the
     trajectory from the path and, along free cells, to the end of its next section, both for the
     base and for a point in front of it, and the largest cost of the costmap below the outline. The
-    parameters are in meters, radians and seconds; docs/planners.md describes them.
+    parameters are in meters, radians and seconds.
     """
 
     def __init__(

@@ -37,7 +37,7 @@ class FoxDynamicWindow(ReactivePlanner):
     The heading term is 1 − |bearing of the local goal| / π, from the pose at which the robot stops
     if it brakes after the coming period. The distance term is dist / ``reach_m``, and the velocity
     term is v / v_max. σ smooths over neighbors in the window. If no command leads forward, the
-    robot turns in place, as in the paper. docs/planners.md describes the parameters.
+    robot turns in place, as in the paper.
     """
 
     memory_m = DefaultLength(1.5)

@@ -106,9 +106,7 @@ def first_exit(
     """Return the index of the first safe command on whose arc of the length ``reach_m`` the outline
     can turn in place, or None.
 
-    ``twists`` (c, 2) are the commands in m/s and rad/s, ``safe`` (c,) is true for the safe ones,
-    and ``sweep`` contains their free arcs. ``points_m`` (n, 2) are obstacle points in the base
-    frame.
+    ``twists`` (c, 2) are in m/s and rad/s, and ``points_m`` (n, 2) are in the base frame.
     """
     speed = twists[:, 0]
     stop_m = speed * period_s + speed**2 / (2 * limits.max_linear_accel_mps2)

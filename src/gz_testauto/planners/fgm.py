@@ -151,8 +151,7 @@ class FollowTheGap(ReactivePlanner):
        distance from the point robot to the nearest enlarged obstacle.
 
     The mean of the two headings is not always free. Unlike in the paper, the speed decreases with
-    the heading (cos²) and with d_min, and a robot without a gap turns in place. docs/planners.md
-    describes the parameters.
+    the heading (cos²) and with d_min, and a robot without a gap turns in place.
     """
 
     def __init__(

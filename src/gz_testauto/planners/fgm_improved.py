@@ -52,8 +52,6 @@ class ImprovedFollowTheGap(ReactivePlanner):
     4. The command is the one of the dynamic window nearest to the desired command from which the
        robot's outline can stop before any point of the scan, and can leave again: by a turn, or by
        passing through. If this command is a stop, the robot turns in place.
-
-    docs/planners.md describes the parameters.
     """
 
     memory_m = DefaultLength(1.5)

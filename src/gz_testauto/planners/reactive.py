@@ -66,7 +66,6 @@ class ReactivePlanner(LocalPlanner):
         return self._task
 
     def for_robot(self, value: Any) -> Any:
-        """Return the value of a parameter for this robot (:func:`value_for_robot`)."""
         limits = self.limits
         return value_for_robot(value, limits.max_linear_mps, limits.max_linear_accel_mps2)
 

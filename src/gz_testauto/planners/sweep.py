@@ -115,7 +115,7 @@ def sweep_arcs(
 @compiled
 def _transform_edges(normals, offsets_m, pose, cos, sin, lines):  # type: ignore[no-untyped-def]
     """Write the normal (x, y) and the offset (m) of each edge's line, for the footprint at ``pose``
-    (3,), to ``lines``, shape (e, 3). ``cos`` and ``sin`` are those of the yaw."""
+    (3,), to ``lines``, shape (e, 3)."""
     for edge in range(len(offsets_m)):
         nx, ny = normals[edge, 0], normals[edge, 1]
         turned_x, turned_y = cos * nx - sin * ny, sin * nx + cos * ny

@@ -1,13 +1,11 @@
 """Compute the velocity commands that a robot can reach within one control period, and those after
-which it can stop.
-
-This module does not import SciPy, which takes more time to import than the planner that uses it.
-"""
+which it can stop."""
 
 from typing import Tuple
 
 import numpy as np
 
+# SciPy is not imported here: its import takes longer than that of a planner.
 from gz_testauto.base.compiled import compiled_for
 from gz_testauto.base.observation import Twist2D
 from gz_testauto.planners.interface import RobotLimits
@@ -53,7 +51,7 @@ def _grid(slowest, fastest, rightmost, leftmost, rows, columns):  # type: ignore
 
 def stoppable(twists: np.ndarray, sweep: Sweep, limits: RobotLimits, period_s: float) -> np.ndarray:
     """Return whether the base can still stop before an obstacle after one control period of each
-    command, shape (c,). ``sweep`` contains the free arcs of the commands."""
+    command, shape (c,)."""
     linear, rate = np.abs(twists[:, 0]), np.abs(twists[:, 1])
     needed_m = linear * period_s + linear**2 / (2 * limits.max_linear_accel_mps2)
     needed_rad = rate * period_s + rate**2 / (2 * limits.max_angular_accel_radps2)
