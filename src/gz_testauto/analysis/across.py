@@ -46,11 +46,11 @@ class ComparedCampaign:
 class PairedCampaigns:
     """The results of several campaigns, combined into one.
 
-    ``sides`` are the campaigns. ``results`` contains the trials in the common worlds. ``names``
-    maps labels and planners to names in the results, such as ``fgm (monday)`` if several campaigns
-    contain ``fgm``. ``pairs`` are the pairs of planners that no single campaign compares. ``only``
-    are the worlds that are not common, by label. ``worlds`` maps each label and world of
-    ``results`` to the world's name in that campaign.
+    ``results`` contains the trials in the common worlds. ``names`` maps labels and planners to
+    names in the results, such as ``fgm (monday)`` if several campaigns contain ``fgm``. ``pairs``
+    are the pairs of planners that no single campaign compares. ``only`` are the worlds that are not
+    common, by label. ``worlds`` maps each label and world of ``results`` to the world's name in
+    that campaign.
     """
 
     sides: Tuple[ComparedCampaign, ...]
@@ -135,8 +135,7 @@ def _require_labels(campaigns: Sequence[LoadedCampaign]) -> None:
 
 
 def _keys(campaign: LoadedCampaign, with_trials: bool) -> Dict[str, Key]:
-    """Return the key of each world by its name, or only of worlds with trials. Paired worlds have
-    the same key.
+    """Return the key of each world by its name. Paired worlds have the same key.
 
     A key contains the file's hash, the start, goals and road, and a number that counts worlds with
     these values, since their random numbers differ.
@@ -194,7 +193,6 @@ def _planner_names(campaigns: Sequence[LoadedCampaign]) -> Dict[Tuple[str, str],
 def _pairs(
     campaigns: Sequence[LoadedCampaign], names: Mapping[Tuple[str, str], str]
 ) -> Tuple[Tuple[str, str], ...]:
-    """Return the pairs of planners of different campaigns that no single campaign contains."""
     pairs = []
     for left, right in itertools.combinations(campaigns, 2):
         for first, second in itertools.product(left.results.planners, right.results.planners):

@@ -100,7 +100,6 @@ class MetricComparison:
 
     @property
     def statistic(self) -> str:
-        """``mean`` or ``median``, which ``difference`` estimates."""
         return "mean" if self.is_of_means else "median"
 
     @property
@@ -177,8 +176,6 @@ def compare(
 
 
 class _Side(NamedTuple):
-    """The trials of one planner by world, with the success rates and the means of each metric."""
-
     planner: str
     trials: WorldTrials
     rates: WorldValues
@@ -294,8 +291,7 @@ def metric_differences(
 def world_differences(
     metric: Metric, of_first: WorldTrials, of_second: WorldTrials
 ) -> Dict[str, float]:
-    """Return the difference in a metric, first minus second, by world. Only worlds in which both
-    planners have a value are included."""
+    """Return the differences in a metric, first minus second, in the common worlds."""
     return _differences(_world_means(metric, of_first), _world_means(metric, of_second))
 
 
@@ -399,12 +395,12 @@ def holm(p_values: Sequence[float]) -> List[float]:
 def planners_differ(rates: np.ndarray) -> Tuple[float, str]:
     """Return the p-value of equal ``rates``, shape (worlds, planners), and the test's name.
 
-    The test is Cochran's Q if all rates are 0 or 1, and otherwise Friedman's, whose statistic of
-    numbers 0 and 1 is Cochran's Q.
+    The test is Cochran's Q if all rates are 0 or 1, and otherwise Friedman's.
     """
     from scipy.special import chdtrc
 
     levels = rounding.without_noise(np.ravel(rates), 1.0).reshape(np.shape(rates))
+    # Friedman's statistic of numbers 0 and 1 is Cochran's Q.
     name = "Cochran's Q" if np.isin(levels, (0.0, 1.0)).all() else "Friedman"
     planners = levels.shape[1]
     # the ranks minus their mean, with mean ranks for equal rates

@@ -66,7 +66,6 @@ class EarlyStop:
 
 
 def early_stop(results: CampaignResults) -> Optional[EarlyStop]:
-    """Return the current decisions, or None for a campaign without early stop."""
     if results.stop is None:
         return None
     rates = success_rates(results.trials)
@@ -81,8 +80,7 @@ def decide(
 ) -> Tuple[PairDecision, ...]:
     """Return the decisions on all pairs of planners, or on the pairs with the rule's baseline.
 
-    ``judged_worlds`` are the evaluated worlds in their order, and ``rates`` the success rates by
-    planner and world.
+    ``judged_worlds`` are the evaluated worlds in their order.
     """
     pairs, alpha = _pairs_and_alpha(rule, planners)
     return tuple(

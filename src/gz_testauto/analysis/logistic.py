@@ -82,7 +82,7 @@ def cluster_covariance(
     clusters: np.ndarray,
 ) -> np.ndarray:
     """Return the covariance of the coefficients, shape (k, k), if rows with the same value of
-    ``clusters``, shape (n,), are correlated. The other inputs are those of the fit."""
+    ``clusters``, shape (n,), are correlated."""
     from scipy.special import expit
 
     inverse = np.linalg.inv(fit.information)
@@ -128,10 +128,7 @@ class Profile:
 
     def limits(self, column: int, start: float, step: float, reach: float) -> Tuple[float, float]:
         """Return the lowest and the highest coefficient of ``column`` with a deviance of up to
-        ``reach``, or infinity.
-
-        The search starts at the coefficient ``start`` with steps of ``step``.
-        """
+        ``reach``, or infinity."""
         from scipy.optimize import brentq
 
         start = self._inside(column, start, step, reach)
@@ -164,7 +161,6 @@ class Profile:
 
     @property
     def has_converged(self) -> bool:
-        """True if the slope of the likelihood is nearly zero."""
         logit = self._design @ self.coefficients
         step = np.linalg.solve(*self._equations(self._design, logit))
         return bool(np.abs(step).max() < _CONVERGED)

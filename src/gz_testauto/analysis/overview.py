@@ -34,8 +34,7 @@ class Analysis:
 def analyze(
     results: CampaignResults, pairs: Optional[Sequence[Tuple[str, str]]] = None
 ) -> Analysis:
-    """Return the summaries of all planners and the comparisons of ``pairs`` of planners, by default
-    of all pairs."""
+    """Return the analysis, with comparisons of ``pairs`` of planners, by default of all pairs."""
     distinct = results.without_copies
     comparisons, summaries = compare(distinct, pairs), summarize(distinct)
     # A selection by results, such as the trials that failed in an earlier version, does not

@@ -15,8 +15,7 @@ class ReplayComparison:
 
     ``identical`` is true if all :func:`compared_arrays` are bit-identical. Otherwise
     ``first_difference_s`` is the time of the first sample that differs. ``deviation_m`` is the
-    largest distance between the paths at the same sample. ``samples`` are the numbers of samples of
-    the two recordings.
+    largest distance between the paths at the same sample.
     """
 
     identical: bool

@@ -11,10 +11,8 @@ LABELS = ROBUST, UNDECIDED, FRAGILE, UNTESTED = "robust", "undecided", "fragile"
 
 
 class RepeatCount(NamedTuple):
-    """The number of repeats of a trial with the same result.
-
-    ``same`` of the ``valid`` repeats have the outcome, or another property, of the trial.
-    """
+    """The repeats of a trial: ``same`` of ``valid`` repeats have its outcome, or another
+    property."""
 
     same: int = 0
     valid: int = 0

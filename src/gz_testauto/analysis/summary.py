@@ -149,7 +149,6 @@ def _metric_summary(metric: Metric, valid: Sequence[TrialRecord]) -> MetricSumma
 
 
 def comparable_values(metric: Metric, records: Sequence[TrialRecord]) -> List[float]:
-    """Return the finite values of a metric in the trials for which it is defined."""
     values = [
         record.metrics.get(metric.name, math.nan)
         for record in records
@@ -159,8 +158,7 @@ def comparable_values(metric: Metric, records: Sequence[TrialRecord]) -> List[fl
 
 
 def clustered_rate(successes: Sequence[int], trials: Sequence[int]) -> Estimate:
-    """Return the mean of the worlds' success rates, without an interval for a single world. The
-    inputs are the numbers of successes and trials in each world."""
+    """Return the mean of the worlds' success rates, without an interval for a single world."""
     success, trial_counts = _worlds(successes, trials)
     if not len(trial_counts):
         return Estimate.unknown()

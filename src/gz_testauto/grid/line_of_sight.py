@@ -17,8 +17,7 @@ _PAD_M = 1e-6
 
 
 class EdgeGrid(NamedTuple):
-    """Edges, and a grid of square cells that lists the edges near each cell, so that a line of
-    sight is tested only against edges on its way.
+    """Edges, and a grid of square cells that lists the edges near each cell.
 
     Cell ``c = column * rows + row`` contains the edges ``listed[first[c] : first[c + 1]]``.
     """
@@ -60,7 +59,6 @@ def edge_grid(tails: np.ndarray, next_edges: np.ndarray) -> EdgeGrid:
 
 @compiled
 def _list_edges(grid):  # type: ignore[no-untyped-def]
-    """Return ``first`` and ``listed`` of a grid."""
     first = np.zeros(grid.columns * grid.rows + 1, np.int64)
     listed = np.zeros(0, np.int64)
     for is_counting in (True, False):
@@ -89,7 +87,6 @@ def _list_edges(grid):  # type: ignore[no-untyped-def]
 
 @compiled
 def _columns(x, end_x, grid):  # type: ignore[no-untyped-def]
-    """Return the first and the last column that a segment passes."""
     low = math.floor((min(x, end_x) - _PAD_M - grid.low_x) / grid.cell_m)
     high = math.floor((max(x, end_x) + _PAD_M - grid.low_x) / grid.cell_m)
     return max(0, int(low)), min(grid.columns - 1, int(high))
@@ -151,7 +148,6 @@ def _is_blocking(edge, x, y, end_x, end_y, own_start, own_end, grid):  # type: i
 
 @compiled
 def _blocking_edge(x, y, end_x, end_y, own_start, own_end, grid):  # type: ignore[no-untyped-def]
-    """Return the index of an edge that is blocking (:func:`_is_blocking`), or -1."""
     low_column, high_column = _columns(x, end_x, grid)
     for column in range(low_column, high_column + 1):
         low_row, high_row = _rows(x, y, end_x, end_y, column, grid)

@@ -3,7 +3,7 @@
 
 Source: D. Perille, A. Truong, X. Xiao and P. Stone, Benchmarking Metric Ground Navigation, SSRR
 2020, and its program ``difficulty_quant.py`` in github.com/dperille/jackal-map-creation, whose
-values they equal. Tortuosity is the length of the path divided by the distance of its ends.
+values they equal.
 """
 
 from typing import NamedTuple, Optional

@@ -183,7 +183,6 @@ class _Edges:
         return edge_grid(self.tails, self.after)
 
     def nodes(self, ends: np.ndarray) -> "Nodes":
-        """Return the ends of a path (n, 2), and the corners at which a shortest path can bend."""
         from gz_testauto.grid.line_of_sight import Nodes
 
         corners = self.corners
@@ -219,7 +218,6 @@ def _cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 def _shortest_among(
     edges: _Edges, ends: np.ndarray, bounds: Optional[PathBounds]
 ) -> Optional[np.ndarray]:
-    """Return the shortest path between the two ``ends`` (2, 2) that crosses no edge, or None."""
     nodes = edges.nodes(ends)
     ahead_m = np.hypot(*(nodes.points - ends[1]).T)
     if bounds is None:

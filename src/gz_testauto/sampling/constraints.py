@@ -56,7 +56,6 @@ class PositionedShape:
 
     @functools.cached_property
     def passages(self) -> Optional[BaseGeometry]:
-        """The area that no other obstacle may overlap."""
         area = self.shape.passages
         if area is None:
             return None
@@ -87,8 +86,6 @@ class _Zone:
 
 
 class Constraints:
-    """The constraints of one specification and site."""
-
     def __init__(self, spec: ObstacleSpec, site: Site, sampler: ObstacleSampler) -> None:
         self.gap_m = spec.min_gap_m
         self.wall_gap_m = spec.gap_to_walls_m
@@ -117,8 +114,6 @@ class Constraints:
 
 
 class PlacedShapes:
-    """The placed obstacles of a world, and the check of another obstacle."""
-
     # In a grid, whose cells are at least as wide as the distance at which two obstacles can violate
     # the gap, only neighboring cells are compared.
 
@@ -232,7 +227,6 @@ class Relations:
         return round(x, 6), round(y, 6)
 
     def violated(self, positioned: PositionedShape) -> Optional[str]:
-        """Return the name of a distance that a shape at its position violates, or None."""
         for name, distance, outlines in self._requirements:
             nearest_m = min(map(positioned.outline.distance_m, outlines), default=math.inf)
             too_far = distance.max is not None and nearest_m > distance.max
@@ -242,7 +236,6 @@ class Relations:
 
 
 def _is_nearer(first: BaseGeometry, second: BaseGeometry, distance_m: float) -> bool:
-    """Return whether two geometries overlap or are nearer than ``distance_m``."""
     geometry_distance_m = shapely.distance(first, second)
     return bool(geometry_distance_m < distance_m or geometry_distance_m == 0.0)
 

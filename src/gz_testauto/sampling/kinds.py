@@ -129,7 +129,6 @@ class ShapeObstacles(ObstacleKind):
 
     @classmethod
     def recognizes(cls, model: SceneModel) -> bool:
-        """Return whether a model consists of a single upright shape of this kind."""
         try:
             cls.measure(model, "")
         except SdfError:
@@ -165,8 +164,7 @@ class ShapeObstacles(ObstacleKind):
 
     @classmethod
     def cut(cls, model: ObstacleModel, size: Size, heights: Heights) -> Optional[Outline]:
-        """Return None for boxes and cylinders, whose outline is the same at each height."""
-        if cls.shape in (Box, Cylinder):
+        if cls.shape in (Box, Cylinder):  # the outline is the same at each height
             return None
         shape, local_pose = cls.geometry(size), model.shapes[0].local_pose
         x, y, _ = (p * f for p, f in zip(local_pose.position, cls.factors(model.size, size)))
@@ -187,7 +185,6 @@ class ShapeObstacles(ObstacleKind):
     def resize(
         cls, document: SdfDocument, element: Element, model_size: Size, size: Size, mass_kg: float
     ) -> None:
-        """Write size and mass into a ``<model>``, and scale the positions of its links."""
         _ensure_inertials(element)
         resize_model(document, element, cls.geometry(size), mass_kg)
         for link in element.findall("link"):
@@ -198,11 +195,10 @@ class ShapeObstacles(ObstacleKind):
 
     @classmethod
     def writer(cls, model: ObstacleModel) -> Optional[Writer]:
-        """See :meth:`ObstacleKind.writer`. None if an offset in the model depends on the size."""
         element = model.copy_element()
         offsets = [pose for pose in element.iter("pose") if pose.getparent() is not element]
         if not all(set((pose.text or "0").split()) <= {"0", "0.0", "-0"} for pose in offsets):
-            return None
+            return None  # an offset depends on the size
         set_static(element, True)
         set_pose(element, Pose())
         _ensure_inertials(element)
@@ -272,7 +268,6 @@ class SphereObstacles(ShapeObstacles):
 
     @classmethod
     def cut(cls, model: ObstacleModel, size: Size, heights: Heights) -> Optional[Outline]:
-        """Return the circle at the height nearest to the center, or None for the whole outline."""
         radius_m = size[0]
         offset_m = max(heights.low_m - radius_m, radius_m - heights.high_m, 0.0)
         cut_m = math.sqrt(radius_m**2 - offset_m**2)

@@ -138,8 +138,8 @@ class ObstacleModel:
     """A model from which obstacles are created, with its original size.
 
     ``lift_m`` is the height of the model frame above the lowest point of the model, and
-    ``base_outline`` is the outline in the model frame, both for the original size. ``shapes`` are
-    the collision shapes. ``element`` is the ``<model>`` or ``<include>`` in ``document``.
+    ``base_outline`` is the outline in the model frame, both for the original size. ``element`` is
+    the ``<model>`` or ``<include>`` in ``document``.
     """
 
     type: str
@@ -271,7 +271,6 @@ class ObstacleModel:
         return self.kind.writer(self)
 
     def copy_element(self) -> Element:
-        """Return a copy of ``element`` without its tail text."""
         element = copy.deepcopy(self.element)
         element.tail = None
         return element
@@ -293,7 +292,6 @@ def read_model(type_: str, path: Path) -> ObstacleModel:
 
 
 def type_of(model: SceneModel) -> str:
-    """Return the obstacle kind, or ``model`` if no other kind recognizes the model."""
     for type_ in OBSTACLE_KINDS.names():
         if OBSTACLE_KINDS.get(type_).recognizes(model):
             return type_

@@ -14,8 +14,6 @@ OBSTACLE_PATTERN: Pattern[str] = re.compile(
 
 @dataclass(frozen=True)
 class ObstacleName:
-    """The label of an obstacle's group, and the obstacle's index within the group."""
-
     label: str
     index: int
 
@@ -25,7 +23,6 @@ def obstacle_name(label: str, index: int) -> str:
 
 
 def parse_obstacle_name(name: str) -> Optional[ObstacleName]:
-    """Return the parts of an obstacle's name, or None for another form."""
     match = OBSTACLE_PATTERN.fullmatch(name)
     return ObstacleName(match["label"], int(match["index"])) if match else None
 

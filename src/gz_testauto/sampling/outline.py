@@ -40,7 +40,6 @@ class Outline:
 
     @classmethod
     def box(cls, size_x_m: float, size_y_m: float) -> "Outline":
-        """Return a rectangle around the origin."""
         return cls(shapely.box(-size_x_m / 2, -size_y_m / 2, size_x_m / 2, size_y_m / 2))
 
     @property

@@ -73,7 +73,6 @@ class Obstacle:
         return self.model.sdf_file(self.name, self.pose, self.size, self.mass_kg, self.static)
 
     def element_text(self) -> str:
-        """Return the SDF text of the obstacle, a ``<model>`` or ``<include>``."""
         return self.model.sdf(self.name, self.pose, self.size, self.mass_kg, self.static)
 
 

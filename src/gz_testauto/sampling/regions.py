@@ -2,8 +2,8 @@
 
 The map from the unit square onto a region (Rosenblatt 1952, "Remarks on a multivariate
 transformation") preserves ratios of areas, so that stratified numbers result in stratified points.
-Rejecting points of a bounding box does not have this property. The first number selects x by the
-area to its left, and the second number selects the position on the vertical line through x.
+The first number selects x by the area to its left, and the second number selects the position on
+the vertical line through x.
 """
 
 import bisect

@@ -62,7 +62,7 @@ def child_generator(seed: int, *path: Union[int, str]) -> np.random.Generator:
     """Return the generator at ``path`` below ``seed``, such as ``child_generator(7, WORLD, 3)``.
 
     The path is a purpose of this module, followed by names or indices >= 0. Generators at different
-    paths are independent. Seed 0 is valid. Raises ``ValueError`` for a negative seed or index.
+    paths are independent. Raises ``ValueError`` for a negative seed or index.
     """
     return np.random.Generator(np.random.PCG64(_sequence(seed, path)))
 

@@ -80,7 +80,6 @@ class Site:
         mission: Optional[RequiredMission],
         excluded_names: Iterable[str] = (),
     ) -> "Site":
-        """Return the site of a world without the models in ``excluded_names``."""
         heights, excluded_set = (
             ANY_ROBOT if mission is None else mission.heights,
             set(excluded_names),
@@ -91,7 +90,6 @@ class Site:
 
     @property
     def obstructing(self) -> Tuple[BaseGeometry, ...]:
-        """Return ``mission_walls``, or ``walls`` if that is None."""
         return self.walls if self.mission_walls is None else self.mission_walls
 
     @functools.cached_property
@@ -117,13 +115,11 @@ class Site:
         return shapely.union_all(inflate(walls, self.mission.radius_m + margin_m))
 
     def base_area(self, margin_m: float) -> BaseGeometry:
-        """Return :func:`check_base`, which is computed once."""
         if margin_m not in self._base_areas:
             self._base_areas[margin_m] = check_base(self, margin_m)
         return self._base_areas[margin_m]
 
     def path_bounds(self, margin_m: float) -> PathBounds:
-        """Return bounds of the paths of the mission among the walls, which are computed once."""
         if margin_m not in self._path_bounds:
             free_area, mission = self.free_region(self.base_area(margin_m)), self.mission
             assert free_area is not None and mission is not None  # checked by check_base
@@ -148,7 +144,7 @@ class Site:
     ) -> Optional[np.ndarray]:
         """Return the corners of the shortest path in :meth:`free_region`, shape (n, 2), or None.
 
-        ``bounds`` are those of an area that contains this region; they make the search faster.
+        ``bounds`` are those of an area that contains this region.
         """
         assert self.mission is not None
         free_area = self.free_region(blocked_area, obstacles)
