@@ -16,8 +16,8 @@ def compiled(function):  # type: ignore[no-untyped-def]
 
 
 def compiled_for(signature: str) -> Callable[[Any], Any]:
-    """Return a decorator that compiles a function at import for a numba signature, so that the
-    first cycle of a planner is not slower than others."""
+    """Return a decorator that compiles a function at import for a numba signature."""
+    # so that the first cycle of a planner is not slower than others
     return lambda function: _compile(function, signature)
 
 

@@ -64,8 +64,6 @@ class SimulatorError(GzTestautoError):
 
 
 def simulator_stalled(timeout_s: float, activity: str = "", details: str = "") -> SimulatorError:
-    """Return the error of a simulator that made no progress for ``timeout_s`` of wall time while it
-    performed ``activity``. ``details`` are the end of the message."""
     step = f" while {activity}" if activity else ""
     ending = f"; {details}" if details else ""
     return SimulatorError(

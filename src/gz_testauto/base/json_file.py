@@ -46,8 +46,8 @@ def validate_as(
     error_class: Type[GzTestautoError],
     remedy: str = RESTORE,
 ) -> Shape:
-    """Return ``values`` converted to the type ``shape``. Raises ``error_class`` with the location
-    ``location``, the first invalid field and the ``remedy``."""
+    """Return ``values`` converted to the type ``shape``. Raises ``error_class`` with the first
+    invalid field."""
     try:
         return _adapter(shape).validate_python(values)  # type: ignore[no-any-return, arg-type]
     except ValidationError as invalid:
@@ -58,8 +58,7 @@ def validate_as(
 def parse_entry(
     shape: Type[Shape], line: bytes, location: str, error_class: Type[GzTestautoError], remedy: str
 ) -> Shape:
-    """Return a line of JSON converted to the type ``shape``. Raises ``error_class`` with the
-    location ``location`` and the ``remedy``."""
+    """Return a line of JSON converted to the type ``shape``, or raise ``error_class``."""
     try:
         return _adapter(shape).validate_python(json.loads(line))  # type: ignore[no-any-return, arg-type]
     except ValidationError as invalid:

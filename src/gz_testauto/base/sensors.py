@@ -90,7 +90,6 @@ class Sensor:
 
     @property
     def scoped_name(self) -> str:
-        """The scoped name, such as ``base::sonar``."""
         return f"{self.link}::{self.sensor}"
 
     @property

@@ -29,6 +29,5 @@ def parse_xml(
 
 
 def read_xml(path: Path, recover: bool = False) -> "etree._Element":
-    """Return the root element of a file, parsed as by :func:`parse_xml`. Raises ``OSError`` if it
-    cannot be read."""
+    """Return the root element of a file (:func:`parse_xml`). Raises ``OSError``."""
     return parse_xml(read_file(path), recover)

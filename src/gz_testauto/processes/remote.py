@@ -37,15 +37,12 @@ class Reply(NamedTuple):
     trace: str = ""
 
     def result(self) -> Any:
-        """Return the value, or raise the error."""
         if self.error is not None:
             raise self.error from RemoteTraceback(self.trace)
         return self.value
 
 
 class RemoteTraceback(Exception):
-    """The traceback of a child process."""
-
     def __str__(self) -> str:
         return f"\n{self.args[0]}"
 

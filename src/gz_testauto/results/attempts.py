@@ -33,7 +33,6 @@ Result = TypeVar("Result")
 
 
 def will_recur(error: GzTestautoError) -> bool:
-    """Return whether another attempt would raise the same error."""
     return isinstance(error, (SceneError, ConfigurationError))
 
 

@@ -126,8 +126,6 @@ def _launch_contents(spec: StackCampaignSpec) -> Dict[str, str]:
 
 
 def _planner_files(spec: BuiltinCampaignSpec) -> Dict[str, str]:
-    """Return the hashes of the files that parameters of planners name, and descriptions of the
-    planners' origins."""
     inputs = {}
     planners = [
         (f"planner {planner.name}", planner.plugin, planner.parameters) for planner in spec.planners

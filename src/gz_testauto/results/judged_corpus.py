@@ -31,16 +31,14 @@ class CorpusTrial:
 
 @dataclass(frozen=True)
 class JudgedCorpusFile:
-    """The content of :data:`JUDGED_CORPUS`, the results of a regression corpus: the name of the
-    corpus, and its worlds in the order of their trials."""
+    """The content of :data:`JUDGED_CORPUS`: the name of the corpus, and its worlds in the order of
+    their trials."""
 
     directory: str
     worlds: Tuple[CorpusTrial, ...]
 
 
 def read_judged_corpus(results: Path) -> Optional[JudgedCorpusFile]:
-    """Return the results of a regression corpus in a results directory, or None if it contains
-    none."""
     path = results / JUDGED_CORPUS
     if not os.path.exists(path):
         return None

@@ -146,8 +146,6 @@ _DIGEST = re.compile("[0-9a-f]{64}")
 
 
 class Manifest:
-    """The content of the ``manifest.json`` of one directory."""
-
     def __init__(self, content: Mapping[str, Any]) -> None:
         self._content = dict(content)
 
@@ -252,7 +250,6 @@ class Manifest:
 
     @property
     def simulator(self) -> str:
-        """Name and version of the simulator, empty before its first start."""
         simulator = self._content["simulator"]
         return f"{simulator['name']} {simulator['version']}".strip() if simulator else ""
 
@@ -262,7 +259,6 @@ class Manifest:
 
     @property
     def inputs(self) -> Mapping[str, str]:
-        """The inputs by name: the JSON text of a field, the hash of a file, or a description."""
         return dict(self._content["inputs"])
 
     @property
@@ -277,12 +273,10 @@ class Manifest:
 
     @property
     def platform(self) -> str:
-        """The operating system; empty if unknown."""
         return str(self._content.get("platform", ""))
 
     @property
     def is_imported(self) -> bool:
-        """True if other software ran the trials."""
         return IMPORTED in self._content["inputs"]
 
 

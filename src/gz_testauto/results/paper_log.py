@@ -49,7 +49,6 @@ class CampaignLog:
 
 
 def end_line(record: TrialRecord) -> str:
-    """Return the line that reports the outcome of a trial, and the empty line after it."""
     text = record.outcome.declaration.log
     if not record.outcome.valid:
         return f"{text} || {record.detail}\n\n"

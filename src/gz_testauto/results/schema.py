@@ -229,8 +229,6 @@ class MetricValue:
 
 @dataclass(frozen=True)
 class JudgedWorld:
-    """A world that counts for the decision of a campaign with early stop."""
-
     world: str
 
 

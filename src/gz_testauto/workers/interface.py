@@ -147,7 +147,7 @@ class RenewableExecutor:
 
     @property
     def identity(self) -> SimulatorIdentity:
-        """Return the name and version of the simulator. Call :meth:`open` first."""
+        """Return the identity of the simulator. Call :meth:`open` first."""
         return self._executor.identity
 
     def open(self) -> SimulatorIdentity:
@@ -195,7 +195,7 @@ class OneWorker(Workers):
 
     @property
     def identity(self) -> SimulatorIdentity:
-        """Return the name and version of the simulator. Call :meth:`open` first."""
+        """Return the identity of the simulator. Call :meth:`open` first."""
         return self._executor.identity
 
     def begin(self, trial: Trial) -> None:

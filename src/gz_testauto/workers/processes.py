@@ -215,8 +215,6 @@ class _WorkerSlot:
 
 
 class _Worker:
-    """A worker process, with its pipe, its trial and its watchdog in the parent process."""
-
     def __init__(self, context: Any, setting: Any, stop_flag: Any, events: _Events) -> None:
         counters = context.RawArray("Q", 2)
         self._parent, child_end = context.Pipe()

@@ -59,10 +59,7 @@ def _beat(counters: Any) -> None:
 
 
 class ProcessWatchdog:
-    """A watchdog of the worker process ``pid``, which increments the numbers in ``counters``.
-
-    The first number counts heartbeats, the second control periods.
-    """
+    """A watchdog of the worker process ``pid``, which increments the numbers in ``counters``."""
 
     def __init__(self, pid: int, counters: Sequence[int]) -> None:
         self._pid = pid
