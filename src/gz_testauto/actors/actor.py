@@ -1,7 +1,4 @@
-"""The base class of actors, which are models with a behavior.
-
-Each actor draws from a separate random generator, so that the same seed reproduces the same trial.
-"""
+"""The base class of actors, which are models with a behavior."""
 
 import math
 from typing import Any, Dict, Optional, Sequence, Tuple

@@ -43,8 +43,7 @@ WORLD = "world"
 
 @dataclass(frozen=True)
 class EffectTargets:
-    """The models and lights of a trial that effects can change. ``tags`` maps the tags of actors to
-    their names."""
+    """The models and lights of a trial that effects can change."""
 
     description: Description
     models: FrozenSet[str]
@@ -54,7 +53,7 @@ class EffectTargets:
 
     def models_of(self, selector: str) -> Sequence[str]:
         """Return the names of the models that ``selector``, a name or a tag, selects. Raises
-        ``SpecError`` if no model has this name and no actor has this tag."""
+        ``SpecError`` for an unknown one."""
         if selector == "robot":
             return (self.robot,)
         if selector in self.tags:
@@ -99,7 +98,6 @@ def create_effects(
 def create_hooks(
     specs: Sequence[spec_of.HookSpec], seed: int, world: int, repetition: int
 ) -> List[Hook]:
-    """Return the hooks of a trial, each with its own random numbers."""
     hooks = []
     for spec in specs:
         with spec.locating("hook", "parameters"):
@@ -223,8 +221,6 @@ class ConditionalEffect(_Conditional):
 
 
 class ConditionalPush(_Conditional):
-    """A hook that pushes links. ``links`` maps models to scoped names of links."""
-
     def __init__(self, spec: spec_of.PushEffect, links: Mapping[str, str]) -> None:
         super().__init__(spec)
         self._force_n, self._links = spec.force_n, links

@@ -81,7 +81,6 @@ class ObstacleOutlines:
     def is_free_path(
         self, start: Tuple[float, float], end: Tuple[float, float], radius_m: float
     ) -> bool:
-        """Return whether a disc of ``radius_m`` on the straight path touches no obstacle."""
         return self.distance_m(shapely.LineString([start, end])) > radius_m
 
 

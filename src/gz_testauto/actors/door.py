@@ -58,7 +58,6 @@ class DoorSpec(ActorSpec):
 
     @property
     def swept_area(self) -> BaseGeometry:
-        """The area that the leaf can cover (m, world frame)."""
         return self.path
 
     @override
@@ -73,8 +72,7 @@ class DoorSpec(ActorSpec):
 
     @property
     def needs_free_path(self) -> bool:
-        """False, since a leaf touches the obstacles on both sides of its doorway."""
-        return False
+        return False  # a leaf touches the obstacles on both sides of its doorway
 
 
 class Door(Actor):

@@ -222,8 +222,6 @@ class Effects:
                 running_effect.on_end(running_effect)
 
     def _start_and_end(self, time_s: float) -> List[RunningEffect]:
-        """Start requested effects and end those whose duration is over at ``time_s``. Return the
-        effects that have ended."""
         ended_effects = []
         for running_effect in self._running_effects:
             if running_effect.started_s is None:

@@ -50,8 +50,8 @@ class PatrolSpec(ActorSpec):
 
 
 class Patrol(Actor):
-    """An actor that moves along waypoints, and then back, or in a loop if ``closed`` is True.
-    ``ahead_m`` is the distance along the path from the first waypoint to the start."""
+    """An actor of :class:`PatrolSpec`. ``ahead_m`` is the distance along the path from the first
+    waypoint to the start."""
 
     def __init__(
         self,

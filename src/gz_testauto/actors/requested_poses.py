@@ -56,9 +56,6 @@ class _RequestedMotion:
 
 
 class RequestedPoses:
-    """The computed poses of models that move as hooks request, without the errors of the
-    simulator."""
-
     def __init__(self) -> None:
         self._motions: Dict[str, _RequestedMotion] = {}
 
@@ -106,7 +103,6 @@ class RequestedPoses:
         return replace(change, linear_mps=(x, y, z), angular_radps=(*angular[:2], turn))
 
     def shown(self, snapshot: Snapshot) -> Snapshot:
-        """Return the snapshot with the computed poses of models that moved as requested."""
         models = dict(snapshot.models)
         for name, motion in tuple(self._motions.items()):
             state = models.get(name)

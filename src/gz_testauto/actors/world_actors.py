@@ -30,8 +30,7 @@ class WorldActorSpec(ScriptSpec):
 
     @property
     def path(self) -> None:
-        """None, since the path can cross obstacles as in Gazebo."""
-        return None
+        return None  # the path can cross obstacles, as in Gazebo
 
 
 def world_actors(scene: WorldScene) -> Tuple[WorldActorSpec, ...]:

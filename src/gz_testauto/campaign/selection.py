@@ -175,7 +175,6 @@ def selected_trials(
 
 
 def selection_text(selection: TrialSelection, failed_in: Optional[LoadedCampaign]) -> str:
-    """Return a text that names the trials selected by failures or by names of worlds, or ""."""
     texts = []
     if failed_in is not None:
         texts.append(f"trials that failed in {failed_in.label} (--failed-of)")

@@ -93,8 +93,7 @@ def start_simulator(bed: BuiltinTestBed, **more: Any) -> Simulator:
 
 
 def chosen_executor(spec: CampaignSpec, out: Path, gui: bool = False) -> ExecutorFactory:
-    """Return a picklable factory of executors for a campaign with results in ``out``. If ``gui`` is
-    true, the simulator opens a window."""
+    """Return a picklable factory of executors for a campaign with results in ``out``."""
     if isinstance(spec, StackCampaignSpec):
         # imported only here, since it needs ROS
         stack_executor = load_object("gz_testauto.ros.stack.executor:StackExecutor")

@@ -316,8 +316,7 @@ def path_of_mission_m(
     spec: CampaignSpec, robot: RobotBody, world: Path, mission: Mission
 ) -> Optional[float]:
     """Return the length (m) of the shortest path of the robot's circumscribed circle from the start
-    to all goals, or None if there is no such path.
-    """
+    to all goals, or None."""
     return shortest_path_m(read_scene(world), mission_of_robot(spec, robot, mission))
 
 

@@ -256,8 +256,6 @@ def _multiply_base(
 
 
 def _require_no_other_files(folder: Path) -> None:
-    """Raise ``ResultsError`` if a folder without a manifest has files that an interrupted
-    generation does not leave."""
     left_files = (f"{generated_name(0)}.world", f"{MANIFEST}{PARTIAL_SUFFIX}")
     foreign_names = sorted(p.name for p in folder.glob("*") if p.name not in left_files)
     if foreign_names:

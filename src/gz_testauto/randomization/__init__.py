@@ -1,8 +1,4 @@
-"""Domain randomization of a trial: physical properties of the world, and faults of robots.
-
-Each term has a random generator, which depends on the name of the term, the world and the
-repetition.
-"""
+"""Domain randomization of a trial: physical properties of the world, and faults of robots."""
 
 from gz_testauto.base.registry import Registry
 

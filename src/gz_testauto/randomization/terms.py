@@ -75,9 +75,8 @@ class RandomizedScene:
 
 @dataclass(eq=False)
 class DrawnTerms:
-    """The random values for one trial, and the hooks and filters that apply them. ``numbers`` maps
-    result columns to drawn values.
-    """
+    """The drawn values, hooks and filters for one trial. ``numbers`` maps result columns to drawn
+    values."""
 
     numbers: Dict[str, float] = field(default_factory=dict)
     hooks: List[Hook] = field(default_factory=list)
@@ -166,8 +165,6 @@ def _drawn_fault(spec: FaultTerm, random: np.random.Generator) -> float:
 
 
 class AtStart(Hook):
-    """A hook that requests drawn changes in the first step."""
-
     priority = HIGH
 
     def __init__(self, name: str, changes: Sequence[Change]) -> None:
@@ -181,8 +178,6 @@ class AtStart(Hook):
 
 
 class Repeated(Hook):
-    """A hook that draws and requests changes after random intervals."""
-
     priority = HIGH
 
     def __init__(self, name: str, drawing: "_Drawing", every_s: Distribution) -> None:
@@ -222,8 +217,6 @@ class _Drawing:
             raise SpecError(f"randomize {spec.name!r}: {error}") from error
 
     def value(self, previous_value: float) -> float:
-        """Return a drawn value, or ``previous_value`` plus or times a drawn value, depending on the
-        term."""
         spec = self.spec
         distribution = next(d for d in (spec.set, spec.add, spec.scale) if d is not None)
         drawn_value = float(distribution.quantile(float(self.random.random())))

@@ -50,7 +50,6 @@ def sha256_of(content: bytes) -> str:
 
 
 def file_record(index: int, path: Path, content: bytes) -> WorldRecord:
-    """Return the record of a world file with this content."""
     content_hash = _hash_without_layout(content)
     return WorldRecord(index, path.stem, path, sha256_of(content), content_sha256=content_hash)
 

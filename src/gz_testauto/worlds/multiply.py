@@ -55,7 +55,6 @@ WORLD_FILE = re.compile(r"world_\d{4,}\.world")
 
 
 def required_mission(spec: Optional[SolvableMissionSpec]) -> Optional[RequiredMission]:
-    """Return the mission of a specification, or None if it is incomplete."""
     if spec is None or spec.start is None or spec.goal is None:
         return None
     robot = None if spec.robot is None else read_outline(spec.robot)
@@ -69,7 +68,6 @@ def required_mission(spec: Optional[SolvableMissionSpec]) -> Optional[RequiredMi
 
 
 def mission_record(mission: RequiredMission) -> Dict[str, Any]:
-    """Return a mission as an object of the JSON manifest of worlds."""
     record: Dict[str, Any] = {
         "start": list(mission.start),
         "goal": list(mission.goal),
@@ -219,7 +217,6 @@ class WorldRecipe:
         return inputs
 
     def generator(self) -> WorldGenerator:
-        """Read the base world and return the generator of the worlds, or raise its errors."""
         base = BaseWorld(self.base, self.pattern, self.repair, self.plugins, self.allow_missing)
         return WorldGenerator(base, self.spec, self.seed, self.mission)
 
@@ -326,7 +323,6 @@ def _check_target(directory: Path, inputs: Dict[str, Any], force: bool) -> None:
 
 
 def differing_inputs(first: Mapping[str, Any], second: Mapping[str, Any]) -> List[str]:
-    """Return the names of the inputs of worlds that differ."""
     names = [name for name in {**second, **first} if name != "missing"]  # it is a result
     return [name for name in names if first.get(name) != second.get(name)]
 

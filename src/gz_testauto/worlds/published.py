@@ -78,10 +78,7 @@ class PublishedNumbers:
 def _path_length_m(
     file: Path, location: str, source: PublishedSpec, start: Pose2D, goal: Pose2D
 ) -> float:
-    """Return the length (m) of the path from the start over the points in ``file`` to the goal.
-
-    ``location`` is the YAML key in error messages.
-    """
+    """Return the length (m) of the path from the start over the points in ``file`` to the goal."""
     cells = np.asarray(_read(file, location, _points), dtype=float)
     if cells.ndim != 2 or cells.shape[1] != 2 or not np.isfinite(cells).all():
         raise SpecError(

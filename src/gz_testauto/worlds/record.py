@@ -18,7 +18,6 @@ Progress = Callable[[int, int], None]
 
 
 def generated_name(index: int) -> str:
-    """Return the name of a generated world."""
     return f"world_{index:04d}"
 
 
@@ -73,7 +72,6 @@ class WorldRecord:
 
     @property
     def published_path_m(self) -> Optional[float]:
-        """Return the published length (m) of the best path, or None if it is not published."""
         length_m = self.published.get(PATH_M)
         return length_m if isinstance(length_m, float) else None
 

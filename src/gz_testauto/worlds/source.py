@@ -108,7 +108,6 @@ class Missions:
 
 
 def world_source(spec: CampaignSpec) -> Optional[WorldSource]:
-    """Return the world source of a campaign, or None for a base world or a directory."""
     worlds = spec.worlds
     if worlds.source is None:
         return None

@@ -240,7 +240,6 @@ class ObstacleSpawner:
         return placer.place(generator, numbers.point(draw.number)).obstacles
 
     def _keep_outs_around(self, names: Iterable[str]) -> List[KeepOut]:
-        """Return keep-outs around the models that are not in the base world, such as a robot."""
         discs = []
         for pose in self._world.poses(names).values():
             x_m, y_m = pose.position[:2]
@@ -314,8 +313,6 @@ def _batches(items: Sequence[Item]) -> Iterator[Sequence[Item]]:
 
 
 def _checked_pose(obstacle: Obstacle, pose: Optional[Pose]) -> Pose:
-    """Return the pose of a spawned obstacle. Raises ``SimulatorError`` if it does not exist or is
-    not at the requested pose."""
     if pose is None:
         raise SimulatorError(f"{obstacle.name} was spawned, but it does not exist in the simulator")
     x, y, yaw = pose.planar
@@ -341,8 +338,6 @@ def _renamed(obstacles: Iterable[Obstacle], used_names: Set[str]) -> Tuple[Obsta
 
 
 def _base_in_simulator(path: Path, names: Set[str]) -> BaseWorld:
-    """Return the base world. Raises ``SpecError`` if the simulator, whose models are ``names``,
-    was started with another world."""
     base = BaseWorld(path)
     obstacles = {model.name for model in base.obstacles}
     absent_names = sorted(set(base.scene.models) - obstacles - names)
