@@ -109,20 +109,20 @@ class ActorSpec(Spec):
 
     @property
     def path(self) -> Optional[BaseGeometry]:
-        """Return the path of the actor's origin (m, world frame), or the area that a door blocks.
-        Returns None if the path is not known before the trial."""
+        """Return the path of the actor's origin (m, world frame), the area that a door blocks, or
+        None if it is not known before the trial."""
         return None
 
     @property
     def ground(self) -> Optional[BaseGeometry]:
-        """Return the area (m, world frame) that the actor's origin can reach, or None if it is not
-        known before the trial."""
+        """Return the area (m, world frame) that the actor's origin can reach, or None if it is
+        unknown before the trial."""
         return self.path
 
     @property
     def swept_area(self) -> Optional[BaseGeometry]:
         """Return the area (m, world frame) that the body, or the leaf of a door, can cover, or None
-        if it is not known before the trial."""
+        if it is unknown before the trial."""
         path = self.path
         return None if path is None else path.buffer(self.body.reach_m)
 

@@ -488,8 +488,7 @@ def _require_unless_set_by_source(
 ) -> None:
     """Raise an error for a missing key, or for a key that the world source sets.
 
-    ``is_set_by_key`` maps keys to whether the campaign has them. ``sets`` is the name of the
-    property of the world source that is True if it sets these keys.
+    ``sets`` is the property of the world source that is True if it sets these keys.
     """
     worlds: Optional[WorldsSpec] = info.data.get("worlds")
     if worlds is None:  # the invalid worlds are reported

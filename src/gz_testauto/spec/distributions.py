@@ -60,7 +60,7 @@ class Uniform(_Range):
     """The uniform distribution between ``min`` and ``max``."""
 
     def quantile(self, probability: float) -> float:
-        """Return the quantile of ``probability``, a number in [0, 1)."""
+        """Return the quantile of ``probability``."""
         return self.min + probability * (self.max - self.min)
 
 
@@ -83,7 +83,7 @@ class TruncatedNormal(_Range):
         return self
 
     def quantile(self, probability: float) -> float:
-        """Return the quantile of ``probability``, a number in [0, 1)."""
+        """Return the quantile of ``probability``."""
         from scipy.special import ndtri  # imported late: it takes as long as all specifications
 
         low, high = _tails(self.mean, self.stddev, self.min, self.max)

@@ -80,8 +80,7 @@ def _store_locations(value: Any, document: YamlSource, name: str, path: Tuple[An
 def _describe(
     error: Mapping[str, Any], document: YamlSource, classes: Mapping[int, Type[Spec]]
 ) -> Tuple[int, str]:
-    """Return the line number and the message of a pydantic error. ``classes`` maps the ``id`` of
-    each mapping in the document to the class that validated it."""
+    """Return the line number and the message of a pydantic error."""
     is_missing = error["type"] in ("missing", "union_tag_not_found")
     location = (*error["loc"], *error.get("ctx", {}).get(SUBPATH, ()))
     line, path = document.locate(location, missing=error["type"] == "missing")

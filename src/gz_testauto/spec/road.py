@@ -78,7 +78,7 @@ class LaneSpec(Spec):
 
 def check_route(route: Sequence[str], lanes: Mapping[str, LaneSpec]) -> None:
     """Raise ``ValueError`` if a lane of a route is unknown, or is not a successor of the previous
-    one. ``lanes`` are the lanes of the road by name."""
+    one."""
     for name in route:
         if name not in lanes:
             raise ValueError(unknown_name("lane", name, lanes))
