@@ -58,10 +58,9 @@ _LINK_NAME = re.compile(r"[\w/:-]+")
 
 @dataclass(frozen=True, eq=False)
 class TrialActors:
-    """The hooks of a trial, including actors, and the filters that change scans and commands.
+    """The hooks of a trial, including actors, and the filters between first robot and planner.
 
-    The filters are between the first robot and its planner. ``numbers`` are the drawn values by
-    the names of their columns in the results.
+    ``numbers`` are the drawn values by the names of their columns in the results.
     """
 
     hooks: Tuple[Hook, ...] = ()
@@ -74,7 +73,6 @@ class TrialActors:
 
     @property
     def models(self) -> Tuple[NamedModel, ...]:
-        """The models of all hooks at the start of the trial."""
         return tuple(model for hook in self.hooks for model in hook.models)
 
     @property
@@ -100,10 +98,7 @@ class TrialActors:
         return result.with_values(self.numbers)
 
     def numbers_so_far(self) -> Dict[str, float]:
-        """Return the numbers that hooks have recorded so far, by name.
-
-        Raises ``SceneError`` if a hook fails.
-        """
+        """Return the recorded numbers by name. Raises ``SceneError`` if a hook fails."""
         hook_results = [_results_of(hook).numbers for hook in self.hooks if hook.numbers]
         return {name: float(value) for numbers in hook_results for name, value in numbers.items()}
 
@@ -111,7 +106,7 @@ class TrialActors:
         return replace(scene, models=(*scene.models, *self.models))
 
     def simulation(self, simulation: Simulation, robot: Optional[str] = None) -> Simulation:
-        """Return the simulation with the hooks and filters, or unchanged if there are none.
+        """Return the simulation with the hooks and filters.
 
         ``robot`` is the name of the first robot (default: the robot of ``simulation``).
         """
@@ -139,8 +134,7 @@ def _results_of(hook: Hook) -> HookResults:
 class ActorContext(NamedTuple):
     """The inputs from which the actors of a trial are created.
 
-    ``file`` and ``scene`` are the world. Starts are in the world frame. ``companions`` are the
-    other robots with their starts.
+    ``file`` and ``scene`` are the world. Starts are in the world frame.
     """
 
     spec: CampaignSpec
@@ -237,9 +231,7 @@ def _radius_m(
 
 
 def _has_bit_masks(context: ActorContext) -> bool:
-    """Return whether the world or the robot contains ``<collide_bitmask>``, or the robot's model is
-    unknown.
-    """
+    """Return whether the world or the robot can contain ``<collide_bitmask>``."""
     if not isinstance(context.robot, RobotModel):
         return True
     elements = [
@@ -278,10 +270,7 @@ def _agents(context: ActorContext) -> Optional[Hook]:
 def tracker_of(
     context: ActorContext, actors: TrialActors, moving_models: Sequence[NamedModel] = ()
 ) -> Optional[ObjectTracker]:
-    """Return the tracker of the actors and ``moving_models`` of a trial.
-
-    Returns None if ``tracking`` is not set in the campaign.
-    """
+    """Return the tracker of the actors and ``moving_models``, or None without ``tracking``."""
     spec = context.spec
     if spec.tracking is None:
         return None

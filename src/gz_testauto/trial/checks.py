@@ -1,7 +1,7 @@
-"""Check trials and their worlds before they run.
+"""Reject trials in which no planner can succeed, before they run.
 
-The checks reject trials in which no planner can succeed. They compute the global plans, which
-:class:`~gz_testauto.trial.static_maps.StaticMaps` keeps for the trials in the same process.
+The checks compute the global plans, which :class:`~gz_testauto.trial.static_maps.StaticMaps` keeps
+for the trials in the same process.
 """
 
 import itertools

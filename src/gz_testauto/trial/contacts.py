@@ -42,9 +42,7 @@ class ContactClassifier:
         self._partners: Dict[Tuple[str, str], str] = {}
 
     def partner(self, contact: Contact, robot_bottom_m: float) -> Optional[str]:
-        """Return the name of the model with which the robot collides by this contact.
-
-        Returns None if the contact is no collision, for example with the ground.
+        """Return the name of the model that the robot hits; None if the contact is no collision.
 
         ``robot_bottom_m`` is the z (m, world frame) of the robot's lowest point.
         """

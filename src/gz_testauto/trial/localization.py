@@ -26,11 +26,10 @@ def make_estimator(
     robot: RobotBody,
     numbers: RandomNumbers,
 ) -> Optional[PoseEstimator]:
-    """Return the estimator of the pose that the planner receives.
+    """Return the estimator of the pose that the planner receives, or None for the true pose.
 
-    Returns None if the planner receives the true pose. Terms ``localization_error`` scale the
-    errors of the estimate. Raises ``SpecError`` if the robot lacks a part that the estimator
-    requires, such as an IMU.
+    Terms ``localization_error`` scale the errors of the estimate. Raises ``SpecError`` if the robot
+    lacks a part that the estimator requires, such as an IMU.
     """
     if localization is None or localization.is_true:
         return None

@@ -47,11 +47,8 @@ class LockstepExecutor(TrialExecutor):
     """An executor that runs all trials in the calling thread."""
 
     def __init__(self, bed: TestBed, open_simulator: Callable[[BuiltinTestBed], Simulator]) -> None:
-        """Prepare the executor; :meth:`open` starts the simulator.
-
-        Raises ``SpecError`` if the campaign has a navigation stack, if the robot lacks a drive
-        controller, lidar or sensor, and for invalid parameters of a planner.
-        """
+        """Raise ``SpecError`` if the campaign has a navigation stack, if the robot lacks a drive
+        controller, lidar or sensor, and for invalid parameters of a planner."""
         self._bed = require_builtin(bed)
         for robot_bed in self._bed.robots:
             require_drivable(robot_bed.robot)

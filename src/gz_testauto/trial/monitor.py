@@ -87,17 +87,13 @@ class TrialMonitor:
         self._recorder.commanded(command)
 
     def planner_aborted(self, reason: str) -> TrialEnd:
-        """End the trial after the planner aborted; ``reason`` is its message.
-
-        The outcome is ``planner_aborted``, unless an earlier rule of :mod:`.termination` holds.
-        """
+        """End the trial as ``planner_aborted``, unless an earlier rule of :mod:`.termination` holds.
+        ``reason`` is the planner's message."""
         return self._finished(reason, Outcome.PLANNER_ABORTED)
 
     def reported_arrival(self, reason: str) -> TrialEnd:
-        """End the trial after the planner reported that it arrived; ``reason`` is its message.
-
-        The outcome is ``false_arrival``, unless an earlier rule of :mod:`.termination` holds.
-        """
+        """End the trial as ``false_arrival``, unless an earlier rule of :mod:`.termination` holds.
+        ``reason`` is the planner's message."""
         return self._finished(reason, Outcome.FALSE_ARRIVAL)
 
     @property

@@ -57,7 +57,6 @@ ALL = TrialSelection()
 
 
 def is_within_max_worlds(spec: CampaignSpec, trial: Trial) -> bool:
-    """Return whether the world of the trial is within ``stop.max_worlds`` of the campaign."""
     return spec.most_worlds is None or trial.world.world_index < spec.most_worlds
 
 

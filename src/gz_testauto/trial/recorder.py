@@ -136,7 +136,6 @@ class Recorder:
 
     @property
     def twist(self) -> Twist2D:
-        """The latest true forward speed (m/s) and yaw rate (rad/s)."""
         forward_mps, _, turn_radps = self._rows[self._row_count - 1, _TWIST].tolist()
         return Twist2D(forward_mps, turn_radps)
 

@@ -80,10 +80,7 @@ class StaticMaps:
         return waypoints_along(lanes[0], inputs.start, inputs.goals, names)
 
     def lanes(self, mission: Mission) -> Tuple[Lane, ...]:
-        """Return the lanes of the mission's road: first the route, then the lanes next to it.
-
-        Returns no lanes for a mission without a road.
-        """
+        """Return the lanes of the mission's road: first the route, then the lanes next to it."""
         return () if mission.road is None else lanes_of(mission.road)
 
     def inputs(self, world: WorldRecord, mission: Mission) -> MapInputs:
@@ -240,10 +237,7 @@ class StaticMaps:
 
 
 def scan_height_m(spec: CampaignSpec, robot: RobotBody) -> float:
-    """Return the height (m) at which obstacles are drawn in the map.
-
-    Without ``robot.scan_height_m`` in the campaign, this is the height of the lidar in the model.
-    """
+    """Return the height (m) at which the map shows obstacles, by default that of the lidar."""
     if spec.robot.scan_height_m is not None:
         return spec.robot.scan_height_m
     lidar = robot.lidar if isinstance(robot, RobotModel) else None

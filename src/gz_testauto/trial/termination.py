@@ -104,7 +104,7 @@ def is_stuck(rules: TerminationRules, time_s: np.ndarray, position_m: np.ndarray
     the last ``stuck_window_s``.
 
     Turning in place does not count as motion. ``time_s`` (n,) and ``position_m`` (n, 3) are all
-    samples of the trial, which can be shorter than the window.
+    samples of the trial.
     """
     begin_s = time_s[-1] - rules.stuck_window_s + TIME_SLACK_S
     if time_s[0] > begin_s:
@@ -158,7 +158,7 @@ def check_termination(
     ``time_s`` (n,) is the time since the goal was sent, ``position_m`` has the shape (n, 3) and
     ``tilt_rad`` (n,), with at least one sample. ``collision`` is the first collision, and
     ``abort_reason`` the reason why the planner finished, with the outcome ``abort_outcome`` if no
-    rule before it holds. The module docstring states the precedence of the rules.
+    rule before it holds.
     """
     on_path = "" if rules.count == 1 else f", on the path to {rules.goal_text}"
     now_s = float(time_s[-1])
