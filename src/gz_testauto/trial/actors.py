@@ -58,10 +58,8 @@ _LINK_NAME = re.compile(r"[\w/:-]+")
 
 @dataclass(frozen=True, eq=False)
 class TrialActors:
-    """The hooks of a trial, including actors, and the filters between first robot and planner.
-
-    ``numbers`` are the drawn values by the names of their columns in the results.
-    """
+    """The hooks of a trial, including actors, and the filters of the first robot's scans and
+    commands. ``numbers`` are the drawn values by the names of their columns in the results."""
 
     hooks: Tuple[Hook, ...] = ()
     filters: Tuple[Filter, ...] = ()

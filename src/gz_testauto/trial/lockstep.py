@@ -227,7 +227,6 @@ class TrialRobot:
         return self.estimated(self.true_observation(snapshot))
 
     def estimated(self, true_observation: Observation) -> Observation:
-        """Return the observation with the true pose and twist replaced by their estimates."""
         estimator = self._monitor.estimator
         if estimator is None:
             return true_observation

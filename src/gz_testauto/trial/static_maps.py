@@ -42,7 +42,6 @@ class MapInputs(NamedTuple):
         return tuple(zip((self.start, *self.goals), self.goals))
 
     def named(self, pose: Pose2D) -> str:
-        """Return the name of ``pose``, the start or one of the goals, for messages."""
         if pose is self.start:
             return "robot.start"
         if len(self.goals) == 1:

@@ -6,8 +6,7 @@ rules hold at the same time, the first rule of this list decides:
 1. **tipped_over**: the robot's vertical axis has tilted more than ``max_tilt_rad`` for
    :data:`TIPPED_S`. During that time, no other rule ends the trial, since contacts are then an
    effect of the fall. If the time limit or a report of the planner is earlier, the outcome is
-   ``tipped_over``, too. If a contact causes the fall, the trial has already ended with that
-   contact.
+   ``tipped_over``, too.
 2. **collided**: the robot touched a model that is not the ground. A contact with an obstacle within
    the goal's tolerance is also a collision.
 3. **reached**: the true position is within the goal's tolerance, even if the planner aborted in the
@@ -73,7 +72,6 @@ class TerminationRules:
 
     @property
     def for_next_goal(self) -> "TerminationRules":
-        """Return the rules for the next goal, which must exist."""
         return replace(
             self, goal=self.further[0], further=self.further[1:], visited=self.visited + 1
         )
@@ -89,8 +87,6 @@ class TerminationRules:
 
 @dataclass(frozen=True)
 class TrialEnd:
-    """The outcome of a trial, with a one-line description."""
-
     outcome: Outcome
     detail: str
 
@@ -137,7 +133,6 @@ def lost_motion(
 def tilted_since_s(
     rules: TerminationRules, time_s: np.ndarray, tilt_rad: np.ndarray
 ) -> Optional[float]:
-    """Return the time (s) at which the present tilt started; None if the robot is upright."""
     if not tilt_rad[-1] > rules.max_tilt_rad:
         return None
     upright = np.flatnonzero(~(tilt_rad > rules.max_tilt_rad))
