@@ -96,10 +96,7 @@ class LinkDescription:
 
 @dataclass(frozen=True)
 class JointDescription:
-    """The SDF type of a joint, its links and its number of axes.
-
-    ``parent`` is None for the world.
-    """
+    """A joint, of which ``kind`` is the SDF type, and ``parent`` is None for the world."""
 
     kind: str
     parent: Optional[str]

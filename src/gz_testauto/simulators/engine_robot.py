@@ -53,14 +53,11 @@ ROUNDING = 1e-6
 def due_steps(
     sensor: Union[LidarDescription, ImuDescription, None], step_s: float, start: int, end: int
 ) -> Set[int]:
-    """Return the physics steps after ``start`` and up to ``end`` in which a sensor measures.
-
-    A sensor measures in all steps if its update rate is 0, as in SDF, or above that of the steps.
-    """
+    """Return the physics steps after ``start`` and up to ``end`` in which a sensor measures."""
     if sensor is None:
         return set()
     per_step = sensor.update_rate_hz * step_s
-    if not 0.0 < per_step < 1.0:
+    if not 0.0 < per_step < 1.0:  # in SDF, an update rate of 0 is unlimited
         return set(range(start + 1, end + 1))
     first = math.floor(start * per_step + ROUNDING) + 1
     last = math.floor(end * per_step + ROUNDING)
@@ -213,7 +210,6 @@ class SimulatedRobot(abc.ABC):
         return SensorReadings(self._scan, imu, contacts)
 
     def ranges_m(self, sensor: Sensor) -> np.ndarray:
-        """Return the distances (m) along a sensor's rays without noise, shape (rows · columns,)."""
         if sensor.name not in self._rays:
             mount = self.engine_robot.mount_of(sensor.link, sensor.mount)
             self._rays[sensor.name] = (mount, sensor.directions)
@@ -259,7 +255,7 @@ class OnboardRobot(Protocol):
     def sensed(self) -> SensorReadings: ...
 
     def ranges_m(self, sensor: Sensor) -> np.ndarray:
-        """Return the distances (m) along the rays of a selected sensor, without noise."""
+        """Return the distances (m) along a sensor's rays without noise, shape (rows · columns,)."""
 
 
 Robot = TypeVar("Robot", bound=OnboardRobot)

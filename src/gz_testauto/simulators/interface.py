@@ -394,7 +394,6 @@ def check_command(command: Twist2D) -> None:
 
 
 def _check_state(name: str, state: ModelState) -> None:
-    """Raise ``SimulatorError`` for a state that a model must not have."""
     try:
         SetModel(name, state.pose, state.linear_mps, state.angular_radps)
     except ValueError as error:

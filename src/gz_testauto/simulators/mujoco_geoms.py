@@ -13,7 +13,6 @@ EXACT = '<option ccd_tolerance="1e-9" ccd_iterations="200"/>'
 
 
 def distances_are_exact() -> bool:
-    """Return whether the distances between bodies of this version of MuJoCo are reliable."""
     import mujoco
 
     # the last version for Python 3.8, 3.2, has errors of decimeters

@@ -359,7 +359,6 @@ class MujocoSettling:
         self._steps_left = SETTLING_STEPS
 
     def begin(self) -> None:
-        """Limit the speed in the next :data:`SETTLING_STEPS` steps, after a body was placed."""
         self._steps_left = SETTLING_STEPS
 
     def before_step(self) -> List[Tuple[np.ndarray, np.ndarray]]:

@@ -24,8 +24,8 @@ from gz_testauto.simulators.mujoco_geoms import primitive, text
 # MuJoCo reads at most 200,000 triangles of an STL file.
 MAX_FACES = 100_000
 
-MAX_PIECES = 2000
 # Target numbers of convex pieces for a static and for a moving mesh, which takes more time.
+MAX_PIECES = 2000
 MAX_MOVING_PIECES = 200
 
 # a mesh with more pieces is rejected
@@ -65,7 +65,6 @@ class GeomFactory:
         self._pieces = 0
 
     def geoms(self, shape: BodyShape, moves: bool = False) -> List[Geom]:
-        """Return the geoms of a shape, whose body can move if ``moves``."""
         geometry = shape.geometry
         if isinstance(geometry, Mesh):
             return [*self._touched(shape.name, geometry, moves), *self._seen(geometry)]
@@ -79,7 +78,6 @@ class GeomFactory:
         return [geom]
 
     def lidar_geoms(self, shape: BodyShape) -> List[Geom]:
-        """Return the geoms that a lidar detects."""
         if isinstance(shape.geometry, Mesh):
             return self._seen(shape.geometry)
         return [geom for geom in self.geoms(shape) if geom.role is not Role.CONTACT]

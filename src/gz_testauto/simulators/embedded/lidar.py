@@ -137,11 +137,9 @@ class _GeomGroups:
         self.radii_m[0] = np.inf
 
     def nearest_first(self, origin_m: np.ndarray, within_m: float) -> np.ndarray:
-        """Return the indices of the groups within a distance of ``origin_m``, sorted by distance.
-
-        Nearer geoms hide others. The order has no effect on the ranges.
-        """
+        """Return the indices of the groups within ``within_m`` of ``origin_m``, nearest first."""
         away_m = np.sqrt(np.square(self.centers_m - origin_m).sum(axis=1)) - self.radii_m
+        # Nearer geoms hide others. The order has no effect on the ranges.
         order = np.argsort(away_m, kind="stable")
         return order[away_m[order] <= within_m]
 
@@ -160,10 +158,7 @@ def _cut_slab(origin, direction, half, near, far):  # type: ignore[no-untyped-de
 
 @compiled
 def _cut_round(a, b, c, near, far):  # type: ignore[no-untyped-def]
-    """Cut the interval (near, far) of distances t to a quadric, a t² + 2 b t + c <= 0.
-
-    If near > far, the result is empty.
-    """
+    """Cut the interval (near, far) of distances t to a quadric, a t² + 2 b t + c <= 0."""
     if a < _PARALLEL * _PARALLEL:
         return (near, far) if c <= 0 else (1.0, 0.0)
     discriminant = b * b - a * c
@@ -349,14 +344,13 @@ def cast(  # type: ignore[no-untyped-def]
     range_max,
     ranges,
 ):
-    """Fill ``ranges`` (n,) with the distance (m) along each ray to the first surface.
+    """Fill ``ranges`` (n,) as :meth:`MujocoLidar.ranges_m` states.
 
-    As in Gazebo, a ray starts at the distance ``range_min``. Distances beyond ``range_max`` are
-    infinite. ``groups`` are those to test, as defined by :class:`_GeomGroups`. ``kinds``, ``sizes``
-    (:, 3), ``radii`` (:,) of the balls around geoms, ``positions`` (:, 3) and ``rotations`` (:, 9)
-    have a row for each geom, in the world frame. The sensor is at ``origin`` (3,) with the axes
-    ``turn`` (3, 3). Ray i has the angle ``angle_min + i * spacing`` in the sensor's xy plane;
-    ``cosines`` and ``sines`` are those of these angles.
+    ``groups`` are those to test, as defined by :class:`_GeomGroups`. ``kinds``, ``sizes`` (:, 3),
+    ``radii`` (:,) of the balls around geoms, ``positions`` (:, 3) and ``rotations`` (:, 9) have a
+    row for each geom, in the world frame. The sensor is at ``origin`` (3,) with the axes ``turn``
+    (3, 3). Ray i has the angle ``angle_min + i * spacing`` in the sensor's xy plane; ``cosines``
+    and ``sines`` are those of these angles.
     """
     ranges[:] = np.inf
     center, half, axes = np.empty(3), np.empty(3), np.empty((3, 3))

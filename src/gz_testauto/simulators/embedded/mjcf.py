@@ -33,8 +33,8 @@ MAX_FRICTION = 2.0
 # range (rad or m) of motion of a locked joint
 MIN_RANGE = 1e-6
 
-MANY_BODIES = 2000
 # Number of bodies above which MuJoCo's memory size is set, and the smallest size.
+MANY_BODIES = 2000
 MIN_MEMORY_BYTES = 64_000_000
 
 # Name of the MuJoCo site of a robot's IMU, and of the MuJoCo sensors at this site.
@@ -83,7 +83,7 @@ def write_mjcf(
     The static models in ``placeable`` are bodies whose pose can be changed; the shapes of the
     others are part of the world, so that their number has nearly no effect on the time of a step.
     MuJoCo's sensor data have the order of the IMUs in ``robots``, which is by name. With ``grip``,
-    bodies slide according to Coulomb's law, as required by wheels that move the robot by friction.
+    bodies slide according to Coulomb's law.
     """
     return _MjcfWriter(models, coverage, robots, grip, placeable).write(step_s, gravity_mps2)
 
@@ -153,7 +153,6 @@ class _MjcfWriter:
         return Blueprint(xml, files, self._shapes, self._grip, self._held_joints)
 
     def _add_memory(self, root: Element) -> None:
-        """Set MuJoCo's memory size, whose default is too small for many bodies."""
         bodies = sum(
             model.name in self._placeable if model.static else len(model.bodies)
             for model in self._models

@@ -46,7 +46,6 @@ class OwnBodyScan:
 
 
 def scan_own_body(robot: RobotModel) -> Optional[OwnBodyScan]:
-    """Return the scan of a robot's lidar, or None without a lidar."""
     import mujoco
 
     lidar = robot.lidar

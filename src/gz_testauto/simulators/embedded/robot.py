@@ -48,8 +48,6 @@ IMU_NUMBERS = 10
 
 
 class DrivenRobot(NamedTuple):
-    """The engine model of a robot at the pose of its SDF, and its drivetrain."""
-
     engine_robot: EngineRobot
     drive: Drivetrain
 

@@ -185,10 +185,7 @@ class PropertyMessages:
 
 @dataclass
 class _GazeboPush:
-    """An active push with its remaining time.
-
-    ``deferred_s`` is the part of the previous interval whose impulse was deferred.
-    """
+    """``deferred_s`` is the part of the previous interval whose impulse was deferred."""
 
     push: Push
     left_s: float

@@ -98,8 +98,7 @@ def instrument_model(
 ) -> InstrumentedModel:
     """Add probes to a model that is not a robot, and ``suffix`` to its name.
 
-    All its sensors get the period ``sensor_period_ns`` (simulated time). ``engine`` is the name of
-    the physics engine, and ``probe`` that of the probes.
+    All its sensors get the period ``sensor_period_ns`` (simulated time).
     """
     document, scene = _read(model, suffix)
     return _instrumented(model, document, scene, sensor_period_ns, engine, probe)

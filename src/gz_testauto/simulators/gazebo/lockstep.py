@@ -89,7 +89,6 @@ class LockStep:
 
     @property
     def gazebo_ns(self) -> int:
-        """The current time on Gazebo's clock."""
         return self.time_ns + self._ahead_ns
 
     def pass_period(self) -> None:
@@ -139,8 +138,7 @@ class LockStep:
         self._rest(self.sensors)
 
     def close(self) -> None:
-        """Close the files of ``/proc`` by which the server's threads are observed; call it when the
-        scene ends."""
+        """Close the files of ``/proc``. Call it when the scene ends."""
         if self._threads is not None:
             self._threads.close()
             self._threads = None

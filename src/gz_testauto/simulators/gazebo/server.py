@@ -288,7 +288,6 @@ class ScratchDirectory:
 
     @property
     def files(self) -> List[Path]:
-        """The directories that :meth:`remove` removes."""
         return [self.path, *([_own_log(self._port)] if self._port else [])]
 
     def remove(self) -> None:

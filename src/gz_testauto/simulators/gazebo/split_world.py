@@ -77,11 +77,10 @@ def split_world(
 ) -> SplitWorld:
     """Read and divide a ``.world`` file.
 
-    ``obstacles`` is a regular expression for the whole names of random obstacles, by default those
-    of the spawner. If more than ``MAX_SPAWNED`` of them are static, they belong to the
-    base. ``plugins`` keeps the plugins of the world. ``engine`` is by default that of the file. For
-    ODE, height maps of the base become meshes in the folder ``meshes``, unless it is None. With
-    ``cone``, ODE limits friction by a cone.
+    ``obstacles`` matches the whole names of random obstacles, by default those of the spawner. If
+    more than ``MAX_SPAWNED`` of them are static, they belong to the base. ``plugins`` keeps the
+    plugins of the world. ``engine`` is by default that of the file. For ODE, height maps of the
+    base become meshes in the folder ``meshes``. With ``cone``, ODE limits friction by a cone.
 
     Raises ``SimulatorError`` for an invalid or missing element.
     """
@@ -133,7 +132,6 @@ def split_world(
 
 
 def model_text(element: Element, version: str, name: Optional[str] = None) -> str:
-    """Return an SDF document that contains a ``<model>`` element."""
     root = etree.Element("sdf", version=version)
     model = copy.deepcopy(element)
     model.tail = None

@@ -147,7 +147,6 @@ class TransportNode:
             raise ConnectionLostError(str(error)) from error
 
     def advertise(self, topic: str, message_class: Any) -> Publisher:
-        """Return a publisher, which can be unconnected."""
         publisher = self._publishers[topic] = Publisher(topic, message_class)
         self._send_to_master("advertise", self._topic_message(Publish, publisher))
         return publisher
@@ -165,7 +164,6 @@ class TransportNode:
         latest_only: bool = False,
         latching: bool = False,
     ) -> Subscription:
-        """Subscribe to ``topic``; see :class:`Subscription`."""
         subscription = Subscription(topic, message_class, on_payload, latest_only, latching)
         self._subscriptions[topic] = subscription
         message = self._topic_message(Subscribe, subscription, latching=latching)
@@ -190,7 +188,6 @@ class TransportNode:
         return subscription is not None and bool(subscription.peers)
 
     def _await_master(self, topic: str) -> None:
-        """Wait until the master has handled all messages of this node."""
         self._answered = False
         # the master handles messages in order, so its answer to this request is the last
         request = MESSAGES["Request"](id=1, request="topic_info", data=topic)
@@ -224,7 +221,6 @@ class TransportNode:
             self.poll(left_s)
 
     def close(self) -> None:
-        """Close all connections, which the master detects."""
         for key in list((self._selector.get_map() or {}).values()):  # None after an earlier call
             key.fileobj.close()  # type: ignore[union-attr]
         self._selector.close()

@@ -1,8 +1,8 @@
 """Client of one gzserver and its world.
 
-Gazebo processes messages
-on ``factory``, ``request`` and ``model/modify`` at most five times per second of wall time, so
-requests are sent in batches; ``world_control`` and ``physics`` take effect immediately.
+Gazebo processes messages on ``factory``, ``request`` and ``model/modify`` at most five times per
+second of wall time, so requests are sent in batches; ``world_control`` and ``physics`` take effect
+immediately.
 """
 
 import contextlib
@@ -158,10 +158,7 @@ class WorldLink:
         return self._to_models[topic]
 
     def release(self, models: Optional[Iterable[str]] = None) -> None:
-        """Withdraw the advertisements of command topics before the models are deleted.
-
-        The default is those of all models.
-        """
+        """Withdraw the advertisements of command topics before their models are deleted."""
         # A plugin that is unloaded while its topic has a publisher closes the connection while it
         # holds a lock of gzserver. The transport thread waits for that lock while it holds the
         # connection lock. In about one of 100 cases, these two threads and the removal of a sensor

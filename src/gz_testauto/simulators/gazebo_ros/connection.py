@@ -50,7 +50,6 @@ class MasterLink:
         return str(address.hostname), int(address.port or 0)
 
     def parameter(self, name: str) -> Any:
-        """Return the value of a ROS parameter, or None if it is not set."""
         code, _, value = self._ask("getParam", name)
         return value if code == 1 else None
 
@@ -111,7 +110,6 @@ class ServiceConnection:
             self._turn.release()
 
     def close(self) -> None:
-        """Close the connection. The next call connects again."""
         connection, self._socket = self._socket, None
         self._buffer.clear()
         if connection is not None:

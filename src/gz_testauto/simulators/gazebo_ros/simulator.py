@@ -59,7 +59,6 @@ class ModelDiff(NamedTuple):
 
 
 def read_models(world: Path) -> Tuple[Dict[str, NamedModel], PhysicsSettings]:
-    """Return all models of a world file, by name, and its physics settings."""
     try:
         scene = read_scene(world)
         physics = physics_of(scene.document)

@@ -132,7 +132,6 @@ class RobotTopics:
 
     @property
     def scan(self) -> Optional[LaserScan]:
-        """The newest scan since the start of the scene, or None."""
         return self._scan
 
     def take(self) -> Tuple[Tuple[ImuSample, ...], Tuple[Contact, ...]]:

@@ -18,8 +18,6 @@ Surface = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
 class GroundSurface:
-    """The surface of all shapes in ``shapes`` that are ground."""
-
     def __init__(self, shapes: Iterable[CollisionShape]) -> None:
         ground_shapes = [shape for shape in shapes if shape.is_ground]
         self._surfaces: List[Surface] = [_surface(shape) for shape in ground_shapes]

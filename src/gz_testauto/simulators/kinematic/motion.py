@@ -53,7 +53,6 @@ class PoseHistory:
         return cls(np.tile(pose, (EARLIER_POSES + 1, 1)), stance, step_s)
 
     def followed_by(self, poses: np.ndarray, stance: GroundedStance) -> "PoseHistory":
-        """Return the last two poses of this history, followed by ``poses``."""
         return PoseHistory(np.vstack([self._poses[-EARLIER_POSES:], poses]), stance, self._step_s)
 
     @property
