@@ -136,7 +136,6 @@ class SdfDocument:
 
     @property
     def version(self) -> Tuple[int, ...]:
-        """The SDF version, such as ``(1, 6)``."""
         return tuple(int(part) for part in self.root.get("version", "").split(".")[:2])
 
     @property

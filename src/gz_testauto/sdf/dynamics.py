@@ -61,7 +61,6 @@ class Inertial:
 
     @property
     def matrix(self) -> np.ndarray:
-        """The inertia tensor as a matrix, shape (3, 3)."""
         xx, yy, zz, xy, xz, yz = self.tensor_kgm2
         return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
 
@@ -202,7 +201,6 @@ def write_inertial(link: Element, inertial: Inertial) -> None:
 
 
 def read_surface(document: SdfDocument, collision: Element) -> ContactParameters:
-    """Return ODE's friction coefficients and the bit mask of a collision."""
     ode = collision.find("surface/friction/ode")
     mu = mu2 = 1.0
     if ode is not None:
@@ -218,7 +216,6 @@ def read_surface(document: SdfDocument, collision: Element) -> ContactParameters
 
 
 def write_friction(collision: Element, mu: float, mu2: float) -> None:
-    """Set ODE's friction coefficients of a collision."""
     element = collision
     for tag in ("surface", "friction", "ode"):
         element = ensure_child(element, tag)
@@ -353,7 +350,7 @@ def axis_direction(model: ModelNode, joint: Element) -> Optional[np.ndarray]:
 
 def axis_frame(model: ModelNode, axis: Element, joint: Pose) -> Pose:
     """Return the pose, in the model frame, of the frame in which a joint axis is expressed.
-    ``axis`` is the ``<axis>`` element, and ``joint`` the pose of the joint in the model frame."""
+    ``joint`` is the pose of the joint in the model frame."""
     # By default, this is the model frame up to SDF 1.4, and the joint frame from SDF 1.5 on.
     document = model.document
     direction = axis.find("xyz")

@@ -71,7 +71,6 @@ class ModelLibrary:
         return None if source.model is None else IncludedModel(source, source.model)
 
     def included_light(self, document: SdfDocument, include: Element) -> Optional[IncludedModel]:
-        """Return the ``<light>`` to which an ``<include>`` refers, if any."""
         source = self._included_file(document, include)
         light = None if source.model is not None else source.root.find("light")
         return None if light is None else IncludedModel(source, light)
@@ -138,7 +137,6 @@ class ModelLibrary:
         return None
 
     def static_of_include(self, document: SdfDocument, include: Element) -> Optional[bool]:
-        """Return the ``<static>`` of an ``<include>`` or its model, or None."""
         if include.find("static") is not None:
             return flag(document, include, "static")
         try:

@@ -22,7 +22,6 @@ _FRAME_ATTRIBUTES = ("relative_to", "frame")
 
 
 def is_driven_by_include(robot: ModelNode, wheels: Optional[WheelJoints]) -> bool:
-    """Return whether the drive plug-in or the joints in ``wheels`` belong to an included model."""
     if wheels is not None:
         inner = {model.name for model in robot.models if model.is_included}
         return any(name.partition("::")[0] in inner for name in (*wheels.left, *wheels.right))

@@ -37,8 +37,6 @@ MOST_RAYS = 200_000
 
 
 class PluginNames(NamedTuple):
-    """Values of a sensor's plug-in of gazebo_ros."""
-
     library: str = ""
     topic: str = ""
     frame: str = ""

@@ -28,8 +28,6 @@ _MARKUP = re.compile(rb"<!--.*?-->|<\?.*?\?>|<!DOCTYPE[^>\[]*(?:\[.*?\]\s*)?>|\s
 
 
 class Repair(NamedTuple):
-    """A correction of malformed XML, with the line of the error."""
-
     line: int
     correction: str
 
@@ -38,7 +36,6 @@ class Repair(NamedTuple):
 
 
 def repair_xml(content: bytes) -> Tuple[bytes, Tuple[Repair, ...]]:
-    """Return the corrected content and the corrections."""
     repairs: List[Repair] = []
     content = _without_double_hyphens(content, repairs)
     content = _with_quoted_attributes(content, repairs)
@@ -139,7 +136,6 @@ def _without_stray_text(content: bytes, repairs: List[Repair]) -> bytes:
 
 
 def _markup_only(content: bytes, start: int, end: int, repairs: List[Repair]) -> bytes:
-    """Remove all text of a section outside the root."""
     kept_pieces: List[bytes] = []
     position = start
     if start == 0 and content.startswith(b"\xef\xbb\xbf"):

@@ -173,7 +173,6 @@ def _read_scene(
 def _merge_into_robot(
     document: SdfDocument, sdf: Element, robot: ModelNode, library: ModelLibrary
 ) -> Tuple[SdfDocument, SceneModel]:
-    """Merge the models that a robot includes with the robot, and read it again."""
     for model in robot.models:  # an error of their drives then has the place in their own files
         find_drive(model, RobotParts.of(model), scene_model(model, library))
     robot_document = SdfDocument(sdf, b"", document.source, document.path)

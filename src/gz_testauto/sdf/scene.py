@@ -96,7 +96,6 @@ class SceneModel:
         return np.column_stack([all_bounds[..., 0].min(axis=0), all_bounds[..., 1].max(axis=0)])
 
     def footprint(self, z_min: float, z_max: float) -> BaseGeometry:
-        """Return the outline between two heights (m), in the world frame."""
         return union(shape.footprint(z_min, z_max) for shape in self.collisions)
 
     def footprint_at(self, pose: Pose, z_min: float, z_max: float) -> BaseGeometry:

@@ -35,8 +35,6 @@ whose saved pose differs by less keeps the pose in its model."""
 
 @dataclass
 class SavedModelState:
-    """The state of a model in a ``<state>``, with poses in the world frame."""
-
     pose: Optional[Pose] = None
     scale: Optional[Tuple[float, float, float]] = None
     links: Dict[str, Pose] = field(default_factory=dict)

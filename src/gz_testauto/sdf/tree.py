@@ -119,7 +119,6 @@ def _children(
     library: ModelLibrary,
     static: Optional[bool] = None,
 ) -> List[ModelNode]:
-    """Return the models directly in a world or model."""
     nodes: List[ModelNode] = []
     for child in parent:
         if child.tag == "model":

@@ -73,11 +73,10 @@ class EngineModel:
 def read_engine_model(
     scene: SceneModel, coverage: SdfCoverage, known_elements: FrozenSet[Element] = frozenset()
 ) -> EngineModel:
-    """Convert a model for a physics engine. ``known_elements`` contains elements that the simulator
-    implements itself.
+    """Convert a model for a physics engine; see :meth:`SdfCoverage.check_model`.
 
-    Logs a warning for each ignored element. Raises ``SdfError`` for an element that must not be
-    ignored, or if the joints do not form a tree.
+    Raises ``SdfError`` for an element that must not be ignored, or if the joints do not form a
+    tree.
     """
     node = scene.node
     coverage.check_model(node, known_elements)

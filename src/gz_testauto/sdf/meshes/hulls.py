@@ -120,7 +120,6 @@ def _are_hollow(
 
 
 def _has_deeper_point(hull: "ConvexHull", points: np.ndarray, depth_m: float) -> bool:
-    """Return whether one of the points (n, 3) is deeper than ``depth_m`` below a hull."""
     from scipy.spatial import cKDTree
 
     # The plane of the nearest facet is an upper bound. Only points with a greater bound are

@@ -79,7 +79,6 @@ def _remedy(cause: str) -> str:
 
 
 def run_in_child() -> None:
-    """Run xacro with the arguments of the process."""
     # The Python package locates ROS packages with ament_index_python of ROS 2, which is replaced.
     import types
 
