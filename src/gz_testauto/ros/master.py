@@ -80,10 +80,8 @@ def start_master(home: Path, logs: Path, timeout_s: float) -> LaunchedProcess:
 
 
 def _await_master(core: LaunchedProcess, port: int, deadline: float) -> str:
-    """Wait for the master. Return "" when it responds, or the reason why it failed.
-
-    ``deadline`` is a time of the monotonic clock (s).
-    """
+    """Return "" when the master responds, or the reason why it failed. ``deadline`` is a time (s)
+    of the monotonic clock."""
     while time.monotonic() < deadline:
         failure = core.failure()
         if failure:

@@ -33,7 +33,6 @@ ENDED = {
     GoalStatus.PREEMPTED: "preempted",
     GoalStatus.LOST: "lost",
 }
-"""The final statuses of a goal."""
 POLL_S = 0.005
 CANCEL_AGAIN_S = 0.1
 SEND_AGAIN_S = 2.0

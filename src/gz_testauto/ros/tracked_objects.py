@@ -61,7 +61,6 @@ class TrackedObjectsPublisher:
         self._numbers: Dict[str, int] = {}
 
     def start_scene(self, tracker: Optional[ObjectTracker]) -> None:
-        """Start a new scene; without a tracker, no objects are published."""
         self._tracker = tracker
         self._numbers = {}
 

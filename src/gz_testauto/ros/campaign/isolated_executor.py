@@ -72,10 +72,7 @@ class IsolatedNodesExecutor(SessionExecutor):
 
 
 def start_node_session(settings: NodeSessionSettings, report: ProgressCallback) -> RequestHandler:
-    """Start a master and a simulator node, and return the request handler.
-
-    The response to a trial is its result, and to :data:`IDENTITY` the simulator's identity.
-    """
+    """Start a master and a simulator node; return the handler of trials and :data:`IDENTITY`."""
     start_master(settings.logs / "ros_home", settings.logs, MASTER_TIMEOUT_S)
     import rospy  # after start_master has set the environment
 

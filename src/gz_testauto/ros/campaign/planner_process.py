@@ -24,8 +24,6 @@ LOG_LINES_SHOWN = 4
 
 
 class PlannerProcess:
-    """A running ``planner`` node, and the client of its action."""
-
     def __init__(
         self,
         name: str,

@@ -18,11 +18,8 @@ from gz_testauto.trial.recorder import CycleTimes
 
 
 class PeriodSnapshot(NamedTuple):
-    """A received snapshot at the end of a control period.
-
-    ``late`` is True if the period started without a new command of the planner, and ``held`` if
-    time was held for it. ``numbers`` are those that effects and hooks have recorded so far.
-    """
+    """A received snapshot; ``late``, ``held`` and ``numbers`` are those of
+    :class:`~gz_testauto.ros.simulator.loop.Period`."""
 
     snapshot: Snapshot
     command: Optional[Twist2D]
@@ -83,10 +80,8 @@ class TrialInbox:
             self._cycles.append(cycle)
 
     def abort_reason(self, stamp_ns: int) -> Optional[str]:
-        """Return why the planner aborted at the snapshot with this ROS time, or None.
-
-        A planner reports this before it stops the robot, hence before the next snapshot.
-        """
+        """Return why the planner aborted at the snapshot with this ROS time, or None."""
+        # A planner reports this before it stops the robot, hence before the next snapshot.
         with self._cycles_lock:
             return next(
                 (

@@ -59,8 +59,6 @@ class RoadSubscriber:
 
 
 class GoalNavigator:
-    """A navigator that drives one robot to one goal at a time."""
-
     def __init__(self, parameters: interface.PlannerParameters) -> None:
         """Raise ``SpecError`` if the planner, a parameter or the robot's outline is invalid."""
         self._parameters, self._limits = parameters, parameters.limits

@@ -71,7 +71,6 @@ class GazeboServices:
         return srv.DeleteModelResponse(True, "DeleteModel: successfully deleted model")
 
     def spawn_models(self, request: SpawnModelsRequest) -> SpawnModelsResponse:
-        """Spawn all models or none."""
         columns = (request.names, request.sdf, request.poses)
         if len(set(map(len, columns))) > 1:
             raise RequestRejectedError(
@@ -173,7 +172,6 @@ class GazeboServices:
     def get_model_properties(
         self, request: srv.GetModelPropertiesRequest
     ) -> srv.GetModelPropertiesResponse:
-        """Return the unscoped names of the parts of a model."""
         model = self._saved_model(request.model_name)
         if model is None:
             raise RequestRejectedError("GetModelProperties: model does not exist")
@@ -201,7 +199,6 @@ class GazeboServices:
         return EmptyResponse()
 
     def reset_simulation(self, request: EmptyRequest) -> EmptyResponse:
-        """Reset the world, and ROS time to 0."""
         self.reset_world(request)
         self._clock.restart(self._loop.snapshot().time_s)
         return EmptyResponse()

@@ -45,8 +45,6 @@ class PropertyServices:
     # Services for several models, visuals or lights.
 
     def get_model_states(self, request: GetModelStatesRequest) -> GetModelStatesResponse:
-        """Return the states of the requested models, or of all models if no names are
-        requested."""
         snapshot = self._loop.snapshot()
         names = list(request.names) or list(snapshot.models)
         missing_names = [name for name in names if name not in snapshot.models]

@@ -35,10 +35,7 @@ class ScenePublisher:
         period_s: float,
         is_corrected: bool = False,
     ) -> None:
-        """Advertise the topics.
-
-        If ``is_corrected``, the transform from map to odometry is published in each period.
-        """
+        """If ``is_corrected``, publish the transform from map to odometry in each period."""
         self._clock = clock
         self._is_corrected = is_corrected
         self._period_s = period_s

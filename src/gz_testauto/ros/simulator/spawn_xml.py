@@ -56,8 +56,6 @@ def require_urdf(xml: str) -> None:
 
 
 def with_package_paths(xml: str) -> str:
-    """Replace each ``package://NAME`` by the path of the package."""
-
     def path_of(match: "re.Match[str]") -> str:
         directory = ros_packages().get(match.group(1))
         if directory is None:

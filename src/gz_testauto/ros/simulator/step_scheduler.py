@@ -88,7 +88,6 @@ class LockstepScheduler(StepScheduler):
         self._is_held = self._has_answer = True
 
     def wait_until(self) -> float:
-        """Return a time in the past after a command, otherwise the end of the timeout or period."""
         if self._has_answer:
             return -math.inf
         return self._deadline_s if self._is_held else self._idle.wait_until()

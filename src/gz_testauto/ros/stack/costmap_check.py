@@ -205,8 +205,6 @@ def _with_zero_height(points_m: np.ndarray) -> np.ndarray:
 
 
 class CostmapCheck:
-    """The check of the costmap before the goal of each trial."""
-
     def __init__(self, bed: StackTestBed, localization: Localization) -> None:
         self._bed = bed
         self._stack = bed.spec.stack

@@ -57,7 +57,6 @@ class StackExecutor(SessionExecutor):
 
     @property
     def identity(self) -> SimulatorIdentity:
-        """The simulator's launch file and the version of its package."""
         simulator = self._stack.simulator
         return SimulatorIdentity(f"stack {simulator.named}", _package_version(simulator.package))
 

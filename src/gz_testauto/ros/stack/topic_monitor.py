@@ -162,7 +162,6 @@ class PublishedPlans:
 
     @property
     def lengths_m(self) -> List[float]:
-        """The length (m) of each plan, in order of reception."""
         return [length_m for _, length_m in self._receptions]
 
     def array(self) -> np.ndarray:
@@ -263,7 +262,6 @@ class StackMonitor:
             }
 
     def numbers(self) -> Dict[str, float]:
-        """Return the recorded numbers; the metrics that the campaign defines are last."""
         with self._lock:
             plans = {kind: published.lengths_m for kind, published in self._plans.items()}
             counts: Dict[str, float] = {

@@ -99,7 +99,6 @@ class StackTrialRunner:
         self._checked_s = 0.0
 
     def execute(self, trial: Trial) -> TrialResult:
-        """Run one trial, with the result and the errors of ``TrialExecutor.execute``."""
         actors = self._bed.actors(trial)
         monitor = self._bed.monitor(trial, actors.all_models)
         try:
