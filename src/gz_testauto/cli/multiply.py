@@ -103,8 +103,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def compile_pattern(text: Optional[str]) -> Optional[Pattern[str]]:
-    """Return the regular expression of ``--pattern``, or None without one. Raises ``SpecError`` if
-    it is invalid."""
+    """Raise ``SpecError`` if the regular expression of ``--pattern`` is invalid."""
     if text is None:
         return None
     try:

@@ -61,8 +61,6 @@ class LineListener(CampaignListener):
 
 
 class BarListener(LineListener):
-    """A listener that shows a progress bar, with finished trials above the bar."""
-
     def __init__(self, console: Console) -> None:
         super().__init__(console.file)
         self._console = console
@@ -119,6 +117,5 @@ def announce_stop() -> None:
 
 
 def time_left(progress: CampaignProgress) -> str:
-    """Return text such as ``12 s left`` or ``time left unknown``."""
     seconds = progress.remaining_s
     return "time left unknown" if seconds is None else f"{duration_text(seconds)} left"

@@ -200,7 +200,6 @@ def run_once(
     make_executor: ExecutorFactory,
     should_stop: Callable[[], bool],
 ) -> TrialResult:
-    """Run one trial with a new executor, which is closed afterwards."""
     executor = make_executor(bed)
     try:
         executor.open()

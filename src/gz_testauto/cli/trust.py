@@ -33,9 +33,9 @@ def require_trust(
 ) -> None:
     """Ask the user for permission to run the programs that stored campaigns name.
 
-    ``worlds`` are the files of their worlds. Raises ``ResultsError`` without the permission, unless
-    there are no programs or ``is_trusted`` is true. ``option`` is the option that grants the
-    permission. A node, whose ``option`` is a parameter such as ``~trust``, does not ask.
+    Raises ``ResultsError`` without the permission, unless there are no programs or ``is_trusted``
+    is true. ``option`` grants the permission; if it is the parameter of a node, such as ``~trust``,
+    no question is printed.
     """
     programs: Dict[str, None] = {}
     for spec in () if is_trusted else campaigns:

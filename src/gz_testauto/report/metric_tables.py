@@ -146,8 +146,7 @@ def _counted(metric: Metric, summary: PlannerSummary) -> str:
 def _split_columns(
     columns: Sequence[Tuple[Metric, List[str]]], planners: Sequence[str]
 ) -> Iterator[List[Tuple[Metric, List[str]]]]:
-    """Yield groups of columns that fit into a terminal next to the planners' names. A column is a
-    metric with the texts of its cells."""
+    """Yield groups of columns that fit into a terminal next to the planners' names."""
     first = max(map(len, (*planners, "mean of"))) + 1
     group: List[Tuple[Metric, List[str]]] = []
     width = first

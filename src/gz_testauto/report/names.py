@@ -37,6 +37,5 @@ def metric_heading(metric: Metric) -> str:
 
 
 def published_heading(name: str) -> Tuple[str, str]:
-    """Return the heading and the unit of a number that a benchmark publishes."""
     words, unit = words_and_unit(name)
     return "published shortest path" if name == PATH_M else f"published {words}", unit

@@ -100,7 +100,6 @@ def copies_notes(results: CampaignResults) -> Iterator[Note]:
 
 
 def validity_notes(summaries: Sequence[PlannerSummary]) -> Iterator[Note]:
-    """Yield a note if the shares of invalid trials differ between planners."""
     # The worlds with invalid trials can be harder or easier than the others. So the note has the
     # success rates for the cases that all invalid trials failed and that all succeeded.
     shares = {s.invalid / (s.trials + s.invalid) for s in summaries if s.trials + s.invalid}
@@ -120,7 +119,6 @@ def validity_notes(summaries: Sequence[PlannerSummary]) -> Iterator[Note]:
 
 
 def means_notes(analysis: Analysis) -> Iterator[Note]:
-    """Yield a note on means over different worlds, in which each planner reached the goal."""
     metrics = [metric for metric in measured_metrics(analysis) if metric.completed_only]
     reached_counts = {
         planner: {record.world for record in analysis.results.of(planner) if record.completed}
@@ -182,7 +180,6 @@ def early_stop_notes(end: Optional[EarlyStop]) -> Iterator[Note]:
 
 
 def early_stop_caveats(results: CampaignResults) -> Iterator[Note]:
-    """Yield a note if early stops make intervals invalid that assume a fixed number of worlds."""
     if results.stop is not None:
         yield Note(_EARLY_STOP_CAVEAT)
     elif results.stopped:
@@ -202,8 +199,6 @@ def early_stop_caveats(results: CampaignResults) -> Iterator[Note]:
 
 
 def _pair_decision(pair: PairDecision) -> str:
-    """Return text such as ``fgm reached the goal more often than dwa: fgm − dwa +21.5 points [+9.2,
-    +34.5]``."""
     if pair.better:
         other_planner = pair.second if pair.better == pair.first else pair.first
         text = f"{pair.better} reached the goal more often than {other_planner}"

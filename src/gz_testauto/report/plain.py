@@ -65,7 +65,6 @@ def duration_text(seconds: float) -> str:
 
 
 def number_text(value: float, decimals: int, sign: str = "") -> str:
-    """Return a number as text, with a dash for NaN and ``∞`` for infinity."""
     if math.isnan(value):
         return "-"
     if math.isinf(value):

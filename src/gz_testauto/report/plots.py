@@ -111,7 +111,6 @@ def figure_of(source: Source, trials: Sequence[TrialRecord], planners: Sequence[
 
 
 def read_prepared(source: Source) -> PreparedCampaign:
-    """Return the campaign of a results directory, for its worlds and robot."""
     with ResultStore.read(source.directory) as store:
         worlds = tuple(find_world(world, source.directory) for world in store.worlds())
     return open_for_reading(source.directory, worlds)
@@ -158,7 +157,6 @@ def figure_class() -> type:
 def save_figure(
     figure: Any, path: Path, dots_per_inch: int, metadata: Optional[Dict[str, Any]] = None
 ) -> None:
-    """Write a figure in the format of the file's suffix."""
     with replaced_file(path) as stream:
         kind = path.suffix[1:] or None
         figure.savefig(stream, format=kind, dpi=dots_per_inch, metadata=metadata)

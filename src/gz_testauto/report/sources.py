@@ -32,7 +32,6 @@ class Source:
 
     @classmethod
     def of(cls, results: OpenedResults, planners: Sequence[str]) -> "Source":
-        """Return the source of a report on a single results directory."""
         names = {name: name for name in planners}
         return cls(
             str(results.typed), CampaignDirectory(results.path), results.pack is not None, "", names
@@ -65,7 +64,6 @@ def compared_sources(
 
 
 def source_of(sources: Sequence[Source], planner: str) -> Source:
-    """Return the directory of a planner, by its name in the report."""
     return next(source for source in sources if planner in source.planners)
 
 

@@ -206,8 +206,7 @@ def matrix(
     analysis: Analysis, figures: Mapping[Figure, Values], marks: Mapping[int, str]
 ) -> List[Dict[str, Any]]:
     """Return the rows of the table of outcomes, one per world, with a cell for each planner.
-    ``figures`` are the world's figures of difficulty, and ``marks`` maps the indices of trials to
-    words in the cells."""
+    ``marks`` maps the indices of trials to words in the cells."""
     results = analysis.results
     records: Dict[Tuple[str, str], List[TrialRecord]] = {}
     for record in results.trials:
@@ -227,7 +226,6 @@ def matrix(
 
 
 def _cell(records: Sequence[TrialRecord], marks: Mapping[int, str]) -> Dict[str, str]:
-    """Return the outcome or, with repetitions, the number of successes, and the marks."""
     cell = _outcomes_cell(records)
     words = Counter(marks[record.trial] for record in records if record.trial in marks)
     marked = [f"{n} {word}" if len(records) > 1 else word for word, n in words.items()]
@@ -259,7 +257,6 @@ def legend() -> List[Dict[str, str]]:
 
 
 def crash_labels() -> str:
-    """Return the labels of all outcomes that are crashes, such as ``collided or tipped over``."""
     return " or ".join(outcome.label for outcome in Outcome if outcome.declaration.crash)
 
 
@@ -330,7 +327,6 @@ def invalid(results: CampaignResults) -> Dict[str, Any]:
 
 
 def corpus(judged_corpus: JudgedCorpusFile) -> Dict[str, Any]:
-    """Return the worlds of a regression corpus, the failed ones first."""
     order = ["failed", "undecided", "passed"]
     rows = [
         {
@@ -353,8 +349,7 @@ def _known(value: Any) -> str:
 def reproduction(
     manifest: Optional[Manifest], place: str, is_packed: bool = False
 ) -> Dict[str, Any]:
-    """Return the versions, the seed, the inputs and the commands that reproduce the results in
-    ``place``, a directory or a pack."""
+    """Return the versions, seed, inputs and commands for ``place``, a directory or a pack."""
     directory = shlex.quote(place)
     folder, unpack = directory, ""
     if is_packed:

@@ -69,7 +69,6 @@ def figures_of_worlds(
 
 
 def curves(results: CampaignResults, values: Values) -> List[Optional[SuccessCurve]]:
-    """Return one curve per planner, or None where no curve can be fitted."""
     # selected trials do not represent all worlds
     if results.selection:
         return [None] * len(results.planners)

@@ -64,8 +64,8 @@ def write_page(
     analysis: Optional[Analysis] = None,
     most_drawn: Optional[int] = None,
 ) -> Tuple[str, ...]:
-    """Write the page of results to ``out``; return one line per missing part. ``analysis`` is that
-    of the results, if it exists, and ``most_drawn`` the largest number of drawn worlds."""
+    """Write the page of results to ``out``; return one line per missing part. ``most_drawn`` is
+    that of :class:`PageMaker`."""
     page = PageMaker(results, out.parent, most_drawn=most_drawn).make(analysis)
     write_atomically(out, page.html.encode("utf-8"))
     return page.problems
@@ -130,7 +130,7 @@ class PageMaker:
         analysis: Analysis,
         compared: Optional[ComparisonSummary] = None,
     ) -> Page:
-        """Return the page of an analysis. Worlds and robot are those of the first source."""
+        """Return the page, with the worlds and the robot of the first source."""
         results, place = analysis.results, sources[0].directory
         problems: List[str] = []
         manifests = [_manifest(source.directory, problems) for source in sources]

@@ -48,7 +48,6 @@ class PageServer(ThreadingHTTPServer):
         return f"{status.st_ino}-{status.st_mtime_ns}-{status.st_size}"
 
     def page(self) -> bytes:
-        """Return the page with the current results, or with the error that prevents it."""
         with self._making:
             version = self.version()
             if self._made_page[0] != version:

@@ -48,7 +48,6 @@ class WorldContext:
     def of(
         cls, directory: CampaignDirectory, worlds: Sequence[WorldRecord], imported: bool
     ) -> "WorldContext":
-        """Read the campaign and its robot. Imported results contain neither."""
         context = cls(directory)
         if imported:
             return context
@@ -91,7 +90,6 @@ class WorldContext:
         return [np.column_stack([lane.center_m, lane.width_m]) for lane in lanes]
 
     def outlines(self, world: WorldRecord) -> Outlines:
-        """Return the obstacles' outlines at their poses in the world's file, by name."""
         if self.campaign is None:
             return {}
         try:
@@ -187,8 +185,6 @@ def _trial(
     outlines: Outlines,
     record: TrialRecord,
 ) -> Dict[str, Any]:
-    """Return the drawn data of one trial, or only its number if its recording is missing or
-    damaged."""
     data: Dict[str, Any] = {"trial": record.trial}
     if not record.trajectory:
         return data
