@@ -226,8 +226,8 @@ _TILTED = Pose.from_rpy(0.0, 0.0, 0.0, 1e-8, 0.0, 1.0)
 # MuJoCo rejects a mesh of less than 1e-15 m².
 MIN_AREA_M2 = 1e-12
 
-# Of half the width of a wheel's geom to its radius. Thinner geoms are too sharp for the detection
-# of contacts with any shape except a plane.
+# Smallest ratio of half the width of a wheel's geom to its radius. Thinner geoms are too sharp for
+# the detection of contacts with any shape except a plane.
 MIN_WIDTH_RATIO = 0.02
 
 

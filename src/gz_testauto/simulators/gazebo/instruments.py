@@ -29,9 +29,9 @@ from gz_testauto.simulators.interface import NamedModel
 
 PREFIX = "gz_testauto_"
 
-# Of the names of models on the server in every second scene: the name of a deleted model cannot
-# be reused for more than half a second (see WorldLink.request_deletion), which would be most of
-# the time between trials.
+# Suffix of the names of models on the server in every second scene: the name of a deleted model
+# cannot be reused for more than half a second (see WorldLink.request_deletion), which would be most
+# of the time between trials.
 SUFFIX = "__gz_testauto"
 
 # These types of sensors are updated by Gazebo's rendering thread, at their own rate.
