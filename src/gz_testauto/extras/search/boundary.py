@@ -1,12 +1,12 @@
-"""Bound the value from which a planner fails, and choose the trials that narrow the bounds.
+"""Bound the value from which a planner fails, by trials that narrow the bounds.
 
-The failure rate is assumed to increase only, or to decrease only, with the value. A hypothesis
-states for each value whether the failure rate is at least ``rate``, or at most. Each trial is a bet
-against this statement: the capital, initially 1, is multiplied by the likelihood ratio of the
-estimated failure rate and ``rate``, if the estimate contradicts the statement. The estimate uses
-the previous trials at this value only. By Ville's inequality, the capital of the true hypothesis
-ever reaches 20 in at most 5 % of runs, so hypotheses that reach it are rejected: A. Ramdas, P.
-Grünwald, V. Vovk and G. Shafer, Statistical Science 38 (2023) 576–601.
+The failure rate is assumed to be monotone in the value. A hypothesis states for each value whether
+the failure rate is at least ``rate``, or at most. Each trial is a bet against it: if the estimated
+failure rate contradicts it, the capital, initially 1, is multiplied by the likelihood ratio of the
+estimate and ``rate``. The estimate uses the previous trials at this value only. By Ville's
+inequality, the capital of the true hypothesis ever reaches 20 in at most 5 % of runs, so hypotheses
+that reach it are rejected: A. Ramdas, P. Grünwald, V. Vovk and G. Shafer, Statistical Science 38
+(2023) 576–601.
 """
 
 import math
@@ -20,17 +20,13 @@ from gz_testauto.extras.search.varied import Number
 
 METHOD = "bets against each monotone failure rate"
 
-FIRST = 5
-"""Number of trials at each value before trials are chosen."""
+FIRST = 5  # number of trials at each value before trials are chosen
 
-ROUND = 10
-"""Number of trials at each of the values that are chosen in one call."""
+ROUND = 10  # number of trials at each value that is chosen in one call
 
-PRIOR = 2.0
-"""Number of trials that count as evidence for the tested rate in an estimate."""
+PRIOR = 2.0  # number of trials that count as evidence for the tested rate in an estimate
 
-REJECTED = -math.log(1.0 - LEVEL)
-"""Logarithm of the capital that rejects a hypothesis."""
+REJECTED = -math.log(1.0 - LEVEL)  # logarithm of the capital that rejects a hypothesis
 
 Outcomes = Mapping[Number, Sequence[bool]]
 """For each value, in increasing order, whether each valid trial failed, in the order of worlds."""
@@ -40,9 +36,8 @@ Midpoint = Callable[[Number, Number], Optional[Number]]
 
 
 def _log_capitals(failed: Sequence[bool], rate: float) -> Tuple[float, float]:
-    """Return the logarithms of two capitals: from bets that the failure rate is below ``rate``, and
-    from bets that it is above. ``failed`` are the results of the trials at one value.
-    """
+    """Return the logarithms of the capitals of bets that the failure rate at one value is below,
+    and above ``rate``."""
     outcomes = np.asarray(failed, dtype=float)
     estimate = np.cumsum(outcomes) - outcomes + PRIOR * rate
     estimate /= np.arange(len(outcomes)) + PRIOR
@@ -99,11 +94,11 @@ class FailureRates:
     def next_trials(
         self, number: int, planned: Mapping[Number, int], most: int, midpoint: Midpoint
     ) -> Dict[Number, int]:
-        """Return the number of further trials at each value, in total at most ``number``.
+        """Return the number of further trials at each value: at most ``number`` in total, ``most``
+        at a value.
 
-        At most ``most`` trials are at a value. Trials are at the values whose side of ``rate`` is
-        unknown, and at those whose trials contradict the other values. Without such a value, the
-        widest gap is divided.
+        They are at the values whose side of ``rate`` is unknown, or whose trials contradict the
+        other values. Without such a value, the widest gap is divided.
         """
         chosen = [value for value in self._open if planned[value] < most]
         boundary = self.boundary()
@@ -161,8 +156,8 @@ def run_adaptively(
 ) -> Outcomes:
     """Run at most ``budget`` trials, at most ``most`` at a value, to bound the boundaries.
 
-    ``rates`` are in order of importance. ``values`` are the first values. The outcomes are a
-    function of the results of the trials, so that an interrupted run can be repeated.
+    ``rates`` are in order of importance, and ``values`` are the first values. The outcomes depend
+    only on the results of the trials, so that an interrupted run can be repeated.
     """
     planned: Dict[Number, int] = {}
     outcomes: Dict[Number, Sequence[bool]] = {}

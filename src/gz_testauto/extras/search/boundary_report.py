@@ -14,8 +14,7 @@ from gz_testauto.extras.search.boundary import METHOD, FailureRates, Outcomes
 from gz_testauto.report.plain import interval_text, joined, number_text, plain_table
 from gz_testauto.results.directory import reporting_disk
 
-SECOND = 0.1
-"""A failure rate whose boundary is also reported."""
+SECOND = 0.1  # a failure rate whose boundary is also reported
 
 
 @dataclass(frozen=True)

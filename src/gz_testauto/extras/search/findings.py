@@ -79,10 +79,10 @@ def examine(
     confirm: bool,
     should_stop: StopRequest,
 ) -> List[FoundTrial]:
-    """Return the findings with their robustness and their outcome in another simulator.
+    """Return the findings with their robustness in ``perturbed`` repeats, and their confirmation.
 
-    Each finding is repeated ``perturbed`` times. With ``confirm``, it also runs in the other
-    simulator, unless it is fragile. After a stop, the remaining findings are omitted.
+    With ``confirm``, findings that are not fragile also run in the other simulator. After a stop,
+    the remaining findings are omitted.
     """
     trials = {trial.index: trial for trial in campaign.trials}
     examined: List[FoundTrial] = []

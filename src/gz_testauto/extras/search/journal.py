@@ -17,8 +17,7 @@ from gz_testauto.base.json_file import Shape, parse_entry
 from gz_testauto.trial.outcome import Outcome
 
 JOURNAL = "journal.jsonl"
-PERTURBED = " perturbed "
-"""Separator of the label of a trial and the number of a repeat in a key."""
+PERTURBED = " perturbed "  # between the label of a trial and the number of a repeat in a key
 REMEDY = "remove this line and all later lines, and run the same command again"
 
 
@@ -34,7 +33,6 @@ class StoredTrial(BaseModel, extra="allow", frozen=True):
 
     @property
     def metrics(self) -> Mapping[str, Optional[float]]:
-        """The metrics by name; a value that the trial does not determine is None."""
         return self.model_extra or {}
 
     @property
@@ -60,7 +58,7 @@ class StoredAnswer(NamedTuple):
     where: str
 
     def parse(self, shape: Type[Shape]) -> Shape:
-        """Return the answer as an instance of ``shape``, or raise ``ResultsError``."""
+        """Return the validated answer, or raise ``ResultsError``."""
         return parse_entry(shape, _line(self.answer), self.where, ResultsError, REMEDY)
 
 
@@ -124,9 +122,9 @@ class Journal:
                 os.truncate(path, stored.size)
 
     def get(self, key: str, shape: Type[Shape]) -> Optional[Shape]:
-        """Return the answer with this key as an instance of ``shape``, or None if there is none.
+        """Return the answer with this key, or None.
 
-        Raises ``ResultsError`` if the answer is damaged.
+        Raises ``ResultsError`` if it is damaged.
         """
         stored = self._answers.get(key)
         return None if stored is None else stored.parse(shape)

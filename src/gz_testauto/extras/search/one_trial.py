@@ -30,7 +30,6 @@ AnySpec = TypeVar("AnySpec", bound=CampaignSpec)
 
 
 def one_trial_spec(spec: AnySpec, planner: str, bounds: Bounds, directory: Path) -> AnySpec:
-    """Return the campaign with one planner whose world is in ``directory``."""
     # The bounds keep the static map, and with it the waypoints, when obstacles are removed.
     worlds = {key: getattr(spec.worlds, key) for key in _KEPT}
     chosen = next(planner_spec for planner_spec in spec.planners if planner_spec.name == planner)
@@ -48,7 +47,6 @@ def one_trial_spec(spec: AnySpec, planner: str, bounds: Bounds, directory: Path)
 def campaign_text(
     spec: CampaignSpec, candidate: Candidate, numbers: RandomNumbers, repeats: int = 1
 ) -> str:
-    """Return the campaign file of the trial, in the directory of its world."""
     data: Dict[str, Any] = spec.model_dump(mode="json", exclude_defaults=True)
     for key in REMOVABLE:
         entries = [entry for entry in data.get(key, ()) if entry["name"] not in candidate.without]

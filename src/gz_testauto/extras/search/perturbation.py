@@ -72,9 +72,8 @@ def _shifted(pose: Pose2D, random: np.random.Generator) -> Pose2D:
 
 
 def _noisy(spec: CampaignSpec) -> List[BuiltinCampaignSpec]:
-    """Return the campaign with lidar noise and, if the simulator has an option for the physics
-    step, also the same campaign with half of this step.
-    """
+    """Return the campaign with lidar noise and, if the simulator has the option, also with half of
+    the physics step."""
     spec = spec.without_stack("omit the perturbed trials")
     data: Dict[str, Any] = spec.model_dump(mode="json")
     if any(entry["name"] == NOISE for entry in data["randomize"]):

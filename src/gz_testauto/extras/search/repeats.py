@@ -69,7 +69,7 @@ class RepeatTask:
 def run_repeats(
     task: RepeatTask, repeats: Sequence[Repeat], journal: Journal, workers: int = 1
 ) -> Generator[Tuple[Repeat, Optional[StoredTrial], str], None, None]:
-    """Run repeats, and yield each with its answer, or with the cause if the simulator failed."""
+    """Yield each repeat with its answer, or with the cause if the simulator failed."""
     with ExitStack() as at_exit:
         answers: Iterator[Tuple[Optional[StoredTrial], str]] = map(task, repeats)
         if workers > 1 and len(repeats) > 1:
@@ -131,7 +131,7 @@ class Examination:
         self._at_exit.close()
 
     def count(self, trial: Trial, first: Outcome, count: int, label: str = "") -> RepeatCount:
-        """Count the valid perturbed repeats, and those with the property that the target selects.
+        """Count the valid perturbed repeats, and those with the property of the target.
 
         ``first`` is the outcome of the unchanged trial.
         """

@@ -15,8 +15,7 @@ from gz_testauto.worlds.record import WorldRecord
 
 GROUP = 5
 
-PLAIN_SHARE = 0.25
-"""Share of the simulations in plain worlds."""
+PLAIN_SHARE = 0.25  # share of the simulations in plain worlds
 
 RANDOM = "random"
 
@@ -25,14 +24,14 @@ STRATEGIES = ("screened", RANDOM)
 
 @dataclass(frozen=True)
 class SearchPlan:
-    """The numbers of simulated worlds of a search: plain worlds, and worlds after a screening."""
+    """The numbers of simulated worlds of a search, plain and after a screening."""
 
     plain: int
     screened: int
 
     @classmethod
     def of_budget(cls, budget: int, planners: int, strategy: str) -> "SearchPlan":
-        """Return the plan for ``budget`` simulations in total with a number of planners.
+        """Return the plan for ``budget`` simulations in total.
 
         With the strategy ``random``, all worlds are plain. Raises ``SpecError`` if the budget is
         too low for one world of each kind.
@@ -49,7 +48,6 @@ class SearchPlan:
 
     @property
     def worlds(self) -> int:
-        """The number of worlds that are generated."""
         return self.plain + GROUP * self.screened
 
     def chosen(self, worlds: Sequence[WorldRecord]) -> List[WorldRecord]:
@@ -67,7 +65,7 @@ class SearchPlan:
 
 
 def ratio_of_rates(first: Tuple[int, int], second: Tuple[int, int]) -> Estimate:
-    """Return the ratio of two rates of events, each given as the numbers of events and of trials.
+    """Return the ratio of two rates, each as numbers of events and of trials.
 
     The interval is exact for Poisson counts: given their sum, the events of the first are binomial
     (Przyborowski and Wilenski, Biometrika 31, 1940). It is conservative for shares.

@@ -195,9 +195,9 @@ def run(arguments: argparse.Namespace) -> int:
 def _require_trust(
     spec: CampaignSpec, is_trusted: bool, stored: Sequence[CampaignSpec], worlds: Sequence[Path]
 ) -> None:
-    """Raise an error unless the user permits running the programs of stored campaigns and worlds.
+    """Require the permission to run the programs of stored campaigns and worlds.
 
-    Stored campaigns that are equal to ``spec``, that of the command line, are trusted.
+    Stored campaigns that are equal to ``spec`` are trusted.
     """
     is_same = all(
         stored_spec.model_dump(mode="json") == spec.model_dump(mode="json")

@@ -37,18 +37,14 @@ from gz_testauto.trial.trial import Trial
 from gz_testauto.worlds.manifest import sha256_of
 from gz_testauto.worlds.record import WorldRecord
 
-PLACE_M = {Outcome.TIMED_OUT: 2.0}
-"""Largest distance (m) between the places of equal failures; 0.5 m for all other outcomes."""
+PLACE_M = {Outcome.TIMED_OUT: 2.0}  # largest distance of the places of equal failures; else 0.5
 
-TIMED_OUT_S = 30.0
-"""The place of a trial that timed out is the median position of this last time."""
+TIMED_OUT_S = 30.0  # the place of a trial that timed out is the median position of this last time
 
-HORIZON_M = 4.7
-"""Distance (m) from the path beyond which an obstacle rarely changes a trial."""
+HORIZON_M = 4.7  # distance from the path beyond which an obstacle rarely changes a trial
 
 NEAREST = (4, 8, 12)
-CLOSER_M = (3.0, 4.0, 5.0, 6.0, 8.0)
-"""Distances (m) from the place of the failure to which start and goal are moved."""
+CLOSER_M = (3.0, 4.0, 5.0, 6.0, 8.0)  # distances of start and goal from the place of the failure
 
 NO_PATH = "no path for the robot"
 
@@ -67,7 +63,6 @@ class Candidate:
 
     @classmethod
     def complete(cls, trial: Trial, world: EditedWorld) -> "Candidate":
-        """Return the candidate that repeats a trial unchanged, with all its obstacles."""
         return cls(tuple(world.obstacles), (), trial.mission.start, trial.mission.goals)
 
     def trial(self, failed: Trial, world: WorldRecord) -> Trial:
@@ -136,10 +131,8 @@ class FailureTest(abc.ABC):
 
     @abc.abstractmethod
     def simulate(self, candidate: Candidate, first: FailedTrial) -> Mapping[str, Any]:
-        """Simulate a candidate, and return the fields of :class:`StoredFailure`.
-
-        ``first`` is the failure with which its result is compared.
-        """
+        """Simulate a candidate, compare it with ``first``, and return the fields of
+        :class:`StoredFailure`."""
 
     @property
     def simulations(self) -> int:
@@ -155,9 +148,8 @@ class FailureTest(abc.ABC):
         self._needs_path = self.has_path(complete)
 
     def has_path(self, candidate: Candidate) -> bool:
-        """Return whether the robot has a path to the goals; True for all candidates if it had no
-        path in the first trial.
-        """
+        """Return whether the robot has a path; True for all candidates if it had none in the first
+        trial."""
         if self._first is not None and not self._needs_path:
             return True
         return self.shortest_path_m(candidate) is not None
@@ -178,7 +170,6 @@ class FailureTest(abc.ABC):
         return answer.same
 
     def key(self, candidate: Candidate) -> str:
-        """Return the key of a candidate in the journal, a hash of the inputs that it changes."""
         inputs = [candidate.start, candidate.goals, sorted(candidate.without)]
         return sha256_of(self.content(candidate) + json.dumps(inputs).encode())
 
@@ -263,8 +254,8 @@ def _nearest(
     """Return the smallest candidate that fails: with the nearest few of the obstacles in
     ``reduced``, else with all of these, else ``all_``, which is known to fail.
 
-    ``ordered`` are the names of the obstacles, the nearest one first. Where it still fails, the
-    candidate is also simplified by ``steps``, by all of them together or by one of them.
+    ``ordered`` are the names of the obstacles, the nearest one first. If the candidate still fails,
+    it is also simplified by all ``steps`` together, or by one of them.
     """
     names = [name for name in ordered if name in reduced.kept]
     counts = [count for count in NEAREST if count < len(names)]
@@ -279,9 +270,9 @@ def _nearest(
 
 
 def _minimal(fails: FailureTest, candidate: Candidate, ordered: Sequence[str]) -> Candidate:
-    """Return the candidate without all obstacles that are not needed for its failure.
+    """Return the candidate with only the obstacles that are needed for its failure.
 
-    They are left out one after the other, the last of ``ordered`` first.
+    Obstacles are left out one by one, the last of ``ordered`` first.
     """
     was_smaller = True
     while was_smaller:
@@ -315,10 +306,10 @@ class _Steps:
         yield self._omitted(candidate)
 
     def _closer(self, candidate: Candidate, nearest: int) -> Candidate:
-        """Return the candidate with start and goal closer to the place of the failure.
+        """Return the candidate with start and goal closer to the failure, or unchanged without a
+        path.
 
         ``nearest`` is the index in :data:`CLOSER_M` of the first distance to try for the goal.
-        Without a path, farther goals are tried.
         """
         moved = self._with_start(candidate, CLOSER_M[nearest])
         closer = (self._with_goal(moved, away_m) for away_m in CLOSER_M[nearest:])
@@ -328,9 +319,8 @@ class _Steps:
         return replace(candidate, without=tuple(sorted({*candidate.without, *self._omissible})))
 
     def _with_start(self, candidate: Candidate, distance_m: float) -> Candidate:
-        """Return the candidate that starts at the last recorded pose that is at least
-        ``distance_m`` away from the place of the failure.
-        """
+        """Return the candidate that starts at the last recorded pose at least ``distance_m`` from
+        the failure."""
         away_m = np.hypot(*(self._recording.pose[:, :2] - self._place).T)
         before = np.flatnonzero(away_m >= distance_m)
         if not len(before):
@@ -339,9 +329,8 @@ class _Steps:
         return replace(candidate, start=pose)
 
     def _with_goal(self, candidate: Candidate, distance_m: float) -> Candidate:
-        """Return the candidate whose goal is ``distance_m`` away from the place of the failure, in
-        the same direction. Several goals are not moved.
-        """
+        """Return the candidate whose goal is ``distance_m`` from the failure, in the same
+        direction. Several goals are not moved."""
         goal = candidate.goals[0]
         offset = np.array([goal.x_m, goal.y_m]) - self._place
         remaining_m = float(np.hypot(*offset))

@@ -25,8 +25,7 @@ from gz_testauto.spec.campaign import CampaignSpec, StackCampaignSpec
 from gz_testauto.spec.loader import load
 from gz_testauto.trial.trial import Trial
 
-MOST_TRIALS, ENOUGH = 3, 2
-"""Two of at most three trials with the failure, or without it, decide."""
+MOST_TRIALS, ENOUGH = 3, 2  # two of at most three trials with the failure, or without it, decide
 
 RESULTS = "results"
 
@@ -44,8 +43,8 @@ def run_repeats(
 ) -> Repeats:
     """Run the trials of a campaign file until ``is_decided`` returns True, and count the failures.
 
-    The results directory is next to the file; its finished trials count too. ``first`` is the
-    failure with which the trials are compared.
+    Finished trials in the results directory next to the file count too. ``first`` is the failure
+    with which the trials are compared.
     """
     spec = load(campaign, CampaignSpec)  # type: ignore[type-abstract]
     out = campaign.with_name(RESULTS)

@@ -22,14 +22,11 @@ from gz_testauto.results.records import CampaignResults, TrialRecord
 from gz_testauto.trial.outcome import Outcome
 from gz_testauto.trial.trial import trial_label
 
-REPEATS = 20
-"""Default number of perturbed trials. If all have the same outcome, 17 are enough to label it."""
+REPEATS = 20  # default number; if all have the same outcome, 17 are enough to label it
 
-ANSWERS = "robustness.jsonl"
-"""The journal of `gz_testauto perturb` in a results directory."""
+ANSWERS = "robustness.jsonl"  # journal of `gz_testauto perturb` in a results directory
 
-OF_SEARCH = "search.jsonl"
-"""The journal of `gz_testauto search`."""
+OF_SEARCH = "search.jsonl"  # journal of `gz_testauto search`
 
 SHOWN = 20
 
@@ -51,7 +48,7 @@ def read_outcomes(directory: Path) -> Dict[str, Dict[int, Optional[Outcome]]]:
 
 
 def read_counts(directory: Path, results: CampaignResults) -> Dict[int, RepeatCount]:
-    """Return for each repeated trial, by its index, the counts of repeats with an equal outcome.
+    """Return the counts of repeats with an equal outcome, by the index of the trial.
 
     Raises ``ResultsError`` if a file is damaged.
     """

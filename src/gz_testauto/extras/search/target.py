@@ -29,11 +29,9 @@ _COMPARE: Mapping[str, Callable[[float, float], bool]] = {
 
 
 class SearchTarget:
-    """The property for which a search selects trials of a campaign, such as a failure or a low
-    clearance. It also decides whether a repeat of such a trial has the property again."""
+    """The property for which a search selects trials, such as a failure or a low clearance."""
 
-    noun: ClassVar[str] = "failures"
-    """Name of the selected trials in sentences."""
+    noun: ClassVar[str] = "failures"  # of the selected trials, in sentences
 
     @property
     def metric_name(self) -> str:
@@ -46,16 +44,14 @@ class SearchTarget:
     def is_same(self, first: Outcome, outcome: Outcome, value: float) -> bool:
         """Return whether a repeat has the property for which its trial was selected.
 
-        ``first`` is the outcome of the trial, ``outcome`` that of the repeat, and ``value`` the
-        repeat's metric :attr:`metric_name`.
+        ``first`` is the outcome of the trial. ``outcome`` and ``value`` (:attr:`metric_name`) are
+        the repeat's.
         """
         return outcome is first
 
 
 @dataclass(frozen=True)
 class OutcomeTarget(SearchTarget):
-    """The trials with one of the outcomes."""
-
     outcomes: FrozenSet[Outcome]
 
     @override
@@ -111,7 +107,7 @@ class ConditionTarget(SearchTarget):
 
 
 def read_target(text: str, planners: int) -> SearchTarget:
-    """Return the target that a value of ``--for`` specifies, for a number of planners.
+    """Return the target of a value of ``--for``.
 
     Raises ``SpecError`` for an unknown name or metric, for a limit that is not a number, and for
     ``disagreement`` with a single planner.

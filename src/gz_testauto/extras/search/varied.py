@@ -18,8 +18,7 @@ from gz_testauto.spec.loader import fault_text
 
 LEVELS = 9
 
-EACH = "[*]"
-"""Index that selects each entry of a list."""
+EACH = "[*]"  # index that selects each entry of a list
 
 Number = Union[int, float]
 Path = Tuple[Union[str, int], ...]
@@ -80,14 +79,12 @@ class VariedCampaign:
         ]
 
     def midpoint(self, low: Number, high: Number) -> Optional[Number]:
-        """Return a value in the middle of two values; None if there is no value between them."""
+        """Return a value in the middle, or None if there is no value between them."""
         middle = self._rounded((low + high) / 2.0)
         return middle if low < middle < high else None
 
     def level(self, value: Number) -> Level:
-        """Return the campaign in which the key has this value, or raise ``SpecError`` if the value
-        is not allowed.
-        """
+        """Return the campaign with this value, or raise ``SpecError`` if it is not allowed."""
         text = f"{value:.6g}"
         seed = seeds.child_seed(self._spec.seed, seeds.BOUNDARY, text)
         data = {**self._data, "seed": seed}
