@@ -24,11 +24,9 @@ from gz_testauto.spec.campaign import BuiltinCampaignSpec, BuiltinPlannerSpec, C
 from gz_testauto.spec.loader import load
 from gz_testauto.trial.executor import StopRequest
 
-CAMPAIGN, DETAILS = "campaign.yaml", "shrunk.json"
-"""The files of one failure; the second one is optional."""
+CAMPAIGN, DETAILS = "campaign.yaml", "shrunk.json"  # of one failure; the second is optional
 
-HISTORY = "history.json"
-"""The file with the failures of past gates."""
+HISTORY = "history.json"  # the failures of past gates
 
 Progress = Callable[[str], None]
 
@@ -63,7 +61,7 @@ class CorpusVerdict:
 
 @dataclass(frozen=True)
 class JudgedCorpus:
-    """The verdicts on all planners in all worlds of a corpus, in the order of the trials."""
+    """The verdicts on a corpus, in the order of the trials."""
 
     directory: str = ""
     verdicts: Tuple[CorpusVerdict, ...] = field(default_factory=tuple)
@@ -96,7 +94,7 @@ def read_corpus(directory: Path) -> List[CorpusWorld]:
 
 
 def in_order(worlds: Sequence[CorpusWorld], history: Sequence[str]) -> List[CorpusWorld]:
-    """Return the worlds sorted: first those of ``history``, then the others by ``expected_s``."""
+    """Return the worlds of ``history``, then the others by ``expected_s``."""
     latest = {name: position for position, name in enumerate(history)}
     return sorted(
         worlds,
@@ -106,15 +104,13 @@ def in_order(worlds: Sequence[CorpusWorld], history: Sequence[str]) -> List[Corp
 
 @dataclass(frozen=True)
 class _HistoryFile:
-    """The names of the corpus worlds in which a planner failed, the latest failure first."""
-
     failed_worlds: Tuple[str, ...]
 
 
 def read_history(corpus: Path) -> Tuple[str, ...]:
     """Return the names of the corpus worlds in which a planner failed, the latest failure first.
 
-    Returns no names without a history. Raises ``SpecError`` for a damaged file.
+    Raises ``SpecError`` for a damaged file.
     """
     path = corpus / HISTORY
     if not os.path.exists(path):
@@ -124,7 +120,7 @@ def read_history(corpus: Path) -> Tuple[str, ...]:
 
 
 def add_to_history(corpus: Path, failed_worlds: Sequence[str]) -> None:
-    """Add the worlds to the start of the history of a corpus, which determines the order of runs.
+    """Add the worlds to the start of the history of a corpus.
 
     Raises ``ResultsError`` if the file cannot be written.
     """
@@ -152,7 +148,7 @@ def _worlds_of(file: Path, directory: Path) -> List[CorpusWorld]:
 
 
 def _expected_s(details: Path, spec: BuiltinCampaignSpec) -> float:
-    """Return the expected simulated time until the failure.
+    """Return the expected simulated time (s) until the failure.
 
     It is the time of the stored failure, or the time limit, divided by the probability of the
     failure in the perturbed trials (Laplace's rule of succession).
@@ -193,8 +189,8 @@ def run_corpus(
 ) -> JudgedCorpus:
     """Run the planners of a campaign in the worlds of ``options.corpus``.
 
-    Raises ``ResultsError`` without the permission to run the programs of the corpus and of the
-    ``stored`` campaigns.
+    Raises ``ResultsError`` without the permission to run the programs of the corpus and of
+    ``stored``.
     """
     assert options.corpus is not None
     base = "" if options.baseline else options.baseline_planner

@@ -18,8 +18,8 @@ from gz_testauto.results.records import CampaignResults, TrialRecord
 class NotJudged:
     """An expected result that is missing.
 
-    ``expectation`` is a sentence that would be true otherwise. ``allowed`` is
-    True if the user or the campaign allows this, and ``remedy`` is then empty.
+    ``expectation`` is a sentence that would be true otherwise. If the user or the campaign allows
+    this (``allowed``), ``remedy`` is empty.
     """
 
     expectation: str
@@ -49,11 +49,10 @@ class GateSide:
 
     @property
     def total(self) -> int:
-        """The number of expected worlds."""
         return len(self.worlds) + len(self.only)
 
     def valid_trials(self, planner: str) -> WorldTrials:
-        """Return the trials that can be evaluated, by world and in the plan's order."""
+        """Return the trials that can be evaluated, by world in the plan's order."""
         trials = trials_by_world([t for t in self.settled if t.planner == planner])
         return {world: trials[world] for world in self.worlds if world in trials}
 

@@ -2,8 +2,8 @@
 
 The planners first run in the worlds of ``~corpus``, if it is set. Then the campaign is run as by
 ``gz_testauto run``, unless ``~results`` names a finished one, and evaluated as by
-``gz_testauto gate``. The exit status is 0 for passed, 1 for failed, 2 for undecided or if expected
-results were not judged.
+``gz_testauto gate``. The exit status is 0 for passed, 1 for failed, 2 for undecided or missing
+results.
 """
 
 import os

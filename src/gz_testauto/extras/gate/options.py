@@ -9,13 +9,12 @@ from gz_testauto.cli.trust import TRUST
 from gz_testauto.spec.model import SpecPath, fault
 from gz_testauto.spec.options import Names, Options, option
 
-MARGIN = 0.05
-"""Default margin of the success rate if a baseline is specified."""
+MARGIN = 0.05  # default margin of the success rate if a baseline is specified
 
 
 class MetricMargin(NamedTuple):
     """The largest allowed deterioration of a metric, in its unit. ``bounds`` are its smallest and
-    its largest possible value, by default those that the metric declares."""
+    largest possible value, by default those that the metric declares."""
 
     name: str
     margin: float
@@ -114,6 +113,6 @@ class GateOptions(Options):
 
     @property
     def has_question(self) -> bool:
-        """Return whether the options define a question about the campaign, not only a corpus."""
+        """True for a question about the campaign, not only a corpus."""
         questions = self.not_worse_than, self.min_success, self.baseline, self.baseline_planner
         return bool(self.metrics) or any(questions)

@@ -1,4 +1,4 @@
-"""Power analysis, which estimates the required number of worlds before a campaign is run.
+"""Power analysis: the required number of worlds of a campaign.
 
 Without repetitions, power and number of worlds depend on the share of discordant worlds
 (:class:`DiscordantRate`), with repetitions on the distribution of the differences in a pilot
@@ -18,14 +18,12 @@ from gz_testauto.analysis.bounded_mean import DIFFERENCE, mean_p_value, one_side
 from gz_testauto.analysis.rounding import mean
 from gz_testauto.base.errors import SpecError
 
-CHANCE = 0.8
-"""The usual power: the probability that an existing difference is detected."""
+CHANCE = 0.8  # the usual power: the probability that an existing difference is detected
 
 MOST_WORLDS = 100_000
 SIMULATED = 1000
 SEED = 0
-TESTED = 300
-"""Number of simulated campaigns with a test each."""
+TESTED = 300  # number of simulated campaigns with a test each
 _CHUNK = 100
 _TAIL = 1e-9
 
@@ -54,11 +52,8 @@ class DiscordantRate:
     def from_rates(
         cls, first: float, second: float, discordant: Optional[float] = None
     ) -> "DiscordantRate":
-        """Return the difference of two planners with these success rates.
-
-        ``discordant`` is the share of worlds in which only one of them succeeds, by default the
-        share for independent planners.
-        """
+        """Return the difference; ``discordant`` is the share of worlds in which only one planner
+        succeeds, by default the share for independent planners."""
         for rate in (first, second):
             if not 0.0 <= rate <= 1.0:
                 raise SpecError(f"a success rate is {rate:g}; it must be between 0 and 1")
@@ -79,7 +74,6 @@ class DiscordantRate:
 
     @property
     def first_only(self) -> float:
-        """The share of worlds in which only the first planner succeeds."""
         return (self.discordant + self.difference) / 2.0
 
     def with_difference(self, difference: float) -> "DiscordantRate":
@@ -114,8 +108,8 @@ class DiscordantRate:
 class Pilot:
     """The difference of two planners with repetitions.
 
-    ``differences`` (n,) are those of the success rates in each world of a pilot campaign, of which
-    at least two must differ.
+    ``differences`` (n,) are those of the success rates in each world of a pilot campaign; at least
+    two must differ.
     """
 
     differences: np.ndarray
@@ -130,7 +124,7 @@ class Pilot:
         return mean(self.differences)
 
     def with_difference(self, difference: float) -> "Pilot":
-        """Return a pilot whose mean is ``difference``, unless values reach the possible range.
+        """Return a pilot whose mean is ``difference``, unless values are clipped.
 
         It contains each difference of this pilot with both signs, shifted by ``difference``.
         """
@@ -144,7 +138,6 @@ class Pilot:
         return float(np.mean(is_detected))
 
     def draw(self, generator: np.random.Generator, shape: Tuple[int, int]) -> np.ndarray:
-        """Draw the differences in the worlds, shape (campaigns, worlds)."""
         return generator.choice(self.differences, size=shape)
 
 
@@ -246,11 +239,8 @@ def _worlds_to_pass(worlds: int, source: Source, margin: float, alpha: float) ->
 def _first_over(
     worlds: int, source: Source, capital: Callable[[np.ndarray], np.ndarray], limit: float
 ) -> np.ndarray:
-    """Return the number of worlds after which the capital of each simulated campaign first reaches
-    ``limit``, shape (SIMULATED,).
-
-    Without such a world, the number is ``worlds`` + 1.
-    """
+    """Return the number of worlds after which the capital of each simulated campaign reaches
+    ``limit``, else ``worlds`` + 1, shape (SIMULATED,)."""
     generator = np.random.default_rng(SEED)
     first = []
     for _ in range(SIMULATED // _CHUNK):

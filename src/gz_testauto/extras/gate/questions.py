@@ -1,12 +1,11 @@
-"""Tests whether a planner is not worse than a baseline, and whether its success rate is sufficient.
+"""Tests of the success rate of a planner, and of its differences from a baseline.
 
-Each question is about a mean over worlds: of the success rate, of the difference of the success
-rates, or of the difference of a metric with known bounds. By default, the tests are based on
-betting (:mod:`gz_testauto.analysis.anytime`), so that all verdicts are valid after every world.
-With a fixed number of worlds, they are Gaffke's (:mod:`gz_testauto.analysis.bounded_mean`), which
-need fewer worlds. For each question, the probability of passing wrongly is at most alpha. For the
-whole gate, the probability of failing wrongly is at most alpha, which is divided among the
-questions.
+Each question is about a mean over worlds: of the success rate, of its difference, or of the
+difference of a metric with known bounds. By default, the tests are based on betting
+(:mod:`gz_testauto.analysis.anytime`), so that all verdicts are valid after every world. With a
+fixed number of worlds, they are Gaffke's (:mod:`gz_testauto.analysis.bounded_mean`), which need
+fewer worlds. For each question, the probability of passing wrongly is at most alpha. For the whole
+gate, the probability of failing wrongly is at most alpha, which is divided among the questions.
 """
 
 import enum
@@ -42,7 +41,7 @@ class QuestionKind(enum.Enum):
 
 @dataclass(frozen=True)
 class GatePair:
-    """A planner and its baseline, which can be empty, with their valid trials by world.
+    """A planner and its baseline or "", with their valid trials by world.
 
     The names are those in verdicts.
     """
@@ -62,9 +61,9 @@ class GatePair:
 class MetricWorlds:
     """The worlds of a pair, classified for one metric.
 
-    ``differences`` are the planner's mean minus the baseline's mean. For a metric of completed
-    trials, ``failed`` are the worlds in which a planner never reached the goal. ``unmeasured`` are
-    the other worlds in which a value is missing.
+    ``differences`` are the planner's mean minus the baseline's. For a metric of completed trials,
+    ``failed`` are the worlds in which a planner never reached the goal. ``unmeasured`` are the
+    other worlds in which a value is missing.
     """
 
     differences: Dict[str, float]
@@ -77,14 +76,13 @@ class QuestionVerdict:
     """The verdict on one question, over ``worlds`` worlds.
 
     ``question`` is the tested hypothesis, ``subject`` the tested quantity with its planner.
-    ``baseline`` is empty for a required rate. ``value`` is the estimate, ``low`` and ``high`` are
-    its one-sided bounds with the confidence ``levels``, in the unit of the metric (rates for
-    success). A difference is the planner's value minus the baseline's. ``more_worlds`` estimates
-    how many more worlds like the present ones are needed, or is None if no number is sufficient.
-    ``lost`` are the worlds in which the planner is worse than its baseline (for a required rate: in
-    which it fails), and ``won`` those in which it is better. ``failed`` are the worlds without a
-    value because one of the two planners never reached the goal. ``fixed`` is true if the verdict
-    is valid only for the declared number of worlds.
+    ``baseline`` is empty for a required rate. ``low`` and ``high`` are one-sided bounds of
+    ``value`` with the confidence ``levels``, in the unit of the metric (rates for success). A
+    difference is the planner's value minus the baseline's. ``more_worlds`` estimates how many more
+    such worlds are needed, or is None if no number is sufficient. ``lost`` are the worlds in which
+    the planner is worse than its baseline (for a required rate: in which it fails), and ``won``
+    those in which it is better. ``failed`` are the worlds in which one of the two planners never
+    reached the goal. A ``fixed`` verdict is valid only for the declared number of worlds.
     """
 
     question: str
@@ -165,9 +163,8 @@ def metric_worlds(metric: Metric, pair: GatePair) -> MetricWorlds:
 class _Question:
     """The question whether the mean of ``values`` is at least ``limit``.
 
-    The values are within ``bounds``, and higher is better. ``sign`` is -1 if they were negated for
-    this. The planner is worse in a world whose value is below ``against``, and better above
-    ``ahead``.
+    Higher is better; ``sign`` is -1 if the values were negated for this. The planner is worse in a
+    world whose value is below ``against``, and better above ``ahead``.
     """
 
     kind: QuestionKind
@@ -184,9 +181,8 @@ class _Question:
     failed: Tuple[str, ...] = ()
 
     def answer(self, errors: Tuple[float, float], fixed: bool) -> QuestionVerdict:
-        """Return the verdict. ``errors`` are the allowed probabilities of passing wrongly and of
-        failing wrongly. ``fixed`` is true if the number of worlds was declared before.
-        """
+        """Return the verdict. ``errors`` are the allowed probabilities of passing and of failing
+        wrongly. ``fixed`` states that the number of worlds was declared before."""
         values, limit = np.array([*self.values.values()], dtype=float), self.limit
         passed, failed, more, ends = False, False, None, (math.nan, math.nan)
         if fixed and len(values):

@@ -1,4 +1,4 @@
-"""Output of the result of a gate: lines for a terminal, JUnit XML and JSON.
+"""The result of a gate as lines for a terminal, JUnit XML and JSON.
 
 In JUnit XML, a question has a ``failure`` if it failed and an ``error`` if it is undecided. A
 missing result is ``skipped`` if this is allowed, and otherwise an ``error``.
@@ -22,8 +22,7 @@ from gz_testauto.extras.gate.questions import QuestionKind, QuestionVerdict, Ver
 from gz_testauto.extras.gate.request import GateEvaluation
 from gz_testauto.report.plain import count_text, number_text
 
-SHOWN = 5
-"""Number of worlds in one line."""
+SHOWN = 5  # number of worlds in one line
 
 EXIT_STATUS = {Verdict.PASSED: 0, Verdict.FAILED: 1, Verdict.UNDECIDED: 2}
 
@@ -63,9 +62,8 @@ def verdict_line(answer: QuestionVerdict) -> str:
 
 
 def _worlds_text(answer: QuestionVerdict) -> str:
-    """Return a text with the worlds in which the planner is worse and those in which it is better
-    than its baseline; for a required rate, those in which it failed.
-    """
+    """Return the worlds in which the planner is worse and better than its baseline; for a required
+    rate, those in which it failed."""
     if answer.kind is QuestionKind.SUCCESS:
         if answer.verdict is Verdict.PASSED or not answer.lost:
             return ""
@@ -281,9 +279,8 @@ def _bounds(answer: QuestionVerdict) -> str:
 
 
 def _format(answer: QuestionVerdict) -> Tuple[float, int, str, str]:
-    """Return the format of a verdict's estimate: the factor that converts it to the reported unit,
-    the number of decimals, the unit with a leading space, and the format of its sign.
-    """
+    """Return the factor to the reported unit, the number of decimals, the unit with a leading
+    space, and the format of the sign."""
     factor, decimals, unit, sign = _FORMATS.get(answer.kind, (1.0, 3, answer.unit, "+"))
     return factor, decimals, f" {unit}".rstrip(), sign
 

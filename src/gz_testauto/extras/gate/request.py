@@ -41,8 +41,7 @@ from gz_testauto.trial.executor import StopRequest
 class GateEvaluation:
     """The verdicts on a campaign, and the expected results that are missing.
 
-    ``sides`` are the evaluated results directories, and ``pairs`` the evaluated planners. The
-    worlds of ``corpus`` do not belong to the campaign.
+    ``sides`` are the results directories. The worlds of ``corpus`` do not belong to the campaign.
     """
 
     campaign: str
@@ -56,11 +55,8 @@ class GateEvaluation:
 
     @property
     def verdict(self) -> Verdict:
-        """The verdict of the gate.
-
-        It is failed if any question or world of the corpus failed, and passed if all of them passed
-        and all missing results are allowed.
-        """
+        """The verdict: failed if any question or world of the corpus failed, passed if all of them
+        passed and all missing results are allowed, else undecided."""
         verdicts = {answer.verdict for answer in self.answers}
         verdicts |= {corpus_verdict.verdict for corpus_verdict in self.corpus.verdicts}
         if Verdict.FAILED in verdicts:
@@ -144,10 +140,8 @@ def _with_time_limit(metric: Metric, campaign: LoadedCampaign) -> Metric:
 
 
 def _require_fixed_worlds(gate: GateEvaluation, results: CampaignResults) -> None:
-    """Raise ``ResultsError`` unless the finished worlds are as many as ``fixed_worlds`` declares.
-
-    Results with an early stop are rejected too.
-    """
+    """Raise ``ResultsError`` for another number of finished worlds than ``fixed_worlds`` declares,
+    or for an early stop."""
     declared = gate.options.fixed_worlds
     if declared is None:
         return
@@ -168,7 +162,6 @@ def _require_fixed_worlds(gate: GateEvaluation, results: CampaignResults) -> Non
 
 
 def _load(directory: Path, label: str) -> LoadedCampaign:
-    """Load a campaign; raise ``ResultsError`` if it contains only selected trials."""
     campaign = load_campaign(directory, label)
     if campaign.results.selection:  # these do not represent all worlds
         raise ResultsError(
@@ -179,8 +172,7 @@ def _load(directory: Path, label: str) -> LoadedCampaign:
 
 
 def _complete(options: GateOptions) -> GateOptions:
-    """Return the options, with the default margin of the success rate if a baseline is specified
-    without that margin.
+    """Return the options, with the default margin of the success rate if they have only a baseline.
 
     Raises ``SpecError`` if the options define no question.
     """
@@ -238,9 +230,8 @@ def _within(
 def _pair_campaigns(
     directory: Path, campaign: LoadedCampaign, other: LoadedCampaign, options: GateOptions
 ) -> Tuple[GateEvaluation, CampaignResults]:
-    """Return the planners of two campaigns to compare, as a gate without verdicts, and the results
-    of both campaigns, in which planners have their names in tables.
-    """
+    """Return a gate without verdicts, and the results of both campaigns, with the planners' names
+    in tables."""
     assert options.baseline is not None
     new_results, baseline_results, base = campaign.results, other.results, options.baseline_planner
     _require_planners(new_results, directory, options.planner)
@@ -422,7 +413,6 @@ def _comparable_metrics(
 ) -> Tuple[GateOptions, List[NotJudged]]:
     """Return the options without the metrics that are not comparable, and these metrics.
 
-    They depend on the machine or on a parameter of the metric, which differ between the campaigns.
     With ``ignore_differences``, they are not removed.
     """
     without = conditions(campaign, other).without

@@ -7,15 +7,14 @@ from gz_testauto.extras.gate.request import GateEvaluation
 from gz_testauto.report.plain import count_text
 from gz_testauto.results.records import TrialRecord
 
-Trials = Dict[Tuple[str, str], List[TrialRecord]]
-"""Finished trials by planner and world."""
+Trials = Dict[Tuple[str, str], List[TrialRecord]]  # by planner and world
 
 
 def worlds_to_junit(name: str, judged: GateEvaluation) -> str:
     """Return a test case for each planner and world, which passes if each trial reached the goal.
 
-    The type of a ``failure`` is ``lost`` if the baseline reached the goal more often, and otherwise
-    ``failed``. There is an ``error`` if all trials are invalid, and ``skipped`` without a trial.
+    The type of a ``failure`` is ``lost`` if the baseline reached the goal more often, else
+    ``failed``. It is an ``error`` if all trials are invalid, and ``skipped`` without a trial.
     """
     trials: Trials = {}
     for side in judged.sides:
