@@ -26,18 +26,16 @@ from gz_testauto.trial.outcome import Outcome
 MOST_UNPACKED_BYTES = 1_000_000_000
 
 # The hyperbolic tangent of the output layer never reaches 1.
-LARGEST = 0.999
-"""Largest absolute value of an action that a cloned policy imitates."""
+LARGEST = 0.999  # largest absolute value of an action that a cloned policy imitates
 
 
 @dataclass(frozen=True, eq=False)
 class Demonstrations:
-    """The data recorded in n control periods of e episodes of a planner.
+    """Data of n control periods in e episodes of a planner.
 
-    ``observations`` (n, size) are the observation vectors, ``actions`` (n, 2) the actions that
-    result in the planner's commands, and ``episodes`` (n,) the index of the episode of each
-    period. For each episode, ``worlds`` (e,) has the index of its world, and ``reached`` (e,) is
-    True if the robot reached its goal.
+    ``observations`` have the shape (n, size). ``actions`` (n, 2) result in the planner's commands,
+    and ``episodes`` (n,) are indices of episodes. For each episode, ``worlds`` (e,) is the index of
+    its world, and ``reached`` (e,) is True if the robot reached its goal.
     """
 
     observations: np.ndarray
@@ -74,10 +72,9 @@ def record(
 ) -> Demonstrations:
     """Run a planner once in each world, and return its observations and actions.
 
-    ``plugin`` is the name of a planner plug-in, ``parameters`` are those of its constructor, and
-    ``worlds`` the indices of worlds, from 0. ``report`` is called after each episode with the name
-    of its world and its outcome. Raises ``SpecError`` for an unknown planner or world, and
-    ``SimulatorError``.
+    ``parameters`` are those of the constructor of ``plugin``, and ``worlds`` are indices from 0.
+    ``report`` is called after each episode with the name of its world and its outcome. Raises
+    ``SpecError`` for an unknown planner or world, and ``SimulatorError``.
     """
     make_planner(plugin, **parameters)
     trials = [prepared.trial(world) for world in worlds]
@@ -114,9 +111,8 @@ def record(
 
 
 class _CommandRecorder(LocalPlanner):
-    """A planner that returns the commands of another planner, and records them as actions of a
-    policy, with the observation vectors that the policy would receive.
-    """
+    """A planner that returns the commands of another planner, and records them as a policy's
+    actions, with the observation vectors."""
 
     def __init__(self, planner: LocalPlanner, interface: PolicyInterface) -> None:
         self._planner, self._interface = planner, interface

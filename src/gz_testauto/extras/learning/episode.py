@@ -60,7 +60,7 @@ class PreparedEnvironment:
         environment: "Union[str, Path, PreparedEnvironment]",
         worlds: Union[str, Path, None] = None,
     ) -> "PreparedEnvironment":
-        """Prepare the environment in a YAML file; the default of ``worlds`` is next to it."""
+        """Prepare a YAML file; the default of ``worlds`` is next to it."""
         if isinstance(environment, PreparedEnvironment):
             return environment
         file = Path(environment)
@@ -118,7 +118,6 @@ class PreparedEnvironment:
 
     @property
     def world_hashes(self) -> List[str]:
-        """The SHA-256 of each world file, sorted."""
         return sorted({world.sha256 for world in self.campaign.worlds})
 
     def trial(self, world: int, repetition: int = 0) -> Trial:
@@ -158,8 +157,7 @@ class PreparedEnvironment:
         return next((entry for entry in planners if entry.name == POLICY), planners[0])
 
 
-WORLDS_OF = ".environment.json"
-"""Suffix of the file next to a folder of generated worlds with their specification."""
+WORLDS_OF = ".environment.json"  # suffix of the file with the specification of a folder of worlds
 
 
 def _require_own(folder: Path, spec: EnvironmentCampaignSpec) -> None:
@@ -203,8 +201,6 @@ def _hardness(world: WorldRecord, criterion: str) -> float:
 
 
 class EpisodeRunner:
-    """A runner of the episodes of one environment in one simulator."""
-
     def __init__(self, prepared: PreparedEnvironment) -> None:
         self._prepared = prepared
         self._executor = LockstepExecutor(prepared.bed, start_simulator)
@@ -214,7 +210,7 @@ class EpisodeRunner:
     def begin(self, trial: Trial, every: bool = False) -> "Episode":
         """Start an episode, and stop the previous one, or raise ``SimulatorError``.
 
-        With ``every``, the caller controls all robots without a planner, not only the first robot.
+        With ``every``, the caller controls all robots without a planner.
         """
         if not self._open:
             self._executor.open()
@@ -237,8 +233,8 @@ class EpisodeRunner:
 class Agent:
     """A robot of an episode whose commands the caller computes.
 
-    ``vector`` is the current observation vector. ``goal_is_new`` is True at the start, and after a
-    step in which the robot received its next goal. A policy with memory must be reset then.
+    ``goal_is_new`` is True at the start, and after a step in which the robot received its next
+    goal. A policy with memory must be reset then.
     """
 
     def __init__(
@@ -259,7 +255,6 @@ class Agent:
 
     @property
     def time_s(self) -> float:
-        """The simulated time since the start of the episode."""
         return self._observation.time_s
 
     @property
@@ -283,7 +278,7 @@ class Agent:
             self._robot.stop(simulation)
 
     def observe(self, snapshot: Snapshot) -> float:
-        """Return the reward of the control period that ends with the snapshot."""
+        """Return the reward of the control period that the snapshot ends."""
         if self.verdict is not None:
             return 0.0
         robot, before = self._robot, self._true_observation
@@ -305,7 +300,7 @@ class Agent:
         return reward
 
     def result(self) -> TrialResult:
-        """Return the result as a campaign stores it; the trial must have ended."""
+        """Return the result as a campaign stores it, after the end of the trial."""
         assert self.verdict is not None, "the trial has ended"
         return self._robot.result(math.nan)
 
@@ -381,7 +376,6 @@ class Episode:
         return info
 
     def result(self, agent: Agent) -> TrialResult:
-        """Return the result as a campaign stores it; the trial must have ended."""
         return agent.result().with_values(self._actors.numbers)
 
     def close(self) -> None:

@@ -22,8 +22,7 @@ except ImportError as missing:
 
 
 class ParallelNavigationEnv(ParallelEnv):  # type: ignore[misc]
-    """A PettingZoo environment whose agents are the robots of a campaign that have no planner; each
-    agent has the name of its robot.
+    """A PettingZoo environment whose agents are the robots without a planner, with their names.
 
     The other robots use their planners. Observations, actions, rewards and the end of an agent's
     episode are as in :class:`~gz_testauto.extras.learning.navigation.NavigationEnv`. A robot whose

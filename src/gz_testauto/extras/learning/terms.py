@@ -30,8 +30,7 @@ REWARDS = Registry(
 )
 TERMINATIONS = Registry("termination", {"off_plan": f"{_HERE}:OffPlan"})
 
-FOLLOWED_M = 2.0
-"""Length of the global plan, in both directions, in which the nearest point is searched."""
+FOLLOWED_M = 2.0  # length of the plan, in both directions, in which the nearest point is searched
 
 
 @dataclass(frozen=True, eq=False)

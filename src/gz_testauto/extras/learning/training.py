@@ -56,11 +56,9 @@ except ImportError as missing:
 
 LOGGER = logging.getLogger(__name__)
 
-NETWORK, ITERATION = "network", "iteration"
-"""Purposes of the random generators."""
+NETWORK, ITERATION = "network", "iteration"  # purposes of the random generators
 
-MOST_FAILURES = 10
-"""Number of successive failed episodes after which a training stops."""
+MOST_FAILURES = 10  # number of successive failed episodes after which a training stops
 
 
 class TrainingDirectory(RunDirectory):
@@ -88,8 +86,7 @@ class LearnersEnv(VecEnv):  # type: ignore[misc]
     render_mode = None
 
     def __init__(self, prepared: PreparedEnvironment) -> None:
-        self.steps = 0
-        """Number of control periods of the training, which determines the worlds."""
+        self.steps = 0  # number of control periods so far, which determines the worlds
         self._prepared, self._runner = prepared, EpisodeRunner(prepared)
         self._failures = 0
         shape = (prepared.interface().encoder.size,)
@@ -176,8 +173,6 @@ class LearnersEnv(VecEnv):  # type: ignore[misc]
 
 
 class Training:
-    """A training with its results directory."""
-
     def __init__(
         self,
         prepared: PreparedEnvironment,

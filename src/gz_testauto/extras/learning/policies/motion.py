@@ -10,17 +10,13 @@ from gz_testauto.base.pose import Pose2D, wrap_angle
 from gz_testauto.planners.interface import Observation
 from gz_testauto.planners.scans import obstacle_points
 
-SPLIT_M = 0.3
-"""Smallest distance between successive points of a scan that separates two segments."""
+SPLIT_M = 0.3  # smallest distance between successive points that separates two segments
 
-LARGEST_M = 1.0
-"""Largest diagonal of the bounding box of a segment that can be a moving object."""
+LARGEST_M = 1.0  # largest diagonal of the bounding box of a segment that can be a moving object
 
-GATE_M = 0.5
-"""Largest distance between the predicted and the measured center of a tracked segment."""
+GATE_M = 0.5  # largest distance between the predicted and the measured center of a segment
 
-WINDOW = 4
-"""Largest number of successive scans from which a velocity is estimated."""
+WINDOW = 4  # largest number of successive scans from which a velocity is estimated
 
 FEWEST = 3
 
@@ -122,7 +118,6 @@ class _Track:
         return self._centers_m[-1] + self.velocity_mps * (time_s - self._times_s[-1])
 
     def add(self, time_s: float, center_m: np.ndarray) -> None:
-        """Add a center (2,), and fit the velocity to the last :data:`WINDOW` centers."""
         self._times_s = [*self._times_s, time_s][-WINDOW:]
         self._centers_m = [*self._centers_m, center_m][-WINDOW:]
         if len(self._times_s) > 1:

@@ -28,8 +28,7 @@ OBSERVATIONS = Registry(
     },
 )
 
-Named = Tuple[str, Dict[str, Any]]
-"""Name and parameters of a term."""
+Named = Tuple[str, Dict[str, Any]]  # name and parameters of a term
 
 
 class ObservationTerm(abc.ABC):
@@ -190,7 +189,7 @@ class ObservationEncoder:
     """A converter from a planner's observation to a policy's observation vector."""
 
     def __init__(self, terms: Sequence[Named]) -> None:
-        """Raise ``SpecError`` for an unknown term or invalid parameters."""
+        """Raise ``SpecError`` for invalid terms."""
         self._terms: List[ObservationTerm] = [
             construct(OBSERVATIONS, name, parameters) for name, parameters in terms
         ]

@@ -31,7 +31,7 @@ class PolicyInterface:
     def __init__(
         self, terms: Sequence[Named], safety_filter: Optional[SafetyFilterSpec] = None
     ) -> None:
-        """Raise ``SpecError`` for an unknown term or invalid parameters."""
+        """Raise ``SpecError`` for invalid terms."""
         self.encoder = ObservationEncoder(terms)
         self._filter = None if safety_filter is None else SafetyFilter(safety_filter)
 
@@ -43,7 +43,6 @@ class PolicyInterface:
             self._filter.begin(task)
 
     def encode(self, observation: Observation) -> np.ndarray:
-        """Return the input vector of the policy."""
         return self.encoder.encode(observation)
 
     def command(self, action: np.ndarray, observation: Observation) -> Twist2D:

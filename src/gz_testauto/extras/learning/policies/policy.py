@@ -8,8 +8,7 @@ import numpy as np
 
 from gz_testauto.base.arithmetic import matrix_product
 
-ACTIONS = 2
-"""Length of an action: forward speed and yaw rate."""
+ACTIONS = 2  # length of an action: forward speed and yaw rate
 
 
 class Policy(abc.ABC):
@@ -24,8 +23,8 @@ class NetworkPolicy(Policy):
     """A neural network with hyperbolic tangents as activation functions of its hidden layers.
 
     In ``weights`` (w,), the weights of a neuron are followed by its constant, and the neurons by
-    those of the next layer. ``size`` is the length of the observation vector, and ``hidden`` are
-    the numbers of neurons of the hidden layers.
+    those of the next layer. ``size`` is the length of the observation vector, ``hidden`` the
+    numbers of neurons.
     """
 
     kind = "network"

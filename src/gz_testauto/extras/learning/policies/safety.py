@@ -22,23 +22,17 @@ from gz_testauto.planners.sweep import APPROACH_M, ConvexFootprint, sweep_arcs
 from gz_testauto.planners.velocity_window import dynamic_window, stoppable
 from gz_testauto.spec.model import NotNegative, Spec
 
-SAMPLES = (5, 13)
-"""Numbers of speeds and yaw rates of the dynamic window."""
+SAMPLES = (5, 13)  # numbers of speeds and yaw rates of the dynamic window
 
-STEPS = 32
-"""Number of collision checks along each arc."""
+STEPS = 32  # number of collision checks along each arc
 
-PREDICTION_S = 0.1
-"""Time between two predicted positions of a moving object."""
+PREDICTION_S = 0.1  # time between two predicted positions of a moving object
 
-BEYOND_M = 0.5
-"""Length of the checked arc beyond the stopping distance from full speed."""
+BEYOND_M = 0.5  # length of the checked arc beyond the stopping distance from full speed
 
-PASSAGE_M = DefaultLength(2.0)
-"""Smallest length of the checked arc, on which the robot must find a place for a turn."""
+PASSAGE_M = DefaultLength(2.0)  # least length of the checked arc, with a place for a turn
 
-TURNING_SHARE = 0.5
-"""Fraction of the margin that the outline keeps during a turn in place."""
+TURNING_SHARE = 0.5  # fraction of the margin that the outline keeps during a turn in place
 
 
 class SafetyFilterSpec(Spec):
@@ -60,9 +54,9 @@ class SafetyFilter:
     if the robot, on the rest of its arc, reaches a place where it can turn in place.
 
     A command that is unsafe or leads to no exit is replaced by the nearest safe command of the
-    dynamic window that leads to an exit. If there is none, a moving robot brakes as much as it can,
-    and a standing robot receives the nearest safe command. If the replacement has no forward speed,
-    the robot turns in place until the path ahead is free.
+    dynamic window that leads to an exit. Without one, a moving robot brakes as much as it can, and
+    a standing robot receives the nearest safe command. If the replacement has no forward speed, the
+    robot turns in place until the path ahead is free.
     """
 
     def __init__(self, spec: SafetyFilterSpec) -> None:
