@@ -14,11 +14,9 @@ import numpy as np
 from gz_testauto.base.pose import Pose2D
 from gz_testauto.extras.roads.center_line import CenterLine
 
-EXPONENT = 4
-"""Exponent δ of the IDM."""
+EXPONENT = 4  # δ of the IDM
 
-MOST_BRAKING_MPS2 = 8.0
-"""Full braking on a dry road."""
+MOST_BRAKING_MPS2 = 8.0  # full braking on a dry road
 
 LEAST_GAP_M = 1e-3  # avoids a division by zero
 
@@ -33,11 +31,8 @@ class IntelligentDriver(NamedTuple):
     def acceleration(
         self, speed_mps: float, gap_m: float = math.inf, leader_speed_mps: float = 0.0
     ) -> float:
-        """Return the acceleration (m/s²) of the driver, at least −:data:`MOST_BRAKING_MPS2`.
-
-        ``gap_m`` is the distance from the front of the vehicle to the rear of its leader, the
-        vehicle ahead.
-        """
+        """Return the acceleration (m/s²), at least −:data:`MOST_BRAKING_MPS2`; ``gap_m`` is from
+        the front of the vehicle to the rear of its leader."""
         share = 1.0 - (speed_mps / self.desired_speed_mps) ** EXPONENT
         if math.isfinite(gap_m):
             closing = speed_mps * (speed_mps - leader_speed_mps)

@@ -24,7 +24,6 @@ class CenterLine:
 
     @property
     def points_m(self) -> np.ndarray:
-        """The points (n, 2), without consecutive equal points."""
         return self._points
 
     @property
@@ -40,15 +39,14 @@ class CenterLine:
         return points, arctan2(directions[:, 1], directions[:, 0])
 
     def between(self, values: np.ndarray, arcs_m: np.ndarray) -> np.ndarray:
-        """Return values at arc lengths (k,), interpolated between values (n,) at the points of the
-        constructor.
-        """
+        """Interpolate values (n,) at the points of the constructor; return those at arc lengths
+        (k,)."""
         return np.interp(arcs_m, self._starts, np.asarray(values, dtype=float)[self._kept])
 
     def arc_of(
         self, x_m: float, y_m: float, lowest_m: float = 0.0, reach_m: float = np.inf
     ) -> float:
-        """Return the arc length of the point of the line that is nearest to (x, y).
+        """Return the arc length of the point of the line nearest to (x, y).
 
         Only points from ``lowest_m`` to ``lowest_m + reach_m`` are considered.
         """

@@ -38,14 +38,11 @@ from gz_testauto.spec.road import LaneSpec, RoadSpec, check_route
 
 CAR = BodySpec(size_m=(4.5, 1.8, 1.4), mass_kg=1200.0)
 
-LOOK_AHEAD_M = 150.0
-"""Distance along the path within which a vehicle reacts to other models."""
+LOOK_AHEAD_M = 150.0  # distance along the path within which a vehicle reacts to other models
 
-SIDE_M = 0.3
-"""Lateral distance from the vehicle within which another model is ahead."""
+SIDE_M = 0.3  # lateral distance from the vehicle within which another model is ahead
 
-SPACING_M = 0.25
-"""Distance between the points of the path of a vehicle that pulls out."""
+SPACING_M = 0.25  # between the points of the path of a vehicle that pulls out
 
 
 class FollowLaneSpec(ActorSpec, LocatedSpec):
@@ -175,7 +172,6 @@ class FollowLaneSpec(ActorSpec, LocatedSpec):
 
 
 def _outline(spec: ActorSpec) -> np.ndarray:
-    """Return the outline (n, 2) of an actor's model, in its frame."""
     shape = placed_model(sdf_of(spec), spec.name, Pose()).footprint(-math.inf, math.inf)
     return shapely.get_coordinates(shape)
 
@@ -183,8 +179,8 @@ def _outline(spec: ActorSpec) -> np.ndarray:
 def pull_out_path(lane: Lane, start_m: float, offset_m: float, pull_out_m: float) -> CenterLine:
     """Return the path of a vehicle that pulls out from the side of a lane.
 
-    The path starts at the arc length ``start_m``, ``offset_m`` to the left of the lane's center,
-    and reaches the center after ``pull_out_m``.
+    The path starts at the arc length ``start_m``, ``offset_m`` to the left of the center, which it
+    reaches after ``pull_out_m``.
     """
     line = CenterLine(lane.center_m)
     corners = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(line.points_m, axis=0).T))])
@@ -274,9 +270,8 @@ class FollowLane(Actor):
         return True
 
     def _acceleration(self, context: StepContext) -> float:
-        """Return the acceleration (m/s²): the smallest of those that the road, the models ahead,
-        the obstacles and the right of way require.
-        """
+        """Return the smallest acceleration (m/s²) of those for the road, the models ahead,
+        obstacles and the right of way."""
         driver, speed_mps, front_m = self.driver, self.speed_mps, self.arc_m + self._front_m
         models = list(self._other_models(context))
         are_velocities_known = context.before is not None
@@ -322,9 +317,8 @@ class FollowLane(Actor):
 def _obstacles_on(
     path: CenterLine, width_m: float, front_m: float, surroundings: ObstacleOutlines
 ) -> Tuple[float, ...]:
-    """Return the sorted arc lengths beyond ``front_m`` at which obstacles start that a vehicle of
-    ``width_m`` on the path would touch.
-    """
+    """Return the sorted arc lengths beyond ``front_m`` of obstacles that a vehicle of ``width_m``
+    would touch."""
     strip = shapely.LineString(path.points_m).buffer(width_m / 2, cap_style="flat")
     starts = [
         min(path.arc_of(x_m, y_m) for x_m, y_m in shapely.get_coordinates(part).tolist())

@@ -101,14 +101,11 @@ class PolynomialSpec(ActorSpec):
         return script, Pose2D(*script.start_pose)
 
 
-HALF_M, LEGS = 10, 10
-"""Half the side length of DynaBARN's field, and the number of inner waypoints of its paths."""
+HALF_M, LEGS = 10, 10  # half the side length of DynaBARN's field, inner waypoints of its paths
 
-TRIES = 1000
-"""Largest number of draws of a polynomial, and of the speed of a leg."""
+TRIES = 1000  # largest number of draws of a polynomial, and of the speed of a leg
 
-LEAST_SHARE = 0.1
-"""Smallest length of a path along x, as a share of ``half_m``."""
+LEAST_SHARE = 0.1  # smallest length of a path along x, as a share of ``half_m``
 
 
 def dynabarn_path(random: np.random.Generator, order: int, half_m: float = HALF_M) -> np.ndarray:
@@ -153,9 +150,8 @@ def dynabarn_speeds(
     speed_stddev_mps: float,
     bounds_mps: Sequence[float],
 ) -> np.ndarray:
-    """Return a speed (m/s) for each of ``legs`` legs of a path, drawn from a normal distribution.
-    If no draw of a speed is within ``bounds_mps``, it is drawn uniformly from them.
-    """
+    """Draw the speed (m/s) of each leg from a normal distribution or, if no draw is within
+    ``bounds_mps``, uniformly from them."""
     low, high = bounds_mps
     speeds = np.empty(legs)
     for leg in range(legs):

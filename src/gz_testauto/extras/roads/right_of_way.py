@@ -15,14 +15,11 @@ from gz_testauto.extras.roads.car_following import Occupancy, occupancy
 from gz_testauto.extras.roads.center_line import CenterLine
 from gz_testauto.planners.interface import Lane
 
-STOP_M = 0.5
-"""Distance before the other lane at which the front of a vehicle stops."""
+STOP_M = 0.5  # distance before the other lane at which the front of a vehicle stops
 
-SLOWEST_MPS = 1.0
-"""Lower bound of the speed in the estimated time until the vehicle enters the other lane."""
+SLOWEST_MPS = 1.0  # least speed in the estimated time until the vehicle enters the other lane
 
-AT_REST_MPS = 0.1
-"""Speed below which a vehicle can always stop."""
+AT_REST_MPS = 0.1  # speed below which a vehicle can always stop
 
 OtherModel = Tuple[np.ndarray, Pose2D, Tuple[float, float]]
 """Outline (m, in the frame of the model), pose and velocity (m/s) of another model."""
@@ -46,8 +43,8 @@ class Conflict:
     ) -> Optional["Conflict"]:
         """Return the first area in which a vehicle on ``path`` covers a part of ``lane``, or None.
 
-        ``width_m`` is the width of the vehicle. The area extends at most ``needed_m`` along the
-        lane: if the path joins the lane, the vehicle does not wait for vehicles farther ahead.
+        ``width_m`` is that of the vehicle. The area extends at most ``needed_m`` along the lane: a
+        vehicle that joins it does not wait for vehicles farther ahead.
         """
         swept = _strip(path.points_m, width_m)
         common = swept.intersection(_strip(lane.center_m, float(lane.width_m.max())))
@@ -64,11 +61,8 @@ class Conflict:
         return first
 
     def is_reserved(self, models: Iterable[OtherModel], entry_s: float, gap_s: float) -> bool:
-        """Return whether another model has the right of way in the area.
-
-        That is a model on the lane that is in the area, or reaches it less than ``gap_s`` after
-        the vehicle, which reaches it in ``entry_s``.
-        """
+        """Return whether a model on the lane is in the area, or reaches it less than ``gap_s``
+        after the vehicle, which reaches it in ``entry_s``."""
         return any(
             self._has_right_of_way(occupancy(self._line, *model), entry_s + gap_s)
             for model in models
@@ -122,10 +116,9 @@ class RightOfWay:
     ) -> bool:
         """Return whether the vehicle must stop at ``stop_m``.
 
-        ``front_m`` is the arc length of its front, and ``braking_mps2`` are its comfortable and
-        its largest deceleration. The decision to enter is final. The vehicle decides to enter if
-        the gap is sufficient at the last point where it can stop comfortably, or if it can no
-        longer stop.
+        ``front_m`` is the arc length of its front, and ``braking_mps2`` are its comfortable and its
+        largest deceleration. The final decision to enter is made if the gap is sufficient at the
+        last point where the vehicle can stop comfortably, or if it can no longer stop.
         """
         if self._enters:
             return False

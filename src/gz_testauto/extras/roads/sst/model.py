@@ -1,4 +1,4 @@
-"""Data types of the trajectory search: vehicle, costs, parameters of the tree, and trajectory.
+"""Data types of the trajectory search.
 
 The default values are those of Smit et al. 2022. Values that the paper and its data do not state
 are those of a mid-size car in a 30 km/h zone. A state is x and y of the rear axle (m), heading
@@ -135,7 +135,7 @@ class Trajectory:
         return (len(self.states) - 1) * self.step_s
 
     def state_at(self, time_s: float) -> np.ndarray:
-        """Return the state (4,) at a time after the start, at most the last state."""
+        """Return the state (4,) at a time after the start, or the last one."""
         place = min(max(time_s / self.step_s, 0.0), len(self.states) - 1.0)
         first = min(int(place), max(len(self.states) - 2, 0))
         share = place - first
@@ -145,18 +145,16 @@ class Trajectory:
         return np.asarray((1.0 - share) * states[first] + share * states[first + 1])
 
     def left_m(self, time_s: float) -> float:
-        """Return the remaining length at a time after the start."""
         first = min(max(int(time_s / self.step_s), 0), len(self.states) - 1)
         return float(np.hypot(*np.diff(self.states[first:, :2], axis=0).T).sum())
 
     def control_at(self, time_s: float) -> np.ndarray:
-        """Return the control (2,) at a time after the start, at most the last control."""
+        """Return the control (2,) at a time after the start, or the last one."""
         ends = np.cumsum(self.steps)
         edge = int(np.searchsorted(ends, max(time_s, 0.0) / self.step_s, side="right"))
         return np.asarray(self.controls[min(edge, len(self.controls) - 1)])
 
     def later(self, steps: int) -> "Trajectory":
-        """Return the trajectory without its first ``steps`` steps."""
         remaining_steps = np.minimum(np.maximum(np.cumsum(self.steps) - steps, 0), self.steps)
         keep = remaining_steps > 0
         first = min(steps, len(self.states) - 1)

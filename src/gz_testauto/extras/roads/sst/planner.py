@@ -1,7 +1,7 @@
 """The planners ``sst`` and ``dki_sst``: requests of plans, and the control that follows them.
 
-The paper plans for a car at 5 m/s, so all lengths are scaled. The plan of a robot at a tenth of
-that speed is computed for the car on a map that is ten times as large.
+The paper plans for a car at 5 m/s. The plan of a robot at a tenth of that speed is computed for the
+car on a map that is ten times as large.
 """
 
 import math
@@ -24,14 +24,11 @@ from gz_testauto.planners.limits import stoppable_speed_mps
 from gz_testauto.planners.reactive import ReactivePlanner, Situation
 from gz_testauto.planners.sweep import ConvexFootprint
 
-PAPER_SPEED_MPS = 5.0
-"""Desired speed of the car in Smit et al. 2022."""
+PAPER_SPEED_MPS = 5.0  # desired speed of the car in Smit et al. 2022
 
-UP_TO_SPEED = 0.97
-"""Share of the desired speed above which the robot drives at the desired speed."""
+UP_TO_SPEED = 0.97  # share of the desired speed above which the robot drives at the desired speed
 
-AHEAD_M = 1.0
-"""Length of the section of the lane for its curvature."""
+AHEAD_M = 1.0  # length of the section of the lane for its curvature
 
 LATERAL_GAIN = 0.1
 """Steering angle (rad) per meter of lateral error. With :data:`HEADING_GAIN`, the control is nearly
@@ -39,36 +36,28 @@ critically damped at 5 m/s and a wheelbase of 2.7 m."""
 
 HEADING_GAIN = 1.0
 
-ALONG_GAIN_PER_S = 0.5
-"""Change of the speed (m/s) per meter of longitudinal error."""
+ALONG_GAIN_PER_S = 0.5  # change of the speed (m/s) per meter of longitudinal error
 
 FOLLOW = ("trajectory", "lane")
 
-WHEELBASE_SHARE = 0.6
-"""Wheelbase of a mid-size car, as a share of its length."""
+WHEELBASE_SHARE = 0.6  # wheelbase of a mid-size car, as a share of its length
 
-DIRECT_M = 3.0
-"""Distance (m, scaled) to the goal below which the robot drives straight to the goal."""
+DIRECT_M = 3.0  # scaled distance to the goal below which the robot drives straight to the goal
 
-LEAST_M = 3.0
-"""Smallest progress (m, scaled) of a trajectory along the waypoints."""
+LEAST_M = 3.0  # smallest scaled progress of a trajectory along the waypoints
 
-BEHIND_M = 10.0
-"""Length (m, scaled) of the passed waypoints to which the robot can drive back."""
+BEHIND_M = 10.0  # scaled length of the passed waypoints to which the robot can drive back
 
-LOOK_S = 1.5
-"""Duration of the part of the trajectory that is checked for new obstacles in every period."""
+LOOK_S = 1.5  # duration of the trajectory that is checked for new obstacles in every period
 
-AHEAD_S = 2.0
-"""Driving time at the desired speed that limits the search for the progress."""
+AHEAD_S = 2.0  # driving time at the desired speed that limits the search for the progress
 
-GROWN_M = 0.3
-"""Largest distance from a tracked object at which the end of a ray belongs to the object."""
+GROWN_M = 0.3  # largest distance of the end of a ray from the tracked object to which it belongs
 
 
 class PlanQuality:
-    """The measures of all plans after the robot first reached the desired speed, also of plans that
-    it did not follow (table of Smit et al. 2022)."""
+    """The measures of all plans, also unused ones, after the robot first reached the desired speed
+    (table of Smit et al. 2022)."""
 
     def __init__(self) -> None:
         self._requested = self._failed = 0
@@ -99,10 +88,10 @@ class PlanQuality:
 
     @property
     def numbers(self) -> Dict[str, float]:
-        """The numbers of requested plans and of failed requests, and means over all plans.
+        """The numbers of requests and of failures, and means over all plans.
 
-        The means are those of the absolute acceleration (m/s²), the deviation from the desired
-        speed (m/s), the deviation from the center of the nearest lane (m), and the cost.
+        The means are those of the absolute acceleration (m/s²), the deviations from the desired
+        speed (m/s) and from the center of the nearest lane (m), and the cost.
         """
         if not self._requested:
             return {}
@@ -121,8 +110,8 @@ class StableSparseRrt(ReactivePlanner):
     The search applies random controls to a bicycle model, and keeps the cheapest of nearly equal
     states. The costs of a trajectory (:class:`~gz_testauto.extras.roads.sst.model.Costs`) are its
     length, the deviation from the desired speed, the lateral distance to the waypoints, and the
-    proximity of scan points. If no trajectory is found, the robot follows the last trajectory to
-    its end. Then it turns in place until a trajectory is found.
+    proximity of scan points. If none is found, the robot follows the last trajectory to its end,
+    and then turns in place until one is found.
 
     If the campaign has a road, the robot drives on the lanes of the route and on those next to
     them. If the campaign has tracking, the robot avoids tracked objects at their predicted poses.
@@ -149,7 +138,6 @@ class StableSparseRrt(ReactivePlanner):
     seed
         Number that is combined with the seed of the trial; another value gives other random
         numbers in all trials.
-
     """
 
     memory_m = 1.5
@@ -359,7 +347,7 @@ def vehicle_of(limits: RobotLimits, unit_m: float) -> Vehicle:
 def remove_tracked_objects(
     scan: LaserScan, base: Pose2D, objects: Sequence[TrackedObject]
 ) -> LaserScan:
-    """Return a scan without returns from tracked objects. ``base`` is the pose of the base."""
+    """Remove the returns from tracked objects. ``base`` is the pose of the base."""
     if not objects:
         return scan
     hits = np.flatnonzero(np.isfinite(scan.ranges_m))
@@ -379,7 +367,7 @@ def remove_tracked_objects(
 def track(
     trajectory: Trajectory, time_s: float, ahead_s: float, pose: Pose2D, vehicle: Vehicle
 ) -> Tuple[float, float]:
-    """Return the speed and the yaw rate with which a vehicle at ``pose`` follows a trajectory.
+    """Return the speed and the yaw rate to follow a trajectory from ``pose``.
 
     ``time_s`` is the time since its start. The speed is that of ``ahead_s`` later.
     """
@@ -397,8 +385,8 @@ def track(
 def along(
     line: CenterLine, arc_m: float, speed_mps: float, pose: Pose2D, vehicle: Vehicle
 ) -> Tuple[float, float]:
-    """Return the speed and the yaw rate with which a vehicle at ``pose``, near the arc length
-    ``arc_m`` of a line, follows the line."""
+    """Return the speed and the yaw rate to follow a line from ``pose``, near its arc length
+    ``arc_m``."""
     points, headings = line.at(np.array([arc_m, arc_m + AHEAD_M]))
     now, then = headings.tolist()
     x_m, y_m = points[0].tolist()

@@ -11,14 +11,11 @@ from gz_testauto.base.compiled import compiled
 from gz_testauto.extras.roads.center_line import CenterLine
 from gz_testauto.planners.interface import Lane
 
-SPACING_M = 0.25
-"""Distance between the points of the center line of a lane."""
+SPACING_M = 0.25  # between the points of the center line of a lane
 
-BLOCK = 16
-"""Side length (cells) of the blocks that are processed together."""
+BLOCK = 16  # side length (cells) of the blocks that are processed together
 
-BEYOND_M = 3.0
-"""Length of the lane after the goal that belongs to the section of road."""
+BEYOND_M = 3.0  # length of the lane after the goal that belongs to the section of road
 
 INSIDE, OFF_ROAD = 98.0, 100.0
 """Largest valid penalty on a lane, and penalty off the road; a vehicle can drive between lanes."""

@@ -29,20 +29,13 @@ from gz_testauto.extras.roads.sst.tree import (
 )
 from gz_testauto.planners.interface import Lane
 
-TOUCH_M = 1e-3
-"""Tolerance for a start with less than the required clearance."""
+TOUCH_M = 1e-3  # tolerance for a start with less than the required clearance
 
-DISCS = 3
-"""Number of discs that cover the body of the vehicle in the check against static points."""
+DISCS = 3  # number of discs that cover the vehicle in the check against static points
 
 
 @dataclass(frozen=True)
 class Search:
-    """A search for trajectories by stable sparse RRT (SST).
-
-    ``lane_branch`` and ``previous_branch`` are added to the tree before its random growth.
-    """
-
     vehicle: Vehicle = field(default_factory=Vehicle)
     costs: Costs = field(default_factory=Costs)
     growth: Growth = field(default_factory=Growth)
@@ -139,7 +132,7 @@ class Search:
         return remainder if len(remainder.steps) else None
 
     def _controls(self, random: np.random.Generator, shape: Sequence[int]) -> np.ndarray:
-        """Draw controls, shape ``(*shape, 2)``, that are normal within the vehicle's limits."""
+        """Draw controls (..., 2) from normal distributions within the vehicle's limits."""
         vehicle, growth = self.vehicle, self.growth
         sigma = np.array([growth.accel_sigma_mps2, growth.steer_sigma_rad])
         low = ndtr(np.array([-vehicle.max_braking_mps2, -vehicle.max_steer_rad]) / sigma)

@@ -20,11 +20,9 @@ from gz_testauto.extras.roads.sst.model import (
 )
 from gz_testauto.extras.roads.sst.road import SPACING_M, RoadSection
 
-BUCKET_M = 1.0
-"""Side length of the squares in the spatial index of nodes."""
+BUCKET_M = 1.0  # side length of the squares in the spatial index of nodes
 
-NODES, WITNESSES = 0, 1
-"""Indices in ``SearchTree.counts``."""
+NODES, WITNESSES = 0, 1  # indices in ``SearchTree.counts``
 
 
 class SearchScene(NamedTuple):
@@ -47,10 +45,9 @@ class SearchScene(NamedTuple):
 class SearchTree(NamedTuple):
     """The nodes and witnesses of a search tree, in arrays of fixed size.
 
-    Each square of the spatial index has linked lists of nodes and witnesses: ``heads`` is the first
-    node of each square, ``following`` the next node after each node. ``begins`` is the first step
-    of the edge that leads to a node, ``steps`` its duration. ``keeper`` is the node that a witness
-    keeps.
+    Each square of the spatial index has linked lists of nodes and witnesses: ``heads`` are the
+    first nodes, ``following`` the next ones. ``begins`` is the first step of the edge that leads to
+    a node, ``steps`` its duration. ``keeper`` is the node that a witness keeps.
     """
 
     states: np.ndarray
@@ -97,7 +94,6 @@ def new_tree(root: np.ndarray, scene: SearchScene, most: int) -> SearchTree:
 
 @compiled
 def distance(first, second):  # type: ignore[no-untyped-def]
-    """Return the distance between two states; see ``Growth``."""
     turn = first[2] - second[2]
     turn -= 2.0 * math.pi * math.floor(turn / (2.0 * math.pi) + 0.5)
     return (
@@ -225,10 +221,8 @@ def integrate_edge(scene, state, accel, steer, first, steps):  # type: ignore[no
 
 @compiled
 def replay(state, controls, steps, step_s, wheelbase_m):  # type: ignore[no-untyped-def]
-    """Return the states (s, 4) from ``state``, if each of ``controls`` (e, 2) lasts ``steps`` (e,).
-
-    They are identical to those of :func:`integrate_edge`.
-    """
+    """Return the states (s, 4) from ``state`` for controls (e, 2) of ``steps`` (e,), as in
+    :func:`integrate_edge`."""
     states = np.empty((1 + steps.sum(), 4))
     here = state.copy()
     states[0] = here
