@@ -25,8 +25,7 @@ CORRELATED = (SUCCESS, "spl")  # as in Kadian et al.
 
 @dataclass(frozen=True)
 class MetricAgreement:
-    """Differences, second minus first, of one metric over ``pairs`` pairs of trials in ``worlds``
-    worlds.
+    """Differences, second minus first, of one metric over pairs of trials.
 
     ``difference`` is the median of the worlds' mean differences. ``median_relative`` is the median
     of the relative magnitudes of the pairs, NaN without a pair whose first value is not 0.
@@ -43,8 +42,7 @@ class MetricAgreement:
 class SimulatorAgreement:
     """The agreement of two simulators on the trials that are valid in both.
 
-    ``trials`` and ``same`` count by planner; ``rate`` is over all planners. ``correlations`` are
-    those of the second simulator with the first one.
+    ``trials`` and ``same`` count by planner; ``rate`` is over all planners.
     """
 
     trials: Mapping[str, int]
@@ -99,8 +97,8 @@ class Confirmation:
 def confirmation(
     first: CampaignResults, second: CampaignResults, reasons: Mapping[int, str], control: str
 ) -> Confirmation:
-    """Compare a screened campaign with its confirmation. ``reasons`` has the reason of each
-    selected trial by its index; ``control`` is the reason of the random sample."""
+    """Compare a screened campaign with its confirmation. ``reasons`` has reasons by the index of
+    the trial; ``control`` is that of the random sample."""
     trials: Dict[str, int] = {}
     same: Dict[str, int] = {}
     drawn: Dict[str, List[bool]] = {}

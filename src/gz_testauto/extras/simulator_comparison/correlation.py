@@ -126,10 +126,8 @@ def _bootstrap(
     cells: np.ndarray,
     weights: np.ndarray,
 ) -> Resampled:
-    """Return a statistic of ``cells`` (2, worlds, planners), also for n bootstrap samples.
-
-    ``weights`` (n, worlds) is how often each sample contains each world.
-    """
+    """Return a statistic of ``cells`` (2, worlds, planners), also for n bootstrap samples with the
+    counts ``weights`` (n, worlds)."""
     value = float(statistic(cells, np.ones((1, cells.shape[1])))[0])
     draws = statistic(cells, weights)
     defined = draws[np.isfinite(draws)]
@@ -188,8 +186,8 @@ def _midranks(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
 
 
 def _same_winner(cells: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Return the share (n,) of pairs of planners with the same winner in both campaigns, for each
-    row of ``weights`` (n, worlds). ``cells`` (2, worlds, planners) are means."""
+    """Return the share (n,) of pairs of planners with the same winner in both campaigns. ``cells``
+    (2, worlds, planners) are means, ``weights`` have the shape (n, worlds)."""
     agreeing = []
     for first, second in itertools.combinations(range(cells.shape[2]), 2):
         differences = cells[:, :, first] - cells[:, :, second]  # (campaigns, worlds)

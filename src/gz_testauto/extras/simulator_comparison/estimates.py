@@ -56,7 +56,7 @@ class Measured:
 
     @property
     def ties(self) -> bool:
-        """True if the difference from the reference is not significant or not above the floor."""
+        """True if the difference is not significant or not above the floor."""
         return self.p_tie > 1.0 - LEVEL or self.estimate.value <= self.floor
 
     @classmethod
@@ -168,8 +168,8 @@ def _own_measure(measure: Measure, name: str, recordings: RecordingsByCase, seed
 
 
 def _residuals(parts: Mapping[str, np.ndarray], value: float) -> List[np.ndarray]:
-    """Return the contributions (n,) of the n repetitions of each case to the error of ``value``, a
-    ratio of sums, times n and the denominator. ``parts`` has numerators and denominators (n, 2) by
+    """Return the contributions (n,) of the repetitions of each case to the error of the ratio
+    ``value``, times n and the denominator. ``parts`` has numerators and denominators (n, 2) by
     case."""
     return [len(part) * (part[:, 0] - value * part[:, 1]) for part in parts.values()]
 
@@ -177,7 +177,7 @@ def _residuals(parts: Mapping[str, np.ndarray], value: float) -> List[np.ndarray
 def _student(parts: Mapping[str, np.ndarray], value: float) -> Estimate:
     """Return Student's t interval of a ratio of sums after linearization, with the degrees of
     freedom of Welch and Satterthwaite; for the logarithm if the values cannot be negative.
-    ``parts`` has the numerators and denominators (n, 2) of the ratio ``value`` by case."""
+    ``parts`` are those of :func:`_residuals`."""
     # a bootstrap of five values would cover 91 % instead of 95 %, since it cannot exceed them
     residuals = _residuals(parts, value)
     _, freedom = _small_sample_correction(residuals)
@@ -243,8 +243,8 @@ def _pooled(
 
 
 def _is_determined(distances: np.ndarray, count: int) -> bool:
-    """Return whether a measure is defined for all pairs of repetitions of the reference, or, if it
-    has one repetition, for its pairs with the entry, which has the first ``count`` rows."""
+    """Return whether a measure is defined for all pairs of the reference or, if it has one
+    repetition, for its pairs with the entry, the first ``count`` rows."""
     # not the entry's own pairs, so that the same cases count for all entries
     among = distances[count:, count:]
     return not np.isnan(among if len(among) > 1 else distances[:count, count:]).any()
@@ -301,8 +301,8 @@ def _small_sample_correction(scatter: Sequence[np.ndarray]) -> Tuple[float, floa
 def _p_tie(distances: Sequence[np.ndarray], sizes: Sequence[Tuple[int, int]], seed: int) -> float:
     """Return the p-value of a permutation test of equal distributions by the energy statistic,
     within each case. It is NaN for a single repetition of the reference, or for too few
-    permutations for 5 %. For each case, ``distances`` has those of :func:`_pooled`, and ``sizes``
-    the numbers of repetitions of the entry and of the reference."""
+    permutations for 5 %. ``distances`` are those of :func:`_pooled`, ``sizes`` the numbers of
+    repetitions of entry and reference."""
     exchanges = math.prod(_exchange_count(count, reference) for count, reference in sizes)
     if min(reference for _, reference in sizes) < 2 or exchanges * (1.0 - LEVEL) < 1.0:
         return math.nan
@@ -318,8 +318,7 @@ def _p_tie(distances: Sequence[np.ndarray], sizes: Sequence[Tuple[int, int]], se
 
 
 def _exchange_count(count: int, reference: int) -> int:
-    """Return the number of permutations that the energy statistic distinguishes, for ``count``
-    repetitions of the entry and ``reference`` repetitions of the reference."""
+    """Return the number of permutations that the energy statistic distinguishes."""
     # with sets of equal size, exchanging both sets does not change the statistic
     return math.comb(count + reference, count) // (2 if count == reference else 1)
 

@@ -125,8 +125,8 @@ BASELINE = "it is the baseline"
 
 @dataclass(frozen=True, eq=False)
 class Findings:
-    """Results of a comparison: measured values by entry and measure, spectra of the vertical
-    acceleration by case, and differences by entry and case.
+    """Results of a comparison: values by entry and measure, spectra by case, and differences by
+    entry and case.
 
     ``published_ranking`` is None unless all entries have published scores.
     """
@@ -170,7 +170,7 @@ def evaluate_bench(
     recordings: Optional[Mapping[str, RecordingsByCase]] = None,
     conditions: RunConditions = NO_CONDITIONS,
 ) -> Findings:
-    """Return all results of a comparison. ``recordings`` are those of simulated entries."""
+    """Evaluate a comparison. ``recordings`` are those of simulated entries."""
     all_recordings: Dict[str, RecordingsByCase] = dict(recordings or {})
     for entry in spec.entries:
         if entry.recording is not None:

@@ -1,5 +1,4 @@
-"""Maneuvers of ``simulators agreement``: one robot receives the same commands in two simulators on
-level ground. The first simulator is the reference."""
+"""Maneuvers of ``simulators agreement``, on level ground. The first simulator is the reference."""
 
 import math
 from typing import Any, Dict, List

@@ -42,8 +42,7 @@ BALLS_PER_MODEL = 10  # above 1, since some simulators spawn models slowly
 CANDIDATES_PER_POINT = 10  # random candidates for each required point
 
 # small, because sliding bodies in MuJoCo hop, and hop higher at higher speeds
-EXTRA_SLOPE_RAD = math.radians(3.0)
-"""Slope above the angle of friction."""
+EXTRA_SLOPE_RAD = math.radians(3.0)  # slope above the angle of friction
 SLIDE_S = 0.8
 MIN_LOAD_SHARE = 0.1  # share of its weight; with less load on the ground, a sled falls
 RIM_M = 0.02  # edge that makes level ground a height map
@@ -64,7 +63,7 @@ class GroundHeightProvider(Protocol):
 
 @dataclass(frozen=True)
 class GroundProbe:
-    """Result of the ground probe of one terrain in the simulator of an entry.
+    """Result of the probe of one terrain in the simulator of an entry.
 
     ``worst_m`` is the greatest absolute error of the height, infinite if bodies fall through.
     ``friction`` is the measured coefficient, the tangent of the slope if the sled did not slide, or
@@ -204,7 +203,7 @@ def _settled_m(simulation: Simulation, count: int) -> np.ndarray:
 
 
 def _friction(simulator: Simulator, terrain: Terrain, folder: Path) -> float:
-    """Return the friction coefficient of level ground, ``(g sin θ - a) / (g cos θ + b)``.
+    """Return the friction coefficient ``(g sin θ - a) / (g cos θ + b)`` of level ground.
 
     Gravity is tilted by θ; a and b are the accelerations of the sled along the ground and away from
     it. The result is 0 if the ground does not support the sled.

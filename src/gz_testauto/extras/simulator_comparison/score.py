@@ -2,7 +2,7 @@
 (8) of Farley et al. 2022 as their Table 11 uses them.
 
 The paper prints (3) inverted; its table does not. Scores of features are those of section 3.2. A
-missing value is never 0: a criterion that one entry lacks counts for none of them.
+criterion that one entry lacks counts for none of them.
 """
 
 import math
@@ -165,7 +165,6 @@ class ScoreTable:
 
     @property
     def order(self) -> Sequence[int]:
-        """Indices of the entries, the greatest total first."""
         return [int(number) for number in np.argsort(-self.totals, kind="stable")]
 
     @property

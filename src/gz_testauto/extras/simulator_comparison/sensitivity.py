@@ -99,7 +99,7 @@ def _totals(table: ScoreTable, measured: np.ndarray) -> np.ndarray:
 @dataclass(frozen=True)
 class Lead:
     """Difference between the totals of the first two entries, with its interval or NaN. ``parts``
-    has the contribution of each criterion, the greatest first."""
+    has the contributions, the greatest first."""
 
     first: str
     second: str
@@ -143,7 +143,6 @@ class WeightChange:
 
     @property
     def relative(self) -> float:
-        """Absolute value of the relative change of the weight."""
         return abs(self.needed - self.specified) / self.specified
 
 

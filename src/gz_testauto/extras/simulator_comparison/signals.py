@@ -56,8 +56,8 @@ def _between_samples(series: Series, time_s: np.ndarray) -> np.ndarray:
 
 
 def find_delay(first: np.ndarray, second: np.ndarray, max_delay: int) -> Optional[int]:
-    """Return the delay of ``second`` (m,) relative to ``first`` (n,) in samples, at most
-    ``max_delay`` in either direction, or None if the signals do not determine it.
+    """Return the delay (samples) of ``second`` (m,) relative to ``first`` (n,), at most
+    ``max_delay`` in either direction, or None if it is not determined.
 
     The delay is at the maximum of Pearson's correlation of the overlapping samples. The maximum
     must be at least :data:`MIN_CORRELATION`, and exceed the correlation at each delay that differs
@@ -122,8 +122,8 @@ def _deviations(
 
 
 def _independent_samples(values: np.ndarray) -> float:
-    """Return the number of independent samples with the same standard error of the mean: n divided
-    by the sum of the autocorrelation up to its first zero."""
+    """Return the number of independent samples: n divided by the sum of the autocorrelation up to
+    its first zero."""
     centered = values - values.mean()
     autocorrelation = correlate(centered, centered, mode="full")[len(centered) - 1 :]
     if not autocorrelation[0] > 0.0:

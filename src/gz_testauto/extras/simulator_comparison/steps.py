@@ -16,8 +16,7 @@ def takes_step(simulator: str) -> bool:
 
 
 def simulator_fault(simulator: str) -> Optional[str]:
-    """Return the reason why a simulator cannot be sampled at exact times, as the end of a
-    sentence."""
+    """Return why a simulator cannot be sampled at exact times, as the end of a sentence."""
     if SIMULATORS.get(chosen_simulator(simulator)).steps_exactly:
         return None
     return (

@@ -54,7 +54,7 @@ def bench_inputs(plan: Plan) -> Inputs:
 
 class BenchManifest:
     def __init__(self, directory: BenchDirectory, plan: Plan) -> None:
-        """Raise ``ResultsError`` with the differences if the directory has runs of other inputs."""
+        """Raise ``ResultsError`` if the directory has runs of other inputs."""
         self._directory = directory
         stored = directory.read_manifest() or {}
         if stored and stored.get("format") != FORMAT:

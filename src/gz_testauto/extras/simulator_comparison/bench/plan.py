@@ -40,8 +40,7 @@ EVERY_STEP = 0.0  # ``update_rate`` in SDF of a sensor that measures in every ph
 
 SIMULATION = "simulation"
 
-LOADS = {IDLE: 0, ONE: 1, FIVE: 5}
-"""Number of moving robots by case of the measurement of cost."""
+LOADS = {IDLE: 0, ONE: 1, FIVE: 5}  # number of moving robots by case
 
 LOAD_TERRAIN = FlatTerrain(name=LOAD, friction=1.0, size_m=40.0, pixels=17)
 
@@ -63,7 +62,7 @@ def supported_loads(entry: EntrySpec) -> List[str]:
 
 @dataclass(frozen=True)
 class PlannedRun:
-    """One run of a maneuver in one simulator, or at half its physics step if ``halved``."""
+    """One run of a maneuver in one simulator, if ``halved`` at half its physics step."""
 
     entry: str
     terrain: str
@@ -73,7 +72,6 @@ class PlannedRun:
 
     @property
     def case(self) -> str:
-        """Name of the case in reports."""
         return f"{self.terrain}/{self.maneuver}"
 
     @property

@@ -28,11 +28,9 @@ from gz_testauto.simulators.interface import NamedModel, PlacedRobot, Scene, Sim
 
 SETTLE_S = 1.0  # simulated time at rest before a maneuver, which is not recorded
 
-PERIOD_MEANS = "period"
-"""Value of ``Simulator.inertial`` for samples that are means over a period."""
+PERIOD_MEANS = "period"  # ``Simulator.inertial`` for samples that are means over a period
 
-MAX_BELOW_M, MAX_ABOVE_M = 0.15, 0.5
-"""Largest distances of the base below and above its height at rest."""
+MAX_BELOW_M, MAX_ABOVE_M = 0.15, 0.5  # largest distances of the base from its height at rest
 
 MAX_VERTICAL_MPS = 3.0  # that after a fall from half a meter
 
@@ -72,9 +70,9 @@ class ManeuverRequest:
 class SimulatedRun:
     """A recorded run with the data that validate it.
 
-    ``height_m`` (n,) is the height of the base above the world's zero, and ``rest_height_m`` that
-    at rest on the world's zero. ``wheels_m`` has points (n, p, 3) on the surface of each wheel in
-    the world's frame, by link; it is empty if the simulator reports no poses of links.
+    ``height_m`` (n,) is that of the base above the world's zero, ``rest_height_m`` that at rest
+    there. ``wheels_m`` has points (n, p, 3) on the surface of each wheel in the world frame, by
+    link; it is empty without poses of links.
     """
 
     recording: RunRecording

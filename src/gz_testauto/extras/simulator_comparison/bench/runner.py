@@ -220,8 +220,7 @@ class _BenchRunner:
         )
 
     def _load(self, handle: SimulatorRunner, request: ManeuverRequest) -> SimulatorCost:
-        """Return the cost of a simulator, from the measurement with the lowest load by other
-        programs."""
+        """Return the cost from the measurement with the lowest load by other programs."""
         costs = [handle.measure_load(request)]
         while costs[-1].others > BUSY and len(costs) <= MAX_LOAD_REPEATS:
             costs.append(handle.measure_load(request))
@@ -230,8 +229,6 @@ class _BenchRunner:
     def _with_retry(
         self, handle: SimulatorRunner, task: str, execute: Callable[[], Found]
     ) -> Found:
-        """Call ``execute``, again with a new simulator after an error."""
-
         def failed(error: GzTestautoError, follows: bool) -> None:
             handle.end()
             if self._aborted:
@@ -245,8 +242,7 @@ class _BenchRunner:
 def probe_bench(
     spec: BenchSpec, entries: Sequence[str], report_progress: Callable[[str], None]
 ) -> Iterator[Tuple[str, GroundProbe]]:
-    """Probe the ground of all terrains. Yield the name and version of the simulator with each
-    result."""
+    """Probe all terrains. Yield the name and version of the simulator with each result."""
     terrains = [make_terrain(terrain, spec.seed) for terrain in spec.terrains]
     for name in entries:
         entry = spec.entry(name)

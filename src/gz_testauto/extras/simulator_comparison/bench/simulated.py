@@ -14,8 +14,7 @@ from gz_testauto.extras.simulator_comparison.recordings.recording import (
 )
 from gz_testauto.extras.simulator_comparison.spec import BenchSpec
 
-BUSY = 0.1
-"""Share of the processors used by other programs above which a measurement counts as disturbed."""
+BUSY = 0.1  # share of processors in use by others above which a measurement is disturbed
 
 
 @dataclass(frozen=True)
@@ -52,8 +51,7 @@ class SimulatedData(NamedTuple):
 def read_simulated(
     spec: BenchSpec, directory: BenchDirectory, unavailable: Optional[Mapping[str, str]] = None
 ) -> SimulatedData:
-    """Return all stored runs of a comparison. ``unavailable`` has the reasons why entries were not
-    simulated."""
+    """Return all stored runs. ``unavailable`` has the reasons why entries were not simulated."""
     reader = _RunReader(spec, directory)
     recordings = {entry.name: reader.read(entry.name) for entry in spec.simulated}
     missing = [f"{name}: {why}" for name, why in (unavailable or {}).items()] + reader.missing

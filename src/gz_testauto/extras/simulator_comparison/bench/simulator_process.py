@@ -137,8 +137,7 @@ class SimulatorProcess(SimulatorRunner):
             process.join()
 
     def abort(self) -> None:
-        """Kill the process from another thread. The thread that waits for a reply receives an
-        error."""
+        """Kill the process from another thread; a waiting thread receives an error."""
         process = self._process
         if process is not None:
             process.kill()

@@ -33,8 +33,7 @@ from gz_testauto.extras.simulator_comparison.recordings.recording import (
 from gz_testauto.results.directory import RunDirectory, reporting_disk, write_atomically
 from gz_testauto.results.recordings import read_arrays
 
-HALF = "@half"
-"""Suffix for a maneuver that runs at half the physics step."""
+HALF = "@half"  # suffix for a maneuver that runs at half the physics step
 
 
 @dataclass(frozen=True, eq=False)

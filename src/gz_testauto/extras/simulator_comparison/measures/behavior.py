@@ -62,7 +62,7 @@ def _relative(first: RunRecording, second: RunRecording) -> float:
 
 
 def _steps(trajectory: np.ndarray) -> np.ndarray:
-    """Return the motion (m, m, rad) in one second from each sample, in the robot's frame."""
+    """Return the motion (m, m, rad) in the second after each sample, in the robot's frame."""
     ahead = min(round(POSE_RATE_HZ), len(trajectory) - 1)
     begin, displacements = trajectory[:-ahead], trajectory[ahead:] - trajectory[:-ahead]
     return _in_robot_frame(displacements, begin[:, 2])

@@ -91,7 +91,7 @@ def axis_biases(first: RunRecording, second: RunRecording) -> np.ndarray:
 
 def axis_gains(first: RunRecording, second: RunRecording) -> np.ndarray:
     """Return the logarithm of the ratio of the standard deviations by axis (6,), at least the noise
-    floor each. It is NaN for an axis without a signal in both recordings."""
+    floor each, or NaN without a signal in both."""
     pair = comparable(first, second)
     deviations, reference = pair.first.std(axis=0), pair.second.std(axis=0)
     ratio = np.maximum(deviations, NOISE_FLOOR) / np.maximum(reference, NOISE_FLOOR)

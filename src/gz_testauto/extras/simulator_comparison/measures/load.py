@@ -10,11 +10,9 @@ from gz_testauto.extras.simulator_comparison.measures.interface import (
 )
 from gz_testauto.extras.simulator_comparison.recordings.recording import RunRecording, SimulatorCost
 
-LOAD = "load"
-"""Name of the terrain on which cost is measured."""
+LOAD = "load"  # terrain on which cost is measured
 
-IDLE, ONE, FIVE = "idle", "one", "five"
-"""Cases of the measurement, by the number of moving robots."""
+IDLE, ONE, FIVE = "idle", "one", "five"  # cases, by the number of moving robots
 
 
 def _of(numbers: Callable[[SimulatorCost], Tuple[float, float]]) -> Own:

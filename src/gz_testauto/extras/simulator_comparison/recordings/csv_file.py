@@ -139,6 +139,6 @@ def write_channels(recording: RunRecording, folder: Path) -> Dict[str, Path]:
 
 
 def as_series(stamps: Stamps, unit_s: float, values: np.ndarray, zero: Decimal) -> Series:
-    """Return a series with stamps in seconds since ``zero``."""
+    """Return a series with stamps (s) since ``zero``."""
     scale = Decimal(repr(unit_s))
     return Series(np.array([float((stamp - zero) * scale) for stamp in stamps]), values)

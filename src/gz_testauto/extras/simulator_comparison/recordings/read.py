@@ -37,8 +37,7 @@ from gz_testauto.extras.simulator_comparison.recordings.spec import (
 )
 
 Channel = Union[ImuSpec, OdometrySpec, WheelSpec, CommandSpec]
-Raw = Tuple[List[Decimal], float, np.ndarray]
-"""Samples of a channel: stamps, unit of the stamps in seconds, and values."""
+Raw = Tuple[List[Decimal], float, np.ndarray]  # stamps, their unit in seconds, and values
 
 
 def read_recordings(spec: RecordingSpec) -> Dict[str, Tuple[RunRecording, ...]]:
@@ -56,7 +55,7 @@ def read_recordings(spec: RecordingSpec) -> Dict[str, Tuple[RunRecording, ...]]:
 def read_repetitions(
     spec: RecordingSpec, files: Union[Path, Mapping[Any, Path]]
 ) -> Tuple[RunRecording, ...]:
-    """Return the recording in these files, or its segments of ``segment_s`` if specified."""
+    """Return the recording in these files, or its segments."""
     recording = _read(spec, files)
     if spec.segment_s is None:
         check_gaps(recording)

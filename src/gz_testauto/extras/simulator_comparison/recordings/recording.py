@@ -17,8 +17,7 @@ x, y and z; (0, 0, 9.81) at rest. Odometry: x, y (m), yaw (rad). Wheels: speeds 
 the right wheels (m/s). Command: forward speed (m/s) and yaw rate (rad/s). Box: x, y (m) of a pushed
 box."""
 
-MEASURED = ("imu", "odometry")
-"""Channels from which measures are computed; the others validate them."""
+MEASURED = ("imu", "odometry")  # channels with measures; the others validate them
 
 LONGEST_GAP = 20.0  # largest gap between IMU samples without a loss of data, in periods
 
@@ -48,7 +47,6 @@ class Series:
         return float(count / np.median(self.time_s[count:] - self.time_s[:-count]))
 
     def between(self, begin_s: float, end_s: float) -> "Series":
-        """Return the samples between two times, both included."""
         first = np.searchsorted(self.time_s, begin_s - _SAME_S)
         last = np.searchsorted(self.time_s, end_s + _SAME_S)
         return Series(self.time_s[first:last], self.values[first:last])
@@ -112,8 +110,8 @@ class RunRecording:
         return {name: series for name, series in series_by_name.items() if series is not None}
 
     def between(self, begin_s: float, end_s: float) -> "RunRecording":
-        """Return the samples between two times, with unchanged stamps. Channels with fewer than 2
-        samples there are None; the box is not cut."""
+        """Return the samples between two times, both included. Channels with fewer than 2 are None;
+        the box is not cut."""
         inside = {name: series.between(begin_s, end_s) for name, series in self.channels.items()}
         kept = {name: series for name, series in inside.items() if len(series.time_s) > 1}
         cut: Dict[str, Any] = {name: kept.get(name) for name in CHANNELS if name != "box"}
@@ -207,8 +205,7 @@ RecordingsByCase = Mapping[str, Sequence[RunRecording]]
 
 @dataclass(frozen=True)
 class Length:
-    """Common duration of the recordings of a case, source of the shortest one, and duration of the
-    longest one."""
+    """Common duration of the recordings of a case, and source of the shortest one."""
 
     duration_s: float
     shortest: str

@@ -22,20 +22,17 @@ WIDTH, MARGIN = 200.0, 6.0  # of the chart of one value, in SVG units
 LEAST_SPAN = 1e-3
 
 PLOT = (640.0, 270.0)
-FRAME = (48.0, 10.0, 630.0, 232.0)
-"""Left, top, right and bottom edge of the plot area."""
+FRAME = (48.0, 10.0, 630.0, 232.0)  # left, top, right and bottom edge of the plot area
 
 DECADES = 8  # largest number of decades in the plot of a spectrum
 FREQUENCIES_HZ = (0.5, 1, 2, 5, 10, 20)
 
 COLORS = 6
-DASHES = ("none", "7 3", "2 3", "9 3 2 3")
-"""Dash patterns. Lines differ in color first, then in dash pattern."""
+DASHES = ("none", "7 3", "2 3", "9 3 2 3")  # lines differ in color first, then in dash pattern
 
 BAR = 150.0  # longest bar on each side of the middle, in SVG units
 
-Place = Callable[[float], Optional[float]]
-"""Function from a value to its position, None for NaN."""
+Place = Callable[[float], Optional[float]]  # from a value to its position, None for NaN
 
 
 class ChartRow(NamedTuple):
@@ -116,7 +113,7 @@ def _case_rows(of_entries: Sequence[Mapping[str, float]]) -> List[Tuple[str, Lis
 
 
 class Bar(NamedTuple):
-    """Bar for the contribution of a criterion to the lead, to the right for the first entry."""
+    """Contribution of a criterion to the lead, to the right for the first entry."""
 
     criterion: str
     text: str

@@ -27,7 +27,6 @@ LIBRARIES = ("numpy", "scipy")
 
 
 def write_page(findings: Findings, path: Path) -> None:
-    """Write the HTML page, with commands that repeat the comparison."""
     folder, bench = (shlex.quote(str(p)) for p in (path.parent, path.parent / BENCH))
     again = (
         ("To measure and rank the recordings again", f"gz_testauto simulators report {folder}"),

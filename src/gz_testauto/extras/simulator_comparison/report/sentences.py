@@ -95,7 +95,7 @@ def lead_text(ranking: Ranking) -> str:
 
 
 def reversal_text(ranking: Ranking) -> str:
-    """Return the sentence on the smallest change of a single weight that changes the first rank."""
+    """Return the sentence on the smallest change of a weight that changes the first rank."""
     if not ranking.verdict.ranked:
         return ""
     if not ranking.reversals:
@@ -252,8 +252,8 @@ def measure_title(findings: Findings, measure: Measure) -> str:
 
 
 def entry_values(findings: Findings, measure: Measure) -> Mapping[str, Measured]:
-    """Return the value of a measure for each entry. Without a weight, entries without a published
-    or measured value are omitted."""
+    """Return the values by entry. Without a weight, entries without a published or measured value
+    are omitted."""
     counts = measure.name in findings.spec.weights
     return {
         name: values[measure.name]
@@ -276,8 +276,7 @@ def score_text(findings: Findings, entry: str, measure: Measure) -> str:
 
 
 def measured_texts(measured: Measured) -> Tuple[str, str, str]:
-    """Return the value of a measure for one entry, its interval and a remark, as texts. The remark
-    states, for example, that the entry ties with the reference."""
+    """Return a value, its interval and a remark, such as a tie with the reference."""
     if measured.missing:
         return "-", "", f"not measured: {measured.missing}"
     remark = "as published" if measured.estimate.method == PUBLISHED else ""
@@ -293,8 +292,7 @@ def number(value: float) -> str:
 
 
 def axis_rows(findings: Findings) -> List[Tuple[str, str, List[str]]]:
-    """Return two rows for each entry: its name, ``bias`` or ``gain``, and the texts of
-    :func:`axis_texts`, one for each axis of the IMU."""
+    """Return two rows for each entry: its name, and the results of :func:`axis_texts`."""
     return [
         (name, quantity, texts)
         for name, of_cases in findings.axes.items()

@@ -118,7 +118,7 @@ def _print_ranking(console: Console, title: str, ranking: Ranking, unsure: str) 
 
 
 def ranking_table(ranking: Ranking) -> Table:
-    """Return a table of the totals, and of the share of draws in which each entry is first."""
+    """Return the totals, and the shares of draws in which an entry is first."""
     counted = float(ranking.table.weights[ranking.table.counted].sum())
     shown = [
         "",
@@ -229,8 +229,7 @@ def remark_table(*headings: str) -> Table:
 def _without_empty(
     make: Callable[..., Table], headings: Sequence[str], rows: Sequence[Sequence[str]]
 ) -> Table:
-    """Return a table without the empty columns between the first and the last one. ``make`` creates
-    a table from the remaining headings."""
+    """Return a table without the empty columns between the first and the last one."""
     kept = [
         column
         for column in range(len(headings))

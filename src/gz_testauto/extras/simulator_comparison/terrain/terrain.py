@@ -34,7 +34,6 @@ class Terrain:
 
     @property
     def relief_m(self) -> float:
-        """Height difference between the lowest and the highest point."""
         return float(np.ptp(self.heights_m))
 
     @property
@@ -148,7 +147,7 @@ def write_world(
     step_s: float = 0.001,
     gravity_mps2: Vector = (0.0, 0.0, -GRAVITY_MPS2),
 ) -> Path:
-    """Write ``NAME.world``, and ``NAME.png`` unless the terrain is flat, and return the path of the
+    """Write ``NAME.world``, and ``NAME.png`` unless the terrain is flat; return the path of the
     world."""
     folder.mkdir(parents=True, exist_ok=True)
     geometry = (
