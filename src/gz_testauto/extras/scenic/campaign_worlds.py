@@ -37,8 +37,7 @@ class Item:
     heading: float
 
 
-Items = Dict[str, List[Item]]
-"""Mission items of a world by name."""
+Items = Dict[str, List[Item]]  # mission items of a world by name
 
 
 class ScenicWorlds(WorldSource):

@@ -27,8 +27,7 @@ from gz_testauto.spec.yaml_source import AmbiguousValueError, YamlSource
 
 GROUP = ("worlds", 4)
 NOTES_SHOWN = 10
-DRAWS_SHOWN_S = 5.0
-"""Time between two progress reports."""
+DRAWS_SHOWN_S = 5.0  # time between two progress reports
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -51,7 +51,7 @@ class Converted:
 
 
 def convert_file(path: Path, out: Optional[Path] = None) -> Converted:
-    """Convert a program file, and write the result to the new file ``out``."""
+    """Convert a program file. The file ``out`` must be new."""
     text = read_text(path, SpecError)
     if out is not None and out.exists():
         raise SpecError(f"{out}: the file exists already; specify another file")

@@ -102,10 +102,8 @@ def class_name(model: str) -> str:
     return name
 
 
-MISSION_SIDE_M = 1e-5
-"""Width and length (m) of a mission item without a size: nearly a point, as in GzScenic."""
-MISSION_HEIGHT_M = 0.5
-"""Height of a mission item without a size, up to which the space above it is free."""
+MISSION_SIDE_M = 1e-5  # of a mission item without a size: nearly a point, as in GzScenic
+MISSION_HEIGHT_M = 0.5  # of a mission item without a size; the space above it is free
 
 Size = Annotated[float, Field(gt=0, le=LARGEST)]
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -188,7 +186,6 @@ class ModelSpec(Spec):
 
     @property
     def mission_only(self) -> bool:
-        """True for a mission item, which is not part of the world."""
         return self.type == "MISSION_ONLY"
 
     @property

@@ -18,12 +18,11 @@ _IMPORT = re.compile(
 _QUOTED = re.compile(r"""(["'])((?:(?!\1)[^\\\n]){1,250})\1""")
 _WORD = re.compile(r"[\w.]+")
 _ENDINGS = (".scenic", ".sc", ".py", "/__init__.py")
-_OWN = __name__.split(".")[0]
-"""This package, whose modules are not files of the program."""
+_OWN = __name__.split(".")[0]  # this package, whose modules are not files of the program
 
 
 def named_files(scenario: Path) -> Dict[str, Path]:
-    """Return the files that a program imports or names, directly or through other files.
+    """Return the files that a program and its files import or name.
 
     A key is the path from the program's folder, or from the folder of ``PYTHONPATH`` that contains
     the file. A path in quotes is relative to the folder of the file that names it.
@@ -43,8 +42,7 @@ def named_files(scenario: Path) -> Dict[str, Path]:
 
 
 def _named_in(path: Path, folder: Path) -> Iterator[Tuple[Path, Path]]:
-    """Yield the files that a file imports or names, with the folder to which the key is
-    relative."""
+    """Yield the files that a file names, with the folder to which the key is relative."""
     text = read_file(path).decode("utf-8", errors="replace")
     bases = [(path.parent, folder), (folder, folder)]
     further = os.environ.get("PYTHONPATH", "").split(os.pathsep)

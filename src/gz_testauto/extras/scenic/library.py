@@ -26,11 +26,9 @@ from gz_testauto.extras.scenic.solids import THINNEST_M, Solid, solid_of
 from gz_testauto.sdf.missing import without_missing_hint
 from gz_testauto.spec.yaml_source import YamlSource, read_yaml_text
 
-DEFAULT_WORKSPACE_M = (5.0, 10.0)
-"""Size of the default workspace along x and y."""
+DEFAULT_WORKSPACE_M = (5.0, 10.0)  # size along x and y
 
-GROWTH = (0.5, 2.0)
-"""Smallest and largest factor of a drawn size, as in GzScenic."""
+GROWTH = (0.5, 2.0)  # smallest and largest factor of a drawn size, as in GzScenic
 
 _HEAD = '''\
 from gz_testauto.extras.scenic.scene_objects import SceneObject
@@ -136,8 +134,7 @@ def _region_of_workspace():
 
 WALL_HEIGHT_M = 1.0
 
-SUNK_M = 0.01
-"""Depth below the ground from which a model is reported."""
+SUNK_M = 0.01  # depth below the ground from which a model is reported
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,8 +22,7 @@ from gz_testauto.sdf.scene import SceneModel, read_scene
 from gz_testauto.spec.loader import parse
 from gz_testauto.spec.model import Spec
 
-DESCRIPTOR = "models.yaml"
-"""Model descriptor in the folder of the program."""
+DESCRIPTOR = "models.yaml"  # model descriptor in the folder of the program
 
 
 class ScenarioSpec(Spec):

@@ -59,13 +59,11 @@ class ModelSearch:
         )
 
 
-DATABASE = "http://models.gazebosim.org"
-"""Default of ``GAZEBO_MODEL_DATABASE_URI``."""
+DATABASE = "http://models.gazebosim.org"  # default of ``GAZEBO_MODEL_DATABASE_URI``
 FUEL = "https://fuel.gazebosim.org/1.0"
 FUEL_OWNER = "OpenRobotics"
 TIMEOUT_S = 20.0
-MOST_BYTES = 300_000_000
-"""Largest size of an archive, and of its content."""
+MOST_BYTES = 300_000_000  # largest size of an archive, and of its content
 
 
 def download_model(name: str, url: Optional[str], cache: Path) -> Path:

@@ -14,8 +14,8 @@ from gz_testauto.sampling.naming import PREFIX, obstacle_name
 
 @dataclass(frozen=True)
 class SceneName:
-    """The name of an object's model in the world, with its type as ``label``. ``drawn`` is True if
-    the program draws position, orientation or size."""
+    """The name of an object's model, with its type as ``label``. ``drawn`` is True if position,
+    orientation or size is drawn."""
 
     text: str
     label: str

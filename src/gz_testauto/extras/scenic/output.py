@@ -46,7 +46,7 @@ def write_scenes(
     workers: int = 1,
     draw_progress: Optional[Progress] = None,
 ) -> WorldSet:
-    """Write the worlds 0 to ``count`` - 1, with all files that they need, to the directory ``out``.
+    """Write ``count`` worlds, with all files that they need, to ``out``.
 
     ``progress`` is called after each world, and ``draw_progress`` before each draw, but not by
     parallel processes. Existing worlds with the same inputs are kept, and missing worlds are added.

@@ -13,10 +13,8 @@ from gz_testauto.extras.scenic.model_search import ModelSearch
 from gz_testauto.sdf.document import Element, SdfDocument
 
 FOLDER = "models"
-MOST_BYTES = 500_000_000
-"""Largest size of a folder; a larger one is probably not that of a model."""
-_BESIDE = (".png", ".jpg", ".jpeg", ".mtl", ".tga", ".dds")
-"""Suffixes of files to which a mesh can refer."""
+MOST_BYTES = 500_000_000  # largest size of a folder; a larger one is probably not that of a model
+_BESIDE = (".png", ".jpg", ".jpeg", ".mtl", ".tga", ".dds")  # files to which a mesh can refer
 _CONFIG = (
     '<?xml version="1.0"?>\n<model>\n  <name>{name}</name>\n  <version>1.0</version>\n'
     '  <sdf version="{version}">{file}</sdf>\n</model>\n'
@@ -86,8 +84,8 @@ class ModelPack:
         return document
 
     def settle(self, document: SdfDocument, element: Element) -> None:
-        """Rewrite the URIs below ``element`` to files in ``models/``, and add these files. An
-        unknown URI remains unchanged and is noted."""
+        """Rewrite the URIs below ``element`` to files in ``models/``, and add these. An unknown URI
+        is only noted."""
         for uri in element.iter("uri"):
             text = (uri.text or "").strip()
             settled = self._settled(document, uri, text) if text else None

@@ -17,15 +17,12 @@ from gz_testauto.sampling.naming import PREFIX
 
 SIDE_INCHES = 6.0
 LARGE_SIDE_INCHES = 12.0
-FEW = 30
-"""Largest number of objects in a small picture. From twice this number, a picture is large."""
+FEW = 30  # largest number of objects in a small picture; from twice this number, it is large
 DOTS_PER_INCH = 100
 FONT_POINTS = 5
-_GAP_POINTS = (3.0, 9.0, 16.0)
-"""Distances from an object to its name, in the order in which they are tried."""
+_GAP_POINTS = (3.0, 9.0, 16.0)  # distances from an object to its name, in the order of the attempts
 _FIXED, _DRAWN, _MISSION = "#8c8c8c", "#d55e00", "#0072b2"
-_POINT_M = 0.05
-"""Size below which an object is drawn as a dot."""
+_POINT_M = 0.05  # size below which an object is drawn as a dot
 
 
 def plan_view(
@@ -34,8 +31,7 @@ def plan_view(
     workspace: Any,
     title: str,
 ) -> Tuple[bytes, bytes]:
-    """Return the picture of a scene from above, as PNG and as SVG. ``objects`` are pairs of a name
-    and Scenic's object, and ``models`` are those of the descriptor by name."""
+    """Return the picture as PNG and as SVG. ``models`` are those of the descriptor by name."""
     import matplotlib
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure

@@ -59,7 +59,7 @@ def compile_program(
     pruning: bool = True,
     dynamic: bool = False,
 ) -> Program:
-    """Compile a program. Numbers that it draws with Python's ``random`` depend on ``seed``.
+    """Compile a program; its draws from ``random`` depend on ``seed``.
 
     ``scenario`` is the name of one of several modular scenarios in the file. Raises
     ``UnknownNameError`` for one of ``parameters`` that the program does not have.

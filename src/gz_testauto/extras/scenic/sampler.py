@@ -35,16 +35,11 @@ from gz_testauto.extras.scenic.names import SceneName
 from gz_testauto.extras.scenic.program import Program
 from gz_testauto.extras.scenic.support import has_stable_support, needs_support
 
-MOST_DRAWS = 2000
-"""Largest number of draws of whole scenes."""
-KEEPING_DRAWS = 200
-"""Largest number of draws of one object before all objects are drawn again."""
-MOST_KEEPING_DRAWS = 10_000
-"""Largest number of draws of single objects; :data:`KEEPING_DRAWS` are added for each object."""
-DIAGNOSED = 200
-"""Number of scenes in which each requirement is tested alone if no scene is valid."""
-MOST_DIAGNOSED_OBJECTS = 2000
-"""Largest total number of objects in these scenes."""
+MOST_DRAWS = 2000  # largest number of draws of whole scenes
+KEEPING_DRAWS = 200  # largest number of draws of one object before all objects are drawn again
+MOST_KEEPING_DRAWS = 10_000  # of single objects, plus :data:`KEEPING_DRAWS` for each object
+DIAGNOSED = 200  # scenes in which each requirement is tested alone if no scene is valid
+MOST_DIAGNOSED_OBJECTS = 2000  # total in these scenes
 SHOWN = 5
 
 DrawProgress = Callable[[int, int], None]
@@ -233,8 +228,8 @@ class SceneSampler:
     # --- report if no scene is found -------------------------------------------------------------
 
     def _failure_shares(self, user: List[Any]) -> List[Tuple[str, float]]:
-        """Draw scenes, and test each requirement alone. Return the requirement of each kind that
-        fails most often and the share of its tests that fail, the largest share first."""
+        """Test each requirement alone in drawn scenes. Return the one of each kind that fails most
+        often, with the share of its failures, the largest share first."""
         tested: Counter[_Label] = Counter()
         failed: Counter[_Label] = Counter()
         count = len(self._objects)

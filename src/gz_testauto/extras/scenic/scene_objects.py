@@ -37,8 +37,7 @@ from gz_testauto.extras.scenic.support import (
     upright_height,
 )
 
-WALLS_MAY_SHARE_M = 5e-4
-"""Allowed overlap (m) of each of two walls, which touch at corners."""
+WALLS_MAY_SHARE_M = 5e-4  # allowed overlap of each of two walls, which touch at corners
 
 _OWN_HEIGHT = ("On", "Above", "Below")
 _DIRECT = ("FacingDirectlyToward", "FacingDirectlyAwayFrom")
@@ -66,8 +65,7 @@ class Levels:
         return None
 
 
-_CURRENT = [Levels()]
-"""Heights of the program that is being compiled."""
+_CURRENT = [Levels()]  # heights of the program that is being compiled
 
 
 _PROGRAM: List[Tuple[str, int]] = [("", 0)]
@@ -179,7 +177,7 @@ class SceneObject(Object):
 
     @classmethod
     def _matching_sizes(cls, specifiers: List[Any]) -> List[Any]:
-        """Return specifiers that apply the size of a round model to its other round axes."""
+        """Apply the size of a round model to its other round axes."""
         together = getattr(cls, "_round_together", ())
         sizes = {name: spec for spec in specifiers for name in spec.priorities if name in together}
         if not sizes:
@@ -307,8 +305,8 @@ def _orientation(facing: Any) -> Any:
 
 
 def _resting_as_it_faces(leaning: List[Any]) -> List[Any]:
-    """Return a specifier for the height of an object that is ``on`` another object and ``facing``
-    an orientation with three angles."""
+    """Return a specifier for the height of an object ``on`` another object, ``facing`` three
+    angles."""
     # Scenic computes pitch and roll relative to the surface, and thus late: the inclination would
     # depend on the position, and the position on the height of the inclined object. The orientation
     # in the world does not depend on the surface.
@@ -390,13 +388,14 @@ def put_down(
     always: bool,
     levels: Levels,
 ) -> Any:
-    """Return a position with the z of an object that rests on its surface, or the position itself
-    if its height is explicit.
+    """Return a position with the z of an object on its surface, or unchanged if its height is
+    explicit.
 
     ``rest_m`` is the height of the object's center above the surface. ``middle`` and ``level`` are
     the heights of the center of an adjacent object and of the surface below it, or None, and
     ``stands`` is True if that object rests on the surface. With ``always``, the surface of an
-    object at any other height is the ground."""
+    object at any other height is the ground.
+    """
     x, y, z = position
     if level is not None and middle is not None and abs(z - middle) < SAME_HEIGHT_M:
         return Vector(x, y, level + rest_m if stands else z)
@@ -406,8 +405,8 @@ def put_down(
 
 @distributionFunction(valueType=bool)
 def was_put_down(before: Any, after: Any, beside: bool) -> bool:
-    """Return whether an object was put on a surface, by its positions before and after
-    :func:`put_down`, or its adjacent object was (``beside``)."""
+    """Return whether :func:`put_down` moved an object, or its adjacent object was put down
+    (``beside``)."""
     return bool(before[2] != after[2]) or beside
 
 

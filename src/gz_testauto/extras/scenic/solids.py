@@ -37,8 +37,7 @@ from gz_testauto.sdf.values import number
 
 SIDES = 48  # of the prism for a cylinder; a multiple of 4 gives it the same bounds
 THINNEST_M = 1e-3  # smallest thickness of a solid, since a sheet has no volume
-SHEET_M = 1e-6
-"""Ratio of volume to area below which a closed part is a sheet with two sides."""
+SHEET_M = 1e-6  # volume / area below which a closed part is a sheet with two sides
 HULL_GRIDS = (0.0, 1e-7, 1e-6, 1e-5)
 """Distances, relative to the extent, within which vertices are merged; the next is tried if the
 hull has gaps."""
@@ -87,8 +86,8 @@ class Solid:
 
 
 def solid_of(sdf: Path, model_path: Sequence[Path], hollow: bool = False) -> Solid:
-    """Read the solid of a model. A mesh with gaps is replaced by its convex hull or, if ``hollow``,
-    by plates along its surface. Raises ``SdfError`` for a model without a size."""
+    """Read a model. A mesh with gaps is replaced by its convex hull or, if ``hollow``, by plates
+    along its surface. Raises ``SdfError`` for a model without a size."""
     library = ModelLibrary(model_path, repair=True)
     document = SdfDocument.read(sdf, repair=True)
     if document.model is None:
@@ -208,8 +207,7 @@ def _prism(radius: float, length: float) -> Any:
 
 @functools.lru_cache(maxsize=1)
 def _sphere_corners() -> np.ndarray:
-    """Return the vertices (n, 3) of a polyhedron around the unit sphere, which it touches at the
-    axes."""
+    """Return the vertices (n, 3) of a polyhedron around the unit sphere with the same bounds."""
     directions = np.array([[1, 0, 0], [0, 1, 0], [0, 0, 1], [-1, 0, 0], [0, -1, 0], [0, 0, -1.0]])
     faces = ConvexHull(directions).simplices
     for _ in range(3):

@@ -70,9 +70,8 @@ EMPTY_WORLD = """\
 class ScenicWorld:
     """A generated world that is not written yet.
 
-    ``files`` are further files of this world only, by their path in the output directory.
-    ``objects`` include mission items. ``draws`` is the number of scenes that were drawn until this
-    one was valid.
+    ``files`` are further files of this world only, by path. ``objects`` include mission items.
+    ``draws`` is the number of scenes until one was valid.
     """
 
     index: int
@@ -198,8 +197,7 @@ class ScenicSource:
 
     @property
     def notes(self) -> Tuple[str, ...]:
-        """Notes on constructs without effect, replaced meshes, models in the ground, and missing
-        files."""
+        """Notes on the program, meshes, models in the ground, and missing files."""
         of_models = [
             note
             for model in self.models.values()

@@ -12,8 +12,7 @@ import shapely
 from scenic.core.distributions import distributionFunction
 from scenic.core.vectors import Orientation
 
-TOUCH_M = 1e-4
-"""Contact tolerance (m) of Scenic: half of it remains above the surface."""
+TOUCH_M = 1e-4  # contact tolerance of Scenic: half of it remains above the surface
 SAME_HEIGHT_M = 1e-9
 
 
@@ -21,8 +20,8 @@ SAME_HEIGHT_M = 1e-9
 def rest_facing(
     shape: Any, width: float, length: float, height: float, position: Any, target: Any, away: bool
 ) -> float:
-    """Return the height (m) of the center above the ground for an object at ``position`` that leans
-    to face ``target``, a higher or lower point, or, if ``away`` is True, to face away from it."""
+    """Return the height (m) of the center above the ground of an object that leans to face
+    ``target``, a higher or lower point, or away from it."""
     distance = math.hypot(target[0] - position[0], target[1] - position[1])
     corners = np.asarray(shape.mesh.vertices) * (width, length, height)
     rest_m = lowest(shape) * height
@@ -63,10 +62,8 @@ def turned(points: np.ndarray, yaw: float, pitch: float, roll: float) -> np.ndar
     return turn
 
 
-SUPPORT_M = 2e-3
-"""Largest distance from the base of an object to its support."""
-GRID = 9
-"""Test points along and across a base."""
+SUPPORT_M = 2e-3  # largest distance from the base of an object to its support
+GRID = 9  # test points along and across a base
 MARGIN = 0.1
 """Smallest distance of the center from the edge of the support, relative to the shorter side of the
 base."""
@@ -84,8 +81,8 @@ def needs_support(obj: Any) -> bool:
 
 
 def has_stable_support(obj: Any, neighbors: Sequence[Any]) -> bool:
-    """Return whether the center of an object is inside the convex hull of the points where
-    ``neighbors`` support its base, with a margin."""
+    """Return whether the center is inside the convex hull of the supported points of the base, with
+    a margin."""
     corners = np.asarray(obj.occupiedSpace.mesh.vertices)
     low = corners[:, 2].min()
     base = shapely.MultiPoint(corners[corners[:, 2] < low + SUPPORT_M / 2][:, :2]).convex_hull

@@ -31,7 +31,7 @@ _GREY = (0.6, 0.6, 0.6, 1.0)
 
 
 def scenic_pose(obj: Any) -> Pose:
-    """Return the pose of an object's center in Scenic's axes, in which +y is the front."""
+    """Return the pose of the center in Scenic's axes, in which +y is the front."""
     x, y, z = (float(value) + 0.0 for value in obj.position)
     i, j, k, w = (float(value) for value in obj.orientation.getRotation().as_quat())
     norm = math.sqrt(i * i + j * j + k * k + w * w)
@@ -100,8 +100,7 @@ class WorldWriter:
     def write(
         self, objects: Sequence[Tuple[SceneName, Any]]
     ) -> Tuple[bytes, Dict[str, bytes], Dict[str, Element]]:
-        """Return the content of the world file, the further files of this world only, and the SDF
-        element of each object by name."""
+        """Return the world file, further files of this world only, and SDF elements by name."""
         document = self._base.copy()
         world = document.world
         files: Dict[str, bytes] = {}

@@ -1,8 +1,7 @@
 """Actions of the agents in a dynamic scenario, which change the :class:`Motion` of an agent.
 
-Actions that also exist in Scenic's own domains have the same names. A motion continues until
-another action changes it, unless its description limits it to one step. Importing this module
-imports Scenic.
+Actions of Scenic's own domains have the same names. A motion continues until another action changes
+it, unless its description limits it to one step. Importing this module imports Scenic.
 """
 
 import math
@@ -26,8 +25,7 @@ __all__ = [
 ]
 
 # simulators place models with an error of some micrometers
-NEAR_M = 2e-3
-"""Distance within which an agent has reached a point."""
+NEAR_M = 2e-3  # distance within which an agent has reached a point
 
 
 @dataclass

@@ -13,8 +13,7 @@ import numpy as np
 
 @contextlib.contextmanager
 def preserved_random_state() -> Iterator[None]:
-    """Restore the states of the global random generators of Python and NumPy at the end of the
-    context."""
+    """Restore the states of the global random generators at the end of the context."""
     before = random.getstate(), np.random.get_state()
     try:
         yield
@@ -24,8 +23,7 @@ def preserved_random_state() -> Iterator[None]:
 
 
 class GeneratorStates:
-    """The states of the global generators of ``random`` and NumPy, from which one scenario or
-    behavior draws."""
+    """The states of the generators from which one scenario or behavior draws."""
 
     def __init__(self, states: Tuple[Any, Any]) -> None:
         self._states = states

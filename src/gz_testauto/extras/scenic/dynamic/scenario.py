@@ -103,8 +103,7 @@ class ScenarioHook(Hook):
         )
         self._frames = [obj.origin.inverse() * obj.middle for obj in objects]
         self._planes = {name: MotionPlane() for name in self._agents}
-        self.motions = [Motion() for _ in objects]
-        """The actions of behaviors change these motions."""
+        self.motions = [Motion() for _ in objects]  # changed by the actions of behaviors
         self._states = GeneratorStates.seeded(seed)
         self._loop: Any = None
         self._due_s, self._step_s = -math.inf, 0.0
@@ -132,7 +131,7 @@ class ScenarioHook(Hook):
 
     def results(self) -> HookResults:
         """Return the records, with the state at the end of the trial if the scenario still runs.
-        Call this method once. Raises ``SceneError`` if a value cannot be stored."""
+        Call it once. Raises ``SceneError`` for a value that cannot be stored."""
         simulation, last = self.simulation, self._last
         if simulation is None:
             return HookResults()
@@ -197,8 +196,8 @@ class ScenarioHook(Hook):
         return state.pose * self._frames[number]
 
     def seen(self, number: int) -> Tuple[Pose, Tuple[float, float, float], float]:
-        """Return the current pose of an object's center in Scenic's axes, and its mean velocity
-        (m/s) and yaw rate (rad/s) in the last control period."""
+        """Return the pose of :meth:`middle`, and the mean velocity (m/s) and yaw rate (rad/s) in
+        the last control period."""
         name, context = self.objects[number].name, self.context
         assert context is not None
         if name is None:

@@ -28,8 +28,7 @@ _WORDS: Dict[str, str] = {
 
 
 def raise_if_without_effect(obj: Any, name: str) -> None:
-    """Raise ``InvalidScenarioError`` if the caller of the caller assigns to a property without
-    effect.
+    """Raise ``InvalidScenarioError`` if the caller of the caller assigns without effect.
 
     Assignments to properties of the program's own classes are valid, and so are assignments by
     Scenic itself and by a mutator while a scene is drawn.

@@ -9,10 +9,8 @@ from typing import Any, Iterator, List, Optional, Tuple
 
 from gz_testauto.base.errors import GzTestautoError, SpecError
 
-LIBRARY = "gz_testauto_scenario_library"
-"""Generated module with the models' classes, without lines of the user."""
-LINE_ADDED = 1
-"""Lines that are added before the program to import the models' classes."""
+LIBRARY = "gz_testauto_scenario_library"  # generated module with the models' classes
+LINE_ADDED = 1  # lines before the program that import the models' classes
 _FORGOTTEN = re.compile(r"""forgot ['"]new""")
 _FROM_EVERYWHERE = re.compile("sample from everywhere", re.IGNORECASE)
 _NO_FILE = re.compile(r"string is not a file: `(.*)`")

@@ -79,8 +79,8 @@ class Place(NamedTuple):
 
 
 def examine(tree: Any, dynamic: bool = False) -> Tuple[List[Place], List[Place]]:
-    """Return the rejected constructs of a program's syntax tree, and those without effect, by
-    line. ``dynamic`` allows the constructs that need a trial, such as behaviors."""
+    """Return the rejected constructs of a syntax tree, and those without effect, by line.
+    ``dynamic`` allows those that need a trial, such as behaviors."""
     rejected, ineffective = (
         (_REFUSED_IN_TRIALS, _NEVER_EFFECTIVE) if dynamic else (_REFUSED, _WITHOUT_EFFECT)
     )
@@ -110,7 +110,6 @@ def examine(tree: Any, dynamic: bool = False) -> Tuple[List[Place], List[Place]]
 
 
 def examine_imported(tree: Any) -> List[Place]:
-    """Return the rejected constructs of an imported program."""
     # behaviors and monitors are rejected only where a static scenario uses them
     recorded = [node for node in ast.walk(tree) if type(node).__name__.startswith("Record")]
     places = [Place(line_of(node), _RECORD_IMPORTED) for node in recorded]
@@ -176,8 +175,7 @@ def _foreign_models(node: Any) -> List[str]:
     ]
 
 
-PREFIX = "recorded_"
-"""Prefix of recorded numbers and series in the results."""
+PREFIX = "recorded_"  # prefix of recorded numbers and series in the results
 OF_SERIES = ("min", "mean", "max")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,60}")
 _KINDS: Dict[Any, str] = {s.Record: "record", s.RecordInitial: "record initial"}
@@ -194,7 +192,6 @@ class RecordStatement(NamedTuple):
 
     @property
     def numbers(self) -> Tuple[str, ...]:
-        """Names of the numbers in the results."""
         if not self.of_series:
             return (f"{PREFIX}{self.name}",)
         return tuple(f"{PREFIX}{self.name}_{statistic}" for statistic in OF_SERIES)
@@ -251,8 +248,8 @@ _METHODS = ("get", "items", "keys", "values")
 
 
 class ScenarioParameters:
-    """The global parameters of a scenario and of its imported modules. ``any_name`` is True if a
-    program reads the whole table, so that any name can have an effect."""
+    """The global parameters of a scenario and of its modules. ``any_name`` is True if a program
+    reads the whole table."""
 
     def __init__(self) -> None:
         self.names: Set[str] = set()
