@@ -15,8 +15,7 @@ from gz_testauto.base.errors import SpecError
 from gz_testauto.base.pose import Pose2D
 from gz_testauto.sampling.outline import Outline
 
-FARTHEST_M = 1e4
-"""Default range (m) of a ray."""
+FARTHEST_M = 1e4  # default range of a ray
 
 ORIGIN = Pose2D(0.0, 0.0)
 

@@ -22,8 +22,7 @@ from gz_testauto.sdf.values import name_of
 from gz_testauto.simulators.description import Description
 from gz_testauto.simulators.interface import Scene
 
-AMBIENT = 0.4
-"""Brightness of the ambient light from 0 to 1: Gazebo's default."""
+AMBIENT = 0.4  # brightness of the ambient light from 0 to 1: Gazebo's default
 BACKGROUND = (0.7, 0.7, 0.7)
 BESIDE = 1.0 / 16.0
 """Offset (pixels) of two additional rays per pixel, from which the slope of the surface is
@@ -170,9 +169,8 @@ class Painter:
         view: Frustum,
         at: np.ndarray,
     ) -> Tuple[np.ndarray, List[object]]:
-        """Return the points (n, 3) that rays through the image positions ``at`` (n, 2) hit, and the
-        n visuals at these points, None without a hit.
-        """
+        """Return the points (n, 3) that rays through ``at`` (n, 2) hit, and the n visuals there,
+        None without a hit."""
         eye, towards = np.asarray(view.pose.position), view.rays(at)
         ahead = towards @ view.pose.rotation[:, 0]
         away_m, labels = bodies.raycast(eye, towards)

@@ -15,8 +15,7 @@ from gz_testauto.sdf.shapes import Box, Capsule, Cylinder, Ellipsoid, Sphere
 
 _FLAT_M = 1e-4  # MuJoCo rejects flat meshes
 
-_CHUNK = 2_000_000
-"""Largest number of pairs of a point and a triangle in one array."""
+_CHUNK = 2_000_000  # largest number of pairs of a point and a triangle in one array
 
 
 class Convex:
@@ -38,8 +37,7 @@ class Convex:
             hull = ConvexHull(points_m)
         except QhullError as error:
             raise SpecError("the points of a convex body must not be in one plane") from error
-        self.corners = points_m[hull.vertices]
-        """Vertices (m), shape (m, 3)."""
+        self.corners = points_m[hull.vertices]  # vertices (m), shape (m, 3)
         index = np.full(len(points_m), -1)
         index[hull.vertices] = np.arange(len(hull.vertices))
         outwards = np.cross(*np.diff(points_m[hull.simplices], axis=1).swapaxes(0, 1))
@@ -72,12 +70,9 @@ class Triangles:
             )
         triangles, closed = find_solids(triangles_m)
         corners, index = np.unique(triangles.reshape(-1, 3), axis=0, return_inverse=True)
-        self.corners = corners
-        """Distinct vertices (m), shape (m, 3)."""
-        self.faces = index.reshape(-1, 3)
-        """Triangles (k, 3) of indices of ``corners``."""
-        self.solid = triangles[closed]
-        """The triangles (l, 3, 3) that enclose a volume."""
+        self.corners = corners  # distinct vertices (m), shape (m, 3)
+        self.faces = index.reshape(-1, 3)  # triangles (k, 3) of indices of ``corners``
+        self.solid = triangles[closed]  # the triangles (l, 3, 3) that enclose a volume
 
 
 Shape = Union[Box, Sphere, Cylinder, Capsule, Ellipsoid, Convex, Triangles]

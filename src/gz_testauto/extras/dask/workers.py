@@ -35,8 +35,7 @@ from gz_testauto.workers.interface import (
 )
 
 CONNECTING_S = 30.0
-NO_WORKER_S = 60.0
-"""Wall time (s) without workers after which the campaign stops."""
+NO_WORKER_S = 60.0  # wall time without workers after which the campaign stops
 
 _POLL_S = 0.2
 

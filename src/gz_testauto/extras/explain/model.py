@@ -26,11 +26,9 @@ from gz_testauto.base.errors import ResultsError
 from gz_testauto.extras.explain.features import Feature, FeatureTable
 from gz_testauto.report.plain import count_text, joined, p_text
 
-PER_FEATURE = 10
-"""Smallest number of worlds with a failure, and of worlds with a success, for each feature."""
+PER_FEATURE = 10  # least worlds with a failure, and with a success, for each feature
 
-_UNIQUE = 1e-6
-"""Smallest share of the variance of a feature that previous features do not determine."""
+_UNIQUE = 1e-6  # least share of a feature's variance that previous features do not determine
 
 _SEPARATION = 1e-6
 

@@ -18,8 +18,7 @@ from gz_testauto.extras.explain.features import FeatureTable
 from gz_testauto.extras.explain.stored import LeafRow, finite_or_none
 from gz_testauto.report.plain import number_text
 
-DEPTH = 2
-"""Largest number of conditions."""
+DEPTH = 2  # largest number of conditions
 
 LEAST_WORLDS = 10
 """Smallest number of worlds of the first half in a leaf, if each world has equally many trials."""

@@ -34,11 +34,9 @@ SYNONYMS: Mapping[str, Outcome] = {
 }
 """Words, in lower case, that are accepted in addition to the names of the outcomes."""
 
-MOST_BYTES = 20_000_000
-"""Largest size (bytes) of a table. Its trials need up to 50 times this size in memory."""
+MOST_BYTES = 20_000_000  # largest size of a table; its trials need up to 50 times this memory
 
-LONGEST_NAME = 255
-"""Largest length of the name of a world or planner, the limit for file names."""
+LONGEST_NAME = 255  # largest length of the name of a world or planner, the limit for file names
 FINITE = (-1e12, 1e12)
 
 NOT_NEGATIVE = ("time_s", "distance_m", "standing_s")

@@ -30,8 +30,7 @@ from gz_testauto.spec.distributions import (
 from gz_testauto.spec.localization import LocalizationSpec
 from gz_testauto.spec.model import NotNegative, Positive, Spec, as_tuple, fault
 
-MOST_RELATIVE = 0.5
-"""Limit of the relative error of a wheel radius or of the track width."""
+MOST_RELATIVE = 0.5  # limit of the relative error of a wheel radius or of the track width
 MOST_SLIP = 0.9
 
 

@@ -12,8 +12,7 @@ import numpy as np
 from gz_testauto.grid.map_server import MapFile
 from gz_testauto.grid.occupancy import cells_within
 
-WALLS = "map_walls"
-"""Name of the model with the walls."""
+WALLS = "map_walls"  # name of the model with the walls
 
 _WORLD = """<?xml version="1.0"?>
 <!-- Written by gz_testauto world-from-map from {source}. -->

@@ -22,10 +22,8 @@ from gz_testauto.spec.obstacles import size_key
 MOST_CELLS = 100
 MOST_PASSES = 20
 LAYOUTS = 1_000_000
-_FILLING = 5
-"""Occupied neighbors from which a cell of a cave becomes occupied."""
-_CLEARING = 1
-"""Occupied neighbors up to which a cell of a cave becomes free."""
+_FILLING = 5  # occupied neighbors from which a cell of a cave becomes occupied
+_CLEARING = 1  # occupied neighbors up to which a cell of a cave becomes free
 
 
 def _within(low: float, high: float) -> Any:

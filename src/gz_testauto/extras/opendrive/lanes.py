@@ -15,16 +15,13 @@ from gz_testauto.base.errors import MissingDependencyError, SpecError
 from gz_testauto.base.installation import install_command
 from gz_testauto.base.xml_file import read_xml
 
-SPACING_M = 0.1
-"""Distance (m) between the points at which pyxodr samples a lane."""
+SPACING_M = 0.1  # between the points at which pyxodr samples a lane
 
 TOLERANCE_M = 0.01
 
-LEAST_M = 0.1
-"""Length and width (m) below which a piece of a lane is ignored."""
+LEAST_M = 0.1  # length and width below which a piece of a lane is ignored
 
-MOST_M = 100_000.0
-"""Longest total length (m) of the roads of a file."""
+MOST_M = 100_000.0  # longest total length of the roads of a file
 
 
 def read_lanes(file: Path, kinds: List[str]) -> List[Dict[str, Any]]:

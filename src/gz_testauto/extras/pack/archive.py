@@ -41,13 +41,11 @@ MOST_FILES = 1_000_000
 MOST_GROWTH, FREE_GROWTH_BYTES = 100, 100_000_000  # the ratio of recordings is about 2
 """Largest ratio of the size of the unpacked files to the size of the pack, and the size (bytes) to
 which the ratio does not apply."""
-MOST_LISTED_BYTES = 500_000_000
-"""Largest size (bytes) of the file with the checksums."""
+MOST_LISTED_BYTES = 500_000_000  # largest size of the file with the checksums
 
 _CHUNK = 1 << 20
 _TIME = (1980, 1, 1, 0, 0, 0)  # constant, so that equal files give equal bytes
-_STORED = (".npz", ".bag", ".gz", ".png")
-"""Suffixes of files that are compressed already."""
+_STORED = (".npz", ".bag", ".gz", ".png")  # of files that are compressed already
 _LINE = re.compile(r"([0-9a-f]{64})  (.+)")
 
 

@@ -22,34 +22,25 @@ from gz_testauto.actors.wander import LATE, RETRY_S, TRIES
 from gz_testauto.base.pose import Pose2D
 from gz_testauto.spec.model import Spec, as_tuple
 
-GAZE_PER_RAD = 4.0
-"""Deceleration (m/s²) of a member per rad of head rotation and per m/s of speed (β1)."""
+GAZE_PER_RAD = 4.0  # deceleration (m/s²) per rad of head rotation and per m/s of speed (β1)
 
-ATTRACTION_MPS2 = 3.0
-"""Acceleration (m/s²) of a member to the center of the group (β2)."""
+ATTRACTION_MPS2 = 3.0  # acceleration of a member to the center of the group (β2)
 
-REPULSION_MPS2 = 1.0
-"""Acceleration (m/s²) of a member away from another member that is too near (β3)."""
+REPULSION_MPS2 = 1.0  # acceleration away from another member that is too near (β3)
 
-NEAR_M = 0.8
-"""Distance (m) of the centers of two members below which they repel each other (d0)."""
+NEAR_M = 0.8  # distance of the centers of two members below which they repel each other (d0)
 
 # In the paper, attraction and repulsion are step functions, so that rounding errors could change
 # the path of a group. The gaze has no direction for the middle member of a row.
-RAMP_M = 0.1
-"""Distance (m) over which attraction, repulsion and gaze increase from 0 to their values."""
+RAMP_M = 0.1  # over which attraction, repulsion and gaze increase from 0 to their values
 
-SIDE_M = 0.85
-"""Distance of neighbors in a group that starts to walk."""
+SIDE_M = 0.85  # distance of neighbors in a group that starts to walk
 
-VIEW_RAD = math.pi / 2
-"""Half of the field of view (rad) in which a member sees others without head rotation (φ)."""
+VIEW_RAD = math.pi / 2  # half of the field of view without head rotation (φ)
 
-SLOWER_SHARE = 0.04 / 1.22
-"""Share by which each further member reduces the desired speed (figure 2, low density)."""
+SLOWER_SHARE = 0.04 / 1.22  # reduction of the speed per further member (figure 2, low density)
 
-TALKING_M = 1.0
-"""Distance of two neighbors in a group that talks, within Hall's personal distance (1966)."""
+TALKING_M = 1.0  # distance of talking neighbors, within Hall's personal distance (1966)
 
 GroupSize = Annotated[int, Field(ge=1, le=8)]
 
@@ -98,7 +89,7 @@ def formation(center: Pose2D, count: int, reach_m: float, talking: bool) -> List
 def group_force(
     here: np.ndarray, neighbors: np.ndarray, velocity: np.ndarray, heading: np.ndarray
 ) -> np.ndarray:
-    """Return the acceleration (m/s²) that the other members of a group exert on a member, (2,).
+    """Return the acceleration (m/s²) of a member by the other members, (2,).
 
     ``here`` and ``neighbors`` (k, 2) are positions (m). ``velocity`` (m/s) is that of the member,
     and ``heading`` the direction in which the group walks, of length 1 or 0.

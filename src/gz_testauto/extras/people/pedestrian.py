@@ -39,11 +39,9 @@ from gz_testauto.extras.people.reactions import REGULAR, Reaction, ReactionField
 from gz_testauto.spec.model import as_tuple
 from gz_testauto.spec.regions import union_of
 
-FREE_GAP_M = 0.3
-"""Smallest gap that a curious or threatening person keeps from the robot."""
+FREE_GAP_M = 0.3  # smallest gap that a curious or threatening person keeps from the robot
 
-PLACE_S = 1.0
-"""Time constant with which a member of a group that talks returns to its place."""
+PLACE_S = 1.0  # time constant with which a member of a talking group returns to its place
 
 
 class PedestrianSpec(SocialForceSpec):
@@ -127,12 +125,9 @@ class PedestrianSpec(SocialForceSpec):
 
 
 class Pedestrian(SocialForce):
-    """A person with a reaction to the robot, alone or in a group."""
-
     reaction: Reaction = REGULAR
     group: Optional[Group] = None
-    is_distracted = False
-    """True while the person stops for the robot or follows it."""
+    is_distracted = False  # True while the person stops for the robot or follows it
 
     @override
     def reset(self) -> None:
@@ -190,7 +185,7 @@ class Pedestrian(SocialForce):
 
     @property
     def _stop_m(self) -> float:
-        """The distance (m) between the centers of person and robot at which the person stops."""
+        """The distance (m) of the centers at which the person stops."""
         nearest_m = self._robot_radius_m + self._radius_m + FREE_GAP_M
         return max(self.reaction.stop_distance_m, nearest_m)
 

@@ -18,8 +18,7 @@ from gz_testauto.spec.model import Positive, Spec, fault
 Kind = Literal["regular", "impassive", "surprised", "curious", "scared", "threatening"]
 KINDS = get_args(Kind)
 
-HALF_VIEW_RAD = math.pi / 2 + 0.17
-"""Half of a person's field of view (rad), as in HuNavSim: about 100° to each side."""
+HALF_VIEW_RAD = math.pi / 2 + 0.17  # as in HuNavSim: about 100° to each side
 
 DEFAULTS: Mapping[str, Mapping[str, float]] = {
     "regular": {},

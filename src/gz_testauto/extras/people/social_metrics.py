@@ -1,7 +1,7 @@
 """Social metrics of the robot among people and groups of people.
 
-All values are computed from ground truth at every sample, and each applies until the next sample.
-Velocities are differences of poses. People without an outline in the recording are ignored.
+Values are computed from ground truth, and each applies until the next sample. Velocities are
+differences of poses. People without an outline in the recording are ignored.
 
 Sources: social force: Moussaïd, Helbing, Garnier, Johansson, Combe, Theraulaz 2009, with the
 parameters of lightsfm, which HuNavSim uses; social work: Pérez-Higueras, Otero, Caballero, Merino
@@ -27,15 +27,13 @@ from gz_testauto.metrics.recording import (
 )
 from gz_testauto.metrics.traffic import extra_metric
 
-STRENGTH_MPS2 = 2.1
-"""Factor (m/s²) of the social force (``forceFactorSocial`` of lightsfm)."""
+STRENGTH_MPS2 = 2.1  # factor of the social force (``forceFactorSocial`` of lightsfm)
 
 VELOCITY_WEIGHT_S_PER_M, RANGE_M = 2.0, 0.35
 """Weight (s/m) of the relative velocity (λ), and range (m) of the force per unit of the
 interaction vector (γ)."""
 
-SLOWING, TURNING = 3.0, 2.0
-"""Angular ranges of the force along the interaction vector (n') and across it (n)."""
+SLOWING, TURNING = 3.0, 2.0  # angular ranges along the interaction vector (n') and across it (n)
 
 DISPERSED_M = 2.0
 """Distance (m) of a member from the center of its group above which the group is dispersed, and has

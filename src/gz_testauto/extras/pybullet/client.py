@@ -29,8 +29,7 @@ LIDAR_BIT = 1 << 16
 """Bit of the collision groups for shapes that rays detect. The lower bits contain the
 ``<collide_bitmask>``."""
 
-NEWEST_PYTHON = (3, 11)
-"""Newest Python version for which PyBullet is published."""
+NEWEST_PYTHON = (3, 11)  # newest version for which PyBullet is published
 
 
 class Client:

@@ -9,14 +9,12 @@ from typing import Dict, List, Mapping, NamedTuple, Optional, Set, Tuple
 
 import numpy as np
 
-MAX_FRICTION = 10.0
-"""Largest friction coefficient, to which Bullet limits the product."""
+MAX_FRICTION = 10.0  # largest friction coefficient, to which Bullet limits the product
 
 ON_GROUND, ON_STATIC, ON_MOVING = 1e4, 1e2, 1.0
 """Weights of a pair by the type of the collision that a moving model touches."""
 
-WARN_ERROR = 0.05
-"""Relative error of the friction above which a pair is logged."""
+WARN_ERROR = 0.05  # relative error of the friction above which a pair is logged
 
 
 class FrictionSurface(NamedTuple):

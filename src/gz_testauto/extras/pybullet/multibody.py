@@ -23,17 +23,13 @@ from gz_testauto.simulators.changes import Vector
 from gz_testauto.simulators.engine_robot import LazyLinkStates
 from gz_testauto.simulators.engine_simulation import AT_REST, velocity_at
 
-MAX_LINKS = 127
-"""Largest number of links of a body in addition to its base."""
+MAX_LINKS = 127  # largest number of links of a body in addition to its base
 
-BASE = -1
-"""Bullet's index of the base of a body."""
+BASE = -1  # Bullet's index of the base of a body
 
-MAX_JOINT_SPEED = 1000.0
-"""Largest speed (rad/s or m/s). Bullet's default is 100."""
+MAX_JOINT_SPEED = 1000.0  # rad/s or m/s; Bullet's default is 100
 
-Key = Tuple[int, int]
-"""The ids of a body and of a link."""
+Key = Tuple[int, int]  # ids of a body and of a link
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,7 @@ MAX_TRIANGLES = 40_000  # PyBullet accepts at most 131,072 vertices
 
 MAX_MOVING_PIECES = 24  # each piece is a link, and Bullet supports 127 links per body
 
-WARN_ERROR_M = 0.01
-"""Deviation of the convex pieces from a mesh above which a warning is logged."""
+WARN_ERROR_M = 0.01  # deviation of the convex pieces from a mesh that is logged
 
 
 @dataclass(frozen=True)

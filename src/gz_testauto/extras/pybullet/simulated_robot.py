@@ -15,8 +15,7 @@ from gz_testauto.simulators.engine_robot import ImuMotion, SimulatedRobot
 
 RAYS_PER_CALL = 16_000  # PyBullet accepts at most 16,384 rays
 
-SURFACE_M = 1e-6
-"""Distance in front of a surface at which a ray away from it starts."""
+SURFACE_M = 1e-6  # distance in front of a surface at which a ray away from it starts
 
 STANDARD_GRAVITY_MPS2 = 9.8
 

@@ -35,8 +35,7 @@ Bullet corrects a twentieth of the overlap per step, at most 0.1 m, and less wit
 MIN_SETTLING_STEPS = 40
 """Smallest number of these steps."""
 
-OVERLAP_M = 0.002
-"""Largest overlap that is not corrected."""
+OVERLAP_M = 0.002  # largest overlap that is not corrected
 
 
 class _Speeds(NamedTuple):

@@ -42,11 +42,9 @@ from gz_testauto.trial.checks import lidar_notices, require_drivable
 from gz_testauto.trial.testbed import read_body
 
 GROUP = ("worlds", 5)
-IMAGE_PX = 900
-"""Width and height (pixels) of the picture."""
+IMAGE_PX = 900  # width and height of the picture
 
-MARGIN = 1.3
-"""Half the width of the picture relative to the largest coordinate of a drawn point."""
+MARGIN = 1.3  # half the width of the picture / largest coordinate of a drawn point
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -31,8 +31,7 @@ SHOWN_METRICS = ("spl", "time_s", "clearance_min_m")
 CAMPAIGN_FILE = "campaign file"
 WORLD_FILES = "worlds.directory/"
 """Prefix of the files of a directory of worlds, of which a class can use a part."""
-DIGITS = 12
-"""Hexadecimal digits in an experiment ID."""
+DIGITS = 12  # hexadecimal digits in an experiment ID
 
 
 @dataclass(frozen=True)
@@ -120,12 +119,11 @@ class ScoreCard:
 
     @property
     def is_subset(self) -> bool:
-        """True if a class has fewer trials than worlds."""
         return any(len(result.trials) < result.planned for result in self.classes.values())
 
     @property
     def most_worlds(self) -> int:
-        """The largest number of worlds of a class in which the planner ran."""
+        """The largest number of worlds of a class that ran."""
         return max((len(result.trials) for result in self.classes.values()), default=0)
 
 

@@ -16,8 +16,7 @@ from gz_testauto.spec.loader import load
 
 FORMAT = 1
 LIST_NAME = "set.json"
-BASELINES = "baselines"
-"""Folder with the cards of the planners of this package."""
+BASELINES = "baselines"  # folder with the cards of the planners of this package
 BARN_FOLDER = "jackal_helper/worlds/BARN"
 
 

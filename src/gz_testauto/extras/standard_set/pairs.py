@@ -18,8 +18,7 @@ from gz_testauto.extras.standard_set.card import ScoreCard
 from gz_testauto.report.plain import joined
 from gz_testauto.results.comparability import differing_names
 
-Key = Tuple[str, str, str]
-"""Class, name and hash of a world."""
+Key = Tuple[str, str, str]  # class, name and hash of a world
 
 
 @dataclass(frozen=True)

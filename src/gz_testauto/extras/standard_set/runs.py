@@ -105,8 +105,7 @@ class SetRunner:
         self, planner: BuiltinPlannerSpec, card: ScoreCard, out: Path, count: int
     ) -> Optional[Dict[str, Any]]:
         """Run the first ``count`` worlds of each class in Gazebo, and return the numbers of equal
-        outcomes for the card; None if a stop was requested.
-        """
+        outcomes; None after a stop."""
         classes: Dict[str, List[int]] = {}
         simulator = ""
         runner = SetRunner(self.standard, self.arguments, count, self.should_stop)
@@ -130,9 +129,8 @@ class SetRunner:
 def _equal_outcomes(
     card: ScoreCard, name: str, confirmed: LoadedCampaign, count: int
 ) -> Tuple[int, int]:
-    """Return the number of trials of a class with the same outcome in the card and in the campaign
-    ``confirmed``, and the number of trials that are valid in both.
-    """
+    """Return the numbers of trials of a class with the same outcome in card and campaign, and of
+    those that are valid in both."""
     trials = card.classes[name].trials
     pairs = [
         (trials[record.world].outcome, record.outcome)

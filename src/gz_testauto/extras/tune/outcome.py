@@ -57,7 +57,7 @@ class Figures:
 
 
 def figures_of(results: CampaignResults, names: Sequence[str]) -> List[Figures]:
-    """Return the figures of planners in the worlds in which all of them have valid trials."""
+    """Return the figures in the worlds in which all planners have valid trials."""
     trials_of = [trials_by_world(results.of(name)) for name in names]
     common = sorted(set.intersection(*(set(by_world) for by_world in trials_of)))
     reached = [w for w in common if all(r.completed for by_world in trials_of for r in by_world[w])]

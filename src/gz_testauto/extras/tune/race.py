@@ -10,8 +10,7 @@ from typing import Callable, Dict, List, NamedTuple, Sequence, Tuple
 
 import numpy as np
 
-FIRST_WORLDS = 4
-"""Least number of worlds before candidates are dropped."""
+FIRST_WORLDS = 4  # least number of worlds before candidates are dropped
 
 
 class Loss(NamedTuple):
@@ -25,8 +24,7 @@ class Loss(NamedTuple):
     time_s: float
 
 
-Losses = Dict[str, Loss]
-"""The losses of a candidate by world, without worlds that have no valid trial."""
+Losses = Dict[str, Loss]  # by world, without worlds that have no valid trial
 
 Runner = Callable[[Sequence[int], int], Sequence[Losses]]
 """A function of the numbers of candidates and the number of first worlds."""

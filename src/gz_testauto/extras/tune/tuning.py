@@ -39,8 +39,7 @@ from gz_testauto.trial.testbed import read_body
 from gz_testauto.worlds.manifest import read_worlds
 from gz_testauto.worlds.source import missions_of
 
-TRAINING, HELD_OUT = "training", "held_out"
-"""The directories of the two campaigns."""
+TRAINING, HELD_OUT = "training", "held_out"  # directories of the two campaigns
 
 LEAST_HELD_OUT = 2  # one world has no interval
 
