@@ -172,7 +172,7 @@ def _load(directory: Path, label: str) -> LoadedCampaign:
 
 
 def _complete(options: GateOptions) -> GateOptions:
-    """Return the options, with the default margin of the success rate if they have only a baseline.
+    """Return the options, with the default margin of the success rate for a baseline without one.
 
     Raises ``SpecError`` if the options define no question.
     """

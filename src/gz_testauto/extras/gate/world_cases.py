@@ -14,7 +14,7 @@ def worlds_to_junit(name: str, judged: GateEvaluation) -> str:
     """Return a test case for each planner and world, which passes if each trial reached the goal.
 
     The type of a ``failure`` is ``lost`` if the baseline reached the goal more often, else
-    ``failed``. It is an ``error`` if all trials are invalid, and ``skipped`` without a trial.
+    ``failed``. A case is an ``error`` if all trials are invalid, and ``skipped`` without a trial.
     """
     trials: Trials = {}
     for side in judged.sides:
