@@ -87,8 +87,8 @@ class TrialMonitor:
         self._recorder.commanded(command)
 
     def planner_aborted(self, reason: str) -> TrialEnd:
-        """End the trial as ``planner_aborted``, unless an earlier rule of :mod:`.termination` holds.
-        ``reason`` is the planner's message."""
+        """End the trial as ``planner_aborted``, unless an earlier rule of :mod:`.termination`
+        holds. ``reason`` is the planner's message."""
         return self._finished(reason, Outcome.PLANNER_ABORTED)
 
     def reported_arrival(self, reason: str) -> TrialEnd:
