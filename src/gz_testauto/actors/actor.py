@@ -1,4 +1,7 @@
-"""The base class of actors, which are models with a behavior."""
+"""The base class of actors, which are models with a behavior.
+
+Each actor draws from a separate random generator, so that the same seed reproduces the same trial.
+"""
 
 import math
 from typing import Any, Dict, Optional, Sequence, Tuple

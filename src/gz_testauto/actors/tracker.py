@@ -1,4 +1,7 @@
-"""Tracked objects, computed from the true states of moving models."""
+"""Tracked objects, computed from the true states of moving models.
+
+Noise depends only on seed, object and time stamp, so it is identical for all planners.
+"""
 
 import functools
 from collections import deque
@@ -46,6 +49,9 @@ class _LastObservation(NamedTuple):
 
 
 class ObjectTracker:
+    """A simulated tracker of the moving objects around a robot, which reports
+    :class:`TrackedObject`."""
+
     def __init__(self, spec: TrackingSpec, robot: str, scene: TrackedScene) -> None:
         self._spec, self._robot, self._scene = spec, robot, scene
         self._outlines = {

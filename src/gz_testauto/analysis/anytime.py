@@ -77,8 +77,10 @@ def first_rejected(bets: np.ndarray, alpha: float) -> Optional[int]:
 
 
 def p_value(values: np.ndarray, mean: float, bounds: Tuple[float, float]) -> float:
-    """Return the two-sided p-value of the hypothesis that the mean is ``mean``, or 1 without
-    values."""
+    """Return the two-sided p-value of the hypothesis that the mean is ``mean``; 1 without values.
+
+    It is at most ``alpha`` exactly if :func:`interval` at this level excludes ``mean``.
+    """
     if not len(values):
         return 1.0
     largest = max(

@@ -66,6 +66,7 @@ class EarlyStop:
 
 
 def early_stop(results: CampaignResults) -> Optional[EarlyStop]:
+    """Return the current decisions, or None for a campaign without early stop."""
     if results.stop is None:
         return None
     rates = success_rates(results.trials)
@@ -80,7 +81,8 @@ def decide(
 ) -> Tuple[PairDecision, ...]:
     """Return the decisions on all pairs of planners, or on the pairs with the rule's baseline.
 
-    ``judged_worlds`` are the evaluated worlds in their order.
+    ``judged_worlds`` are the evaluated worlds in their order, and ``rates`` the success rates by
+    planner and world.
     """
     pairs, alpha = _pairs_and_alpha(rule, planners)
     return tuple(

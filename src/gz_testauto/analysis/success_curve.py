@@ -40,7 +40,8 @@ def success_curve(
     trials: Sequence[int],
     points: int = 61,
 ) -> Optional[SuccessCurve]:
-    """Return the curve, evaluated at ``points`` figures.
+    """Return the curve for worlds with ``figures``, such as their difficulty, and ``successes`` in
+    ``trials``, evaluated at ``points`` figures.
 
     It is None for fewer than :data:`LEAST_WORLDS` worlds, or if all have the same figure.
     """

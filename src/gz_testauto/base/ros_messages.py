@@ -131,6 +131,8 @@ def scan_message(scan: LaserScan, stamp: Time, frame: str, period_s: float) -> L
 
 
 def scan_of(message: LaserScanMessage, stamp_s: float, mount: Pose) -> LaserScan:
+    """Return the scan in a message. ``stamp_s`` is its simulated time, and ``mount`` the pose of
+    the sensor in the base frame."""
     return LaserScan(
         stamp_s=stamp_s,
         angle_min_rad=message.angle_min,
@@ -143,7 +145,8 @@ def scan_of(message: LaserScanMessage, stamp_s: float, mount: Pose) -> LaserScan
 
 
 def imu_message(sample: ImuSample, stamp: Time, frame: str) -> Imu:
-    message = Imu()  # covariances of zero mean unknown
+    """Return the message of an IMU measurement. Covariances are zero, which means unknown."""
+    message = Imu()
     message.header = header(stamp, frame)
     message.orientation = Quaternion(*sample.quaternion)
     message.angular_velocity = Vector3(*sample.angular_radps)

@@ -103,7 +103,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def compile_pattern(text: Optional[str]) -> Optional[Pattern[str]]:
-    """Raise ``SpecError`` if the regular expression of ``--pattern`` is invalid."""
+    """Return the regular expression of ``--pattern``, or None without one. Raises ``SpecError`` if
+    it is invalid."""
     if text is None:
         return None
     try:

@@ -43,7 +43,8 @@ def acceleration(
     time_s: np.ndarray, twist: np.ndarray, cutoff_hz: float
 ) -> Tuple[np.ndarray, np.ndarray]:
     """Return evenly spaced stamps (s), shape (n,), and the low-pass filtered acceleration (m/s²),
-    shape (n, 2), along the base's axes. ``twist`` has shape (n, 3), n ≥ 2."""
+    shape (n, 2), along the base's axes. ``twist`` has shape (n, 3), as in :class:`Recording`, with
+    n at least 2."""
     from scipy import signal
 
     even_s, even_twist = evenly(time_s, twist)
@@ -72,6 +73,7 @@ def acceleration(
     description="RMS of the low-pass filtered planar acceleration",
 )
 def comfort_mps2(recording: Recording, context: MetricContext) -> float:
+    """Return the comfort ``f_c``, or NaN for fewer than two samples."""
     if len(recording.time_s) < 2:
         return math.nan
     time_s, change = acceleration(recording.time_s, recording.twist, context.acceleration_cutoff_hz)
@@ -97,6 +99,7 @@ def evenly(time_s: np.ndarray, values: np.ndarray) -> Tuple[np.ndarray, np.ndarr
     description="RMS of the planar jerk",
 )
 def jerk_rms_mps3(recording: Recording, context: MetricContext) -> float:
+    """Return the RMS of the jerk, or NaN for fewer than five samples."""
     if len(recording.time_s) <= ORDER:
         return math.nan
     time_s, change = _jerk(recording, context)
@@ -110,6 +113,8 @@ def jerk_rms_mps3(recording: Recording, context: MetricContext) -> float:
     description="negative logarithm of the dimensionless jerk; larger values are smoother",
 )
 def log_dimensionless_jerk(recording: Recording, context: MetricContext) -> float:
+    """Return the log dimensionless jerk, or NaN for fewer than five samples, no jerk, or a
+    stationary robot."""
     if len(recording.time_s) <= ORDER:
         return math.nan
     rms = jerk_rms_mps3(recording, context)
@@ -142,7 +147,8 @@ def _jerk(recording: Recording, context: MetricContext) -> Tuple[np.ndarray, np.
 
 
 def _window(cutoff_hz: float, period_s: float, samples: int) -> int:
-    """Return the odd number of samples in a window of the Savitzky–Golay filter.
+    """Return the odd number of samples in a window of the Savitzky–Golay filter with a cut-off
+    (Hz), for the period between samples (s).
 
     R. W. Schafer, "What is a Savitzky-Golay filter?", IEEE Signal Processing Magazine 28(4), 2011,
     eq. 6, solved for half the window.

@@ -1,4 +1,8 @@
-"""Compute metrics of computing time."""
+"""Compute metrics of computing time.
+
+The mean cycle time is the execution time in the paper. CPU time does not depend on the load of the
+machine.
+"""
 
 import math
 from typing import Callable
@@ -77,6 +81,8 @@ def _percentile(values: np.ndarray, percent: float) -> float:
     description="simulated time divided by wall time",
 )
 def real_time_factor(recording: Recording, context: MetricContext) -> float:
+    """Return simulated time divided by wall time, which includes that of the planner, or NaN if the
+    wall time is unknown."""
     if not recording.wall_time_s > 0.0:
         return math.nan
     return recording.duration_s / recording.wall_time_s

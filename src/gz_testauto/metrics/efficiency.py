@@ -89,6 +89,7 @@ def standing_s(recording: Recording, context: MetricContext) -> float:
     description="success weighted by path length (0 for a failed trial)",
 )
 def spl(recording: Recording, context: MetricContext) -> float:
+    """Return the SPL, which is NaN for a success with an unknown shortest path."""
     if not recording.completed:
         # Failures count: no planner gains by reaching the goal only in easy worlds.
         return 0.0
@@ -106,6 +107,8 @@ def spl(recording: Recording, context: MetricContext) -> float:
     description="score of the BARN challenge (0 for a failed trial)",
 )
 def barn_score(recording: Recording, context: MetricContext) -> float:
+    """Return the BARN score, which is NaN for a success if neither the published nor the shortest
+    path is known."""
     if not recording.completed:
         return 0.0
     length_m = recording.published_path_m

@@ -13,7 +13,8 @@ WINDOW_S = 15.0
 
 
 class GradedScore(NamedTuple):
-    """The score of a trial. Scores are compared field by field, in order; greater is better."""
+    """The score of a trial. Scores are compared field by field, in this order: the greater, the
+    better."""
 
     success: bool
     progress_mps: float
@@ -32,7 +33,7 @@ def graded_score(
     timeout_s: float,
 ) -> GradedScore:
     """Return the score of a trial. ``goals_m`` are x and y of all goals in order, in the world
-    frame."""
+    frame, and ``timeout_s`` is the time limit of the trial."""
     if not goals_m:
         raise ValueError("a score needs at least one goal")
     time_s = recording.time_s

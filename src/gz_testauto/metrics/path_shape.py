@@ -1,6 +1,7 @@
 """Compute metrics of the shape of the driven path.
 
-The path is the integral of the recorded velocities.
+The path is the integral of the recorded velocities, since noise increases the length of a polyline
+through the positions.
 
 Curvature: mean and maximum over the length of the path. The course θ is the direction of the
 recorded velocity, and ``κ(s) = (θ̄(s, s + h) − θ̄(s − h, s)) / h``, h = 0.1 m, with the mean course
@@ -46,7 +47,6 @@ class SmoothSection(NamedTuple):
 
 def length_along(recording: Recording) -> np.ndarray:
     """Return the length of the path up to each sample (m), shape (n,)."""
-    # Noise would increase the length of a polyline through the positions.
     return _integral(np.hypot(*recording.twist[:, :2].T), recording.time_s)
 
 
@@ -100,6 +100,8 @@ def _integral(values: np.ndarray, time_s: np.ndarray) -> np.ndarray:
     description="mean curvature over the length of the path",
 )
 def curvature_mean_1pm(recording: Recording, context: MetricContext) -> float:
+    """Return the mean curvature, or NaN if no part of the path without stops and cusps is longer
+    than 0.2 m."""
     parts = curvatures(recording)
     length_m = sum(arc_m[-1] - arc_m[0] for arc_m, _ in parts)
     if length_m <= 0.0:
@@ -117,6 +119,8 @@ def curvature_mean_1pm(recording: Recording, context: MetricContext) -> float:
     description="largest curvature of the path",
 )
 def curvature_max_1pm(recording: Recording, context: MetricContext) -> float:
+    """Return the largest curvature, or NaN if no part of the path without stops and cusps is longer
+    than 0.2 m."""
     return max((float(values.max()) for _, values in curvatures(recording)), default=math.nan)
 
 
@@ -157,6 +161,7 @@ def _area(part: SmoothSection, at_m: np.ndarray) -> np.ndarray:
     description="total change of yaw per meter of path",
 )
 def heading_change_radpm(recording: Recording, context: MetricContext) -> float:
+    """Return the heading change per meter, or NaN for a path shorter than 0.2 m."""
     along_m = length_along(recording)
     steps = int(along_m[-1] / SPACING_M) if len(along_m) else 0
     if steps < 2:

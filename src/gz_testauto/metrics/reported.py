@@ -86,7 +86,7 @@ def published_by_stack(name: str, unit: str, better: str) -> Metric:
 
 
 def of_companion(robot: str) -> Tuple[Metric, ...]:
-    """Return the metrics of a further robot of a campaign."""
+    """Return the metrics of a further robot of a campaign. ``robot`` is its name."""
     numbers = (
         ("reached", "", "higher", "1 if it reached its goal", 0),
         ("collided", "", "lower", "1 if it collided", 0),

@@ -11,6 +11,7 @@
   for Autonomous Mobile Robots". The share of danger is the share of the time with d_min below d_0:
   J. Wen et al., "MRPB 1.0: A unified benchmark for the evaluation of mobile robot local planning
   approaches", ICRA 2021 (there: percentage of time spent in dangerous area around obstacles).
+- Collisions: the number of contact episodes, and the robot's speed at the first one.
 """
 
 import math
@@ -45,6 +46,7 @@ def clearance_min_m(recording: Recording, context: MetricContext) -> float:
     description="mean clearance over time",
 )
 def clearance_mean_m(recording: Recording, context: MetricContext) -> float:
+    """Return the mean clearance over time, which is infinite if it is infinite at a sample."""
     return time_mean(recording.clearance_m, recording.time_s)
 
 
@@ -60,7 +62,8 @@ def clearance_p05_m(recording: Recording, context: MetricContext) -> float:
 
 
 def danger(clearance_m: np.ndarray, safety_distance_m: float) -> np.ndarray:
-    """Return the danger ``dis(t)`` (1/m) at each clearance; NaN where the clearance is NaN."""
+    """Return the danger ``dis(t)`` (1/m) at each clearance: 1/clearance − 1/d_0 below the safety
+    distance d_0, otherwise 0; NaN where the clearance is NaN."""
     limited_m = np.maximum(clearance_m, CLEARANCE_FLOOR_M)
     return np.where(limited_m > safety_distance_m, 0.0, 1.0 / limited_m - 1.0 / safety_distance_m)
 
@@ -77,6 +80,8 @@ def danger(clearance_m: np.ndarray, safety_distance_m: float) -> np.ndarray:
     "distance",
 )
 def safety(recording: Recording, context: MetricContext) -> float:
+    """Return ``f_s``, the RMS of :func:`danger`, which is 0 if the clearance was never below
+    d_0."""
     return time_rms(danger(recording.clearance_m, context.safety_distance_m), recording.time_s)
 
 

@@ -21,7 +21,7 @@ LEAST_CLOSING_MPS = 1e-3
 
 
 def task_metrics(spec: CampaignSpec) -> Tuple[Metric, ...]:
-    """Return the metrics that only this campaign has."""
+    """Return the metrics that only this campaign has, in addition to the installed ones."""
     metrics: List[Metric] = []
     tasks = spec.metrics
     if tasks.gates_m:

@@ -1,4 +1,4 @@
-"""Declare the metrics of campaigns with moving objects or lanes. Most are NaN without these."""
+"""Declare the metrics of campaigns with moving objects or lanes."""
 
 import functools
 import math
@@ -62,6 +62,8 @@ def _values(recording: Recording, value: Callable[[Encounter], float]) -> List[f
 
 @_extra("higher", "smallest distance to a moving object", "m")
 def object_distance_min_m(recording: Recording, context: MetricContext) -> float:
+    """Return the smallest distance (m) between the outlines of the robot and a moving object, or
+    NaN without moving objects."""
     return min(
         _values(recording, lambda encounter: float(encounter.distance_m.min())), default=math.nan
     )
@@ -69,6 +71,8 @@ def object_distance_min_m(recording: Recording, context: MetricContext) -> float
 
 @_extra("higher", "smallest time to collision with a moving object at constant velocities", "s")
 def object_ttc_min_s(recording: Recording, context: MetricContext) -> float:
+    """Return the smallest time (s) to collision with a moving object, or ``inf``, which is stored
+    as NaN, if no collision would occur."""
     return min(_values(recording, lambda encounter: float(encounter.ttc_s.min())), default=math.nan)
 
 
@@ -93,7 +97,8 @@ def _share_of_time(recording: Recording, values: np.ndarray) -> float:
 
 @_extra("lower", f"time with a time to collision below {TTC_LIMIT_S:g} s", "s")
 def object_tet_s(recording: Recording, context: MetricContext) -> float:
-    """Return the time-exposed time to collision (TET)."""
+    """Return the time-exposed time to collision (TET): the time with a time to collision below
+    1.5 s, or NaN without moving objects."""
     if not encounters(recording):
         return math.nan
     return _integrate(recording, (_least_by_sample(recording) < TTC_LIMIT_S).astype(float))
@@ -101,7 +106,8 @@ def object_tet_s(recording: Recording, context: MetricContext) -> float:
 
 @_extra("lower", f"integral of {TTC_LIMIT_S:g} s minus the time to collision below that", "s²")
 def object_tit_s2(recording: Recording, context: MetricContext) -> float:
-    """Return the time-integrated time to collision (TIT)."""
+    """Return the time-integrated time to collision (TIT): the integral of its deficit below 1.5 s,
+    or NaN without moving objects."""
     if not encounters(recording):
         return math.nan
     return _integrate(recording, np.maximum(0.0, TTC_LIMIT_S - _least_by_sample(recording)))
@@ -109,13 +115,15 @@ def object_tit_s2(recording: Recording, context: MetricContext) -> float:
 
 @_extra("lower", "largest deceleration that is needed to avoid a moving object", "m/s²")
 def object_drac_max_mps2(recording: Recording, context: MetricContext) -> float:
-    """Return the largest deceleration to avoid a crash (DRAC)."""
+    """Return the largest deceleration (m/s²) needed to avoid a crash (DRAC), or NaN without moving
+    objects."""
     return max(_values(recording, greatest_drac_mps2), default=math.nan)
 
 
 @_extra("higher", "smallest post-encroachment time with a moving object", "s")
 def object_pet_min_s(recording: Recording, context: MetricContext) -> float:
-    """Return the smallest post-encroachment time (PET)."""
+    """Return the smallest post-encroachment time (PET): the time (s) between robot and object at
+    the same position, or NaN without moving objects."""
     if FOOTPRINT_SERIES not in recording.series:
         return math.nan
     names = moving_objects(recording.series)
@@ -140,11 +148,13 @@ def _share_within(
 
 @_extra("higher", f"share of the time at least {COMPLIANT_M:g} m from every moving object")
 def space_compliance(recording: Recording, context: MetricContext) -> float:
+    """Return the share of the time at least 0.5 m from all moving objects, or NaN without any."""
     return 1.0 - _share_within(COMPLIANT_M, (), recording, context)
 
 
 @_extra("lower", f"share of the time nearer than {DISCOMFORT_M:g} m to a moving object")
 def discomfort_share(recording: Recording, context: MetricContext) -> float:
+    """Return the share of the time nearer than 0.2 m to a moving object, or NaN without any."""
     return _share_within(DISCOMFORT_M, (), recording, context)
 
 
@@ -155,6 +165,8 @@ def discomfort_share(recording: Recording, context: MetricContext) -> float:
     "s",
 )
 def yielding_s(recording: Recording, context: MetricContext) -> float:
+    """Return the time (s) for which the robot drives slowly in the path of a moving object, or NaN
+    without moving objects."""
     if len(recording.time_s) < 2 or not moving_objects(recording.series):
         return math.nan
     steps_m = np.hypot(*np.diff(recording.pose[:, :2], axis=0).T)
@@ -179,6 +191,7 @@ def struck_standing(recording: Recording, context: MetricContext) -> float:
     "success weighted by time: time of the shortest path at the greatest speed over time driven",
 )
 def stl(recording: Recording, context: MetricContext) -> float:
+    """Return the success weighted by time (STL), 0 to 1, or NaN if the shortest path is unknown."""
     if recording.shortest_path_m is None:
         return math.nan
     if not recording.completed:
@@ -189,6 +202,7 @@ def stl(recording: Recording, context: MetricContext) -> float:
 
 @_extra("lower", "time in which two moving objects overlap", "s")
 def objects_overlap_s(recording: Recording, context: MetricContext) -> float:
+    """Return the time (s) in which moving objects overlap, or NaN for fewer than two objects."""
     # Moving objects do not block each other, so they can overlap where their paths cross.
     if len(moving_objects(recording.series)) < 2:
         return math.nan
@@ -205,8 +219,8 @@ def _greatest_intrusion(
 def moving_object_metrics(
     people: Sequence[str], groups: Sequence[Sequence[str]] = ()
 ) -> Tuple[Metric, ...]:
-    """Return the metrics of a campaign with moving objects. ``people`` are names of objects, and
-    ``groups`` are groups of these names."""
+    """Return the metrics of a campaign with moving objects. ``people`` are the names of the objects
+    that are people, and ``groups`` are the groups of these names."""
     metrics = [
         object_distance_min_m,
         object_ttc_min_s,
@@ -242,6 +256,8 @@ def lanes_of(recording: Recording) -> List[np.ndarray]:
 
 @_extra("lower", "share of the time with a part of the robot outside all lanes")
 def lane_departure_share(recording: Recording, context: MetricContext) -> float:
+    """Return the share of the time in which the robot is not completely on lanes, or NaN without
+    lanes."""
     lanes, outline = lanes_of(recording), recording.series.get(FOOTPRINT_SERIES)
     if not lanes or outline is None:
         return math.nan
@@ -269,19 +285,25 @@ def _lane_error(recording: Recording) -> np.ndarray:
 
 @_extra("lower", "mean distance of the base to the nearest lane's center", "m")
 def lane_error_mean_m(recording: Recording, context: MetricContext) -> float:
+    """Return the mean distance (m) to the nearest lane's center line, or NaN without lanes."""
     errors = _lane_error(recording)
     return _share_of_time(recording, errors) if len(errors) else math.nan
 
 
 @_extra("lower", "largest distance of the base to the nearest lane's center", "m")
 def lane_error_max_m(recording: Recording, context: MetricContext) -> float:
+    """Return the largest distance (m) to the nearest lane's center line, or minus infinity, which
+    is stored as NaN, without lanes."""
     return float(np.max(_lane_error(recording), initial=-math.inf))
 
 
 @_extra("lower", "share of the time in which the robot drives against the direction of its lane")
 def wrong_way_share(recording: Recording, context: MetricContext) -> float:
-    """Return the share of the time in which the base is only on lanes whose directions are more
-    than 90° from its motion."""
+    """Return the share of the time on the wrong side of the road, or NaN without lanes.
+
+    The robot drives on the wrong side if its base is on lanes whose directions are all more than
+    90° from its motion.
+    """
     lanes = lanes_of(recording)
     if not lanes or len(recording.time_s) < 2:
         return math.nan

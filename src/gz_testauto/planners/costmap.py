@@ -186,8 +186,9 @@ def next_cell(x, y, error, over_x, over_y, step_x, step_y):  # type: ignore[no-u
 
 @compiled_for("void(u1[:, ::1], i8[:, ::1], b1[::1])")
 def _trace(marked_cells, cells, hits):  # type: ignore[no-untyped-def]
-    """Implement ``add_scan`` for the cells (x, y) of the sensor and of the ends of the rays, shape
-    (n + 1, 2)."""
+    """Clear the cells of ``marked_cells`` on the lines from the first of ``cells``, shape
+    (n + 1, 2), to each other one, without its end, then mark the ends of the lines for which
+    ``hits``, shape (n,), is true. Cells are (x, y)."""
     height, width = marked_cells.shape
     start_x, start_y = cells[0, 0], cells[0, 1]
     for ray in range(len(hits)):
@@ -212,7 +213,8 @@ def _trace(marked_cells, cells, hits):  # type: ignore[no-untyped-def]
 
 @compiled_for("u1[:, ::1](u1[:, ::1], u1[:, ::1])")
 def _inflated(marked_cells, stamp):  # type: ignore[no-untyped-def]
-    """Return the largest cost of ``stamp`` around all marked cells, in each cell, shape (n, n)."""
+    """Return the largest cost that a marked cell causes in each cell, shape (n, n). A marked cell
+    causes the costs of ``stamp`` around it (:func:`_inflation_stamp`)."""
     height, width = marked_cells.shape
     reach = len(stamp) // 2
     costs = np.zeros((height, width), np.uint8)
@@ -280,6 +282,7 @@ def _link(cell, bucket, first, next_cells, preceding):  # type: ignore[no-untype
 
 @compiled
 def _unlink(cell, bucket, first, next_cells, preceding):  # type: ignore[no-untyped-def]
+    """Remove a cell from the linked list of a bucket."""
     if preceding[cell] >= 0:
         next_cells[preceding[cell]] = next_cells[cell]
     else:

@@ -29,10 +29,10 @@ _GOAL_M, _RAYS, _RANGE_M, _LANE_WIDTH_M = 5.0, 360, 10.0, 4.0
 
 
 def in_message_precision(observation: Observation) -> Observation:
-    """Return the observation with its scan in the single precision of ROS messages."""
+    """Return the observation with its scan in the single precision of ROS messages, so that trials
+    with and without ROS are bit-identical."""
     if observation.scan is None:
         return observation
-    # so that trials with and without ROS are bit-identical
     return dataclasses.replace(observation, scan=observation.scan.in_single_precision())
 
 
@@ -92,7 +92,8 @@ def warm_up(
 ) -> None:
     """Run one cycle of a new planner on an empty plane, if its class needs a warm-up.
 
-    Raises ``SpecError`` if the planner cannot be constructed.
+    Compilation, loading and imports then do not count as cycle time. Raises ``SpecError`` if the
+    planner cannot be constructed.
     """
     planner: LocalPlanner = make_planner(plugin, **parameters)
     if not planner.needs_warm_up:

@@ -1,4 +1,8 @@
-"""Domain randomization of a trial: physical properties of the world, and faults of robots."""
+"""Domain randomization of a trial: physical properties of the world, and faults of robots.
+
+Each term has a random generator, which depends on the name of the term, the world and the
+repetition.
+"""
 
 from gz_testauto.base.registry import Registry
 

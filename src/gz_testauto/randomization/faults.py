@@ -37,6 +37,8 @@ class ScanNoise(Filter):
 
 
 class ScanDropout(Filter):
+    """A fault that removes the returns of a share of the rays, drawn for each scan."""
+
     def __init__(self, share: float, draw: OfScan) -> None:
         self._share, self._draw = share, draw
 
@@ -85,6 +87,8 @@ class ActuatorLag(Filter):
 
 
 class WheelSlip(Filter):
+    """A fault that reduces the wheel speeds of each side by a constant share."""
+
     def __init__(self, left: float, right: float, separation_m: float) -> None:
         self._keep = (1.0 - left, 1.0 - right)
         self._separation_m = separation_m

@@ -39,9 +39,12 @@ DOTS_PER_INCH = 80
 def write_animation(
     source: Source, trials: Sequence[TrialRecord], planners: Sequence[str], path: Path
 ) -> None:
-    """``planners`` are all planners of the campaign, in the order of their colors. Raises
+    """Write an animation of trials in one world to a ``.gif`` or ``.mp4`` file.
+
+    ``planners`` are all planners of the campaign, in the order of their colors. Raises
     ``SpecError`` if the format is not supported or ffmpeg is missing, and ``ResultsError`` if the
-    world has changed."""
+    world has changed.
+    """
     figure = figure_class()(figsize=(SIZE_INCHES, SIZE_INCHES), layout="constrained")
     writer = _writer(path)
     campaign = read_prepared(source)

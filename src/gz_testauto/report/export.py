@@ -183,7 +183,7 @@ class CampaignExport:
 
     @classmethod
     def of(cls, analysis: Analysis, **further: Any) -> "CampaignExport":
-        """``further`` are the fields of a subclass."""
+        """Return the export of an analysis. ``further`` are the fields of a subclass."""
         results = analysis.results
         stop, runner = analysis.early_stop, results.running
         names = [field.name for field in dataclasses.fields(ExportedWorld)]
@@ -225,7 +225,8 @@ class ComparisonExport(CampaignExport):
 
 
 def to_json(analysis: Analysis, across: Optional[PairedCampaigns] = None) -> str:
-    """``across`` are the campaigns that the analysis combines, if there are several."""
+    """Return the JSON text of an analysis. ``across`` are the campaigns that it combines, if there
+    are several."""
     if across is None:
         export = CampaignExport.of(analysis)
     else:

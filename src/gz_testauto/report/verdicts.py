@@ -38,7 +38,8 @@ class VerdictText:
 
 
 def success_verdict(pair: Comparison, end: Optional[EarlyStop] = None) -> VerdictText:
-    """``end`` is the current decision of a campaign that can stop early."""
+    """Return the result of the comparison of two success rates. ``end`` is the current decision of
+    a campaign that can stop early."""
     if not pair.worlds:
         lead = f"{pair.first} and {pair.second} have no common world with valid trials of both."
         return VerdictText(lead, "", False)
@@ -145,6 +146,7 @@ def _ending(end: EarlyStop) -> str:
 
 
 def metric_verdicts(pair: Comparison, metrics: Mapping[str, Metric]) -> List[VerdictText]:
+    """Return one sentence per metric in which the pair differs significantly."""
     comparisons = ((metrics[comparison.name], comparison) for comparison in pair.metrics)
     return [
         _metric_verdict(pair, metric, comparison)
@@ -154,6 +156,7 @@ def metric_verdicts(pair: Comparison, metrics: Mapping[str, Metric]) -> List[Ver
 
 
 def undecided(pair: Comparison, metrics: Mapping[str, Metric]) -> str:
+    """Return sentences on metrics without a significant difference or without values."""
     sentences = []
     for comparisons, text in (
         (

@@ -342,6 +342,8 @@ class LoadedCampaign:
 
 
 def load_campaign(path: Path, label: str = "") -> LoadedCampaign:
+    """Return the campaign in a results directory. The default of ``label`` is the directory's
+    name."""
     directory = CampaignDirectory(path)
     with ResultStore.read(directory) as store:
         results = store.results()
@@ -440,6 +442,7 @@ def _require_no_further_files(path: Path) -> None:
 
 
 def _limited(value: float) -> float:
+    """Return an infinite value in place of a value with which statistics would overflow."""
     is_huge = isinstance(value, float) and abs(value) > LARGEST_METRIC
     return math.copysign(math.inf, value) if is_huge else value
 

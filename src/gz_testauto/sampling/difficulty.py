@@ -1,4 +1,8 @@
-"""Compute the difficulty of a world for its manifest: the shortest path and measures along it."""
+"""Compute the difficulty of a world for its manifest: the shortest path and measures along it.
+
+The path is the exact shortest path of the robot's circumscribed circle, enlarged by a margin
+(:mod:`gz_testauto.grid.visibility`).
+"""
 
 from dataclasses import dataclass
 from typing import Dict, Optional, Sequence, Tuple

@@ -2,7 +2,8 @@
 
 Outlines of shapes with straight sides are exact. Curves are represented by polygons within
 ``slices.TOLERANCE_M`` (0.2 mm) of the curve. The vertices of a circle are as far outside as the
-midpoints of its edges are inside, so that distances to it have no bias.
+midpoints of its edges are inside, so that distances to it have no bias. Volume and inertia are
+those of homogeneous solids.
 """
 
 import functools
@@ -338,6 +339,7 @@ class Plane(Geometry):
         return bounds
 
     def footprint(self, pose: Pose, z_min: float, z_max: float) -> BaseGeometry:
+        """Return the outline of the part between two heights, clipped to ± ``UNBOUNDED_M``."""
         normal = self.world_normal
         x, y, z = self.surface_point(pose).tolist()
         # the half plane in which the slab's deepest point is below the surface

@@ -106,7 +106,10 @@ class EngineSimulation(SeveralRobotsSimulation[Robot]):
     def __init__(
         self, scene: Scene, robots: Sequence[EngineRobot], step_s: float, coverage: SdfCoverage
     ) -> None:
-        """Raise ``SdfError`` for unsupported SDF, and ``SimulatorError`` for a name in use."""
+        """Read the world and the models of a scene.
+
+        Raises ``SdfError`` for unsupported SDF, and ``SimulatorError`` for a name in use.
+        """
         super().__init__(step_s, scene)
         self._coverage = coverage
         self._pushes: List[Tuple[Push, int]] = []
@@ -123,7 +126,7 @@ class EngineSimulation(SeveralRobotsSimulation[Robot]):
         self._list_models()
 
     def _begin(self) -> None:
-        """Measure the scans at time 0."""
+        """Measure the scans at time 0. An adaptor calls it at the end of its constructor."""
         for robot in self._onboard.values():
             robot.measure_scan(0.0)
         self._begin_sensors()
@@ -261,6 +264,7 @@ class EngineSimulation(SeveralRobotsSimulation[Robot]):
         return read_engine_model(placed_model(model.sdf, model.name, model.pose), self._coverage)
 
     def _list_models(self) -> None:
+        """List all models with their states, and the names of those that can change in a step."""
         self._first_models = dict(self._models)
         self._first_states = {
             name: ModelState(model.pose, AT_REST, AT_REST) for name, model in self._models.items()
@@ -294,6 +298,7 @@ def _rests(model: EngineModel) -> bool:
 
 
 def _complete_state(pose: Pose, twist: Any) -> ModelState:
+    """Return a state with the velocities of ``twist``, in which zero replaces None."""
     return ModelState(pose, twist.linear_mps or AT_REST, twist.angular_radps or AT_REST)
 
 

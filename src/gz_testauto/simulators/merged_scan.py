@@ -1,7 +1,17 @@
-"""One scan from the scans of several planar lidars of a robot, as ``docs/sensors.md`` defines it.
+"""One scan from the scans of several planar lidars of a robot.
 
-The distance to a surface is that of the intersection of the ray with the line through two adjacent
-returns. Any other return is a point, and belongs to the nearest ray.
+The rays of the merged scan start at the origin of the base frame, at the height of the first lidar,
+and have the directions in which at least one lidar measures at large distances. A ray has the
+distance to the nearest surface that a lidar has detected:
+
+- Two adjacent returns of a lidar are a surface, unless the line through them and the ray to the
+  first one make an angle below :data:`SHADOW_RAD`, as in the ScanShadowsFilter of laser_filters.
+  The distance is that of the intersection with this line.
+- Any other return is a point, and belongs to the nearest ray.
+
+Any other ray is ``inf`` if a lidar has no return in its direction, and otherwise NaN: no lidar
+measures there, or the edge of a surface hides it. Returns of a tilted lidar are projected to the
+horizontal plane.
 """
 
 import math
@@ -17,7 +27,7 @@ from gz_testauto.base.sensors import Sensor
 from gz_testauto.sdf.robot_sensors import LidarDescription
 
 # Smallest angle between a ray and the line through its return and the next one for which both
-# returns are on one surface, as in the ScanShadowsFilter of laser_filters.
+# returns are on one surface.
 SHADOW_RAD = math.radians(10.0)
 
 

@@ -152,7 +152,8 @@ def repeated(names: Sequence[str]) -> List[str]:
 
 
 def require_different(names: Sequence[str], noun: str = "names", remedy: str = "") -> None:
-    """Raise ``ValueError`` if a name occurs more than once."""
+    """Raise ``ValueError`` if a name occurs more than once. ``noun`` describes the names in the
+    message, which ends with ``remedy``."""
     repeated_names = repeated(names)
     if repeated_names:
         raise ValueError(

@@ -98,7 +98,8 @@ def _text(value: Any) -> Any:
 
 
 def with_files(values: Any, info: ValidationInfo) -> Any:
-    """Return the parameters of a planner with absolute paths."""
+    """Return the parameters of a planner with absolute paths. A value that starts with ``./``,
+    ``../``, ``package://`` or ``file://`` is the path of a file."""
     if not isinstance(values, dict):
         return values
     return {

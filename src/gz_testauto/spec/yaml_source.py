@@ -43,6 +43,9 @@ _BEYOND_PLAIN = (
 
 
 class _Loader(yaml.SafeLoader):
+    """A loader for plain values of safe YAML. Numbers are read as in YAML 1.2, and dates as
+    text."""
+
     def __init__(self, text: str) -> None:
         super().__init__(text)
         self._level = 0
@@ -157,7 +160,8 @@ _Loader.add_implicit_resolver(
 
 
 def read_yaml_text(path: Path) -> str:
-    """Return the text of a YAML file. Raises ``SpecError``."""
+    """Return the text of a YAML file. Raises ``SpecError`` if it cannot be read, is not UTF-8, or
+    is too large."""
     return read_text(path, SpecError, MOST_BYTES)
 
 

@@ -61,6 +61,7 @@ class CountingStopRequest:
         self.calls = 0
 
     def __call__(self) -> bool:
+        """Return whether the trial must stop, and count the call."""
         self.calls += 1
         return self.answer(self.calls)
 
@@ -141,6 +142,7 @@ class ExecutorConformance:
 
     @classmethod
     def teardown_class(cls) -> None:
+        """Close the executor of the suite."""
         shared, cls._shared = cls._shared, None
         if shared is not None:
             shared.executor.close()

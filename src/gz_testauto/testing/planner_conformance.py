@@ -398,6 +398,7 @@ class PlannerConformance:
         return lambda time_s, pose: lidar.scan(time_s, ranges(generator))
 
     def need_avoidance(self) -> None:
+        """Skip the test if the planner declares that it ignores obstacles."""
         if not self.avoids_obstacles:
             pytest.skip("avoids_obstacles = False: this planner ignores the scan by design")
 
@@ -419,6 +420,7 @@ class PlannerConformance:
         )
 
     def check_limits(self, drive: TaskSimulation) -> None:
+        """Assert that all commands are finite and within the limits of the task."""
         values, limits, slack = np.array(drive.commands), drive.task.limits, 1e-9
         assert np.isfinite(values).all(), "a command is not finite"
         linear, angular = values[1:].T

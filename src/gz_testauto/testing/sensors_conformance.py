@@ -37,6 +37,7 @@ class SensorsConformance(SimulatorSuite):
 
     @pytest.fixture
     def robot(self) -> RobotModel:
+        """Return the model of the service robot, which has all kinds of sensors."""
         return service_robot("front_lidar")
 
     def load(self, simulator: Simulator, scene: Scene) -> Simulation:

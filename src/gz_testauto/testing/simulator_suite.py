@@ -122,7 +122,8 @@ def drive(simulation: Simulation, command: Twist2D, duration_s: float) -> List[S
 def steps(simulation: Simulation, duration_s: float) -> List[Snapshot]:
     """Return the snapshots of consecutive control periods for ``duration_s`` of simulated time.
 
-    If a step takes longer than a period, there are fewer snapshots.
+    If a step takes longer than a period, there are fewer snapshots. This can occur on a busy
+    machine with a simulator that runs continuously.
     """
     snapshots = [simulation.step(PERIOD_S)]
     enough_s = snapshots[0].time_s + duration_s - 1.5 * PERIOD_S
@@ -175,8 +176,8 @@ def trace(simulation: Simulation) -> Tuple[bytes, ...]:
 
 
 def assert_identical_traces(first: Sequence[bytes], second: Sequence[bytes]) -> None:
-    """Assert that two traces have the same bits, and name the first control period that differs."""
-    # pytest's explanation of first == second can take longer than the test may.
+    """Assert that two traces have the same bits, and name the first control period that differs.
+    pytest's explanation of ``first == second`` can take longer than the test may."""
     assert len(first) == len(second), "the two runs have different numbers of control periods"
     differing = [period for period, pair in enumerate(zip(first, second)) if pair[0] != pair[1]]
     assert not differing, f"two equal runs differ from control period {differing[0]} on"

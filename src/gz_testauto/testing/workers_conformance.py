@@ -81,14 +81,17 @@ class OrderedExecutor(LockstepExecutor):
         self._note("opened")
 
     def recover(self) -> None:
+        """Restart the simulator."""
         super().recover()
         self._note("recovered")
 
     def close(self) -> None:
+        """Close the simulator."""
         super().close()
         self._note("closed")
 
     def execute(self, trial: Trial, should_stop: StopRequest) -> TrialResult:
+        """Execute the requested events, then run the trial."""
         self._note(f"began-{trial.index}")
         for event in EVENTS:
             order = self._directory / f"{event}-{trial.index}"
@@ -130,7 +133,7 @@ def executors_with(event: str, directory: Path) -> List[Tuple[int, int]]:
 
 
 def never() -> bool:
-    """Return False: never stop a trial."""
+    """Return False. This function is a stop request that never stops a trial."""
     return False
 
 
@@ -233,6 +236,7 @@ class WorkersConformance:
 
     @classmethod
     def teardown_class(cls) -> None:
+        """Close the workers of the suite."""
         serving, cls._serving = cls._serving, None
         if serving is not None:
             serving.workers.close()

@@ -120,6 +120,7 @@ class ObstacleField:
 
     @property
     def initial_states(self) -> Dict[str, ModelState]:
+        """Return the poses of movable models in the world file."""
         return {mover.name: ModelState(mover.initial_pose) for mover in self._movers}
 
     def outlines(self) -> Dict[str, BaseGeometry]:
@@ -130,7 +131,8 @@ class ObstacleField:
         self, shape: BaseGeometry, states: Mapping[str, ModelState]
     ) -> List[Tuple[float, "_Mover", Pose]]:
         """Return each movable model with its pose and a lower bound of its distance (m) to
-        ``shape``, sorted by this bound."""
+        ``shape``, sorted by this bound. Models without a state are omitted.
+        """
         if not self._movers:
             return []
         min_x, min_y, max_x, max_y = shape.bounds

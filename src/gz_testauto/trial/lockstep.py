@@ -47,8 +47,11 @@ class LockstepExecutor(TrialExecutor):
     """An executor that runs all trials in the calling thread."""
 
     def __init__(self, bed: TestBed, open_simulator: Callable[[BuiltinTestBed], Simulator]) -> None:
-        """Raise ``SpecError`` if the campaign has a navigation stack, if the robot lacks a drive
-        controller, lidar or sensor, and for invalid parameters of a planner."""
+        """Prepare the executor; :meth:`open` starts the simulator.
+
+        Raises ``SpecError`` if the campaign has a navigation stack, if the robot lacks a drive
+        controller, lidar or sensor, and for invalid parameters of a planner.
+        """
         self._bed = require_builtin(bed)
         for robot_bed in self._bed.robots:
             require_drivable(robot_bed.robot)
@@ -227,6 +230,7 @@ class TrialRobot:
         return self.estimated(self.true_observation(snapshot))
 
     def estimated(self, true_observation: Observation) -> Observation:
+        """Return the observation with the true pose and twist replaced by their estimates."""
         estimator = self._monitor.estimator
         if estimator is None:
             return true_observation

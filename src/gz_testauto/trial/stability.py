@@ -200,6 +200,7 @@ class StabilityCheck:
         time_s: float,
         collision: Optional[ContactEpisode],
     ) -> str:
+        """Return a text about a motion of a model that is physically impossible, or ""."""
         state = snapshot.models.get(model.name)
         if state is None:
             return ""
@@ -266,9 +267,12 @@ class StabilityCheck:
 
 @dataclass(frozen=True, eq=False)
 class _MovableModel:
-    """``middle_m`` is the center of the collision shapes in the model's frame, and ``radius_m`` the
+    """A model that can move.
+
+    ``middle_m`` is the center of the collision shapes in the model's frame, and ``radius_m`` the
     radius of a ball around it that contains them. ``bounds_m``, shape (3, 2), are their bounds in
-    the world frame at the start."""
+    the world frame at the start.
+    """
 
     name: str
     middle_m: np.ndarray

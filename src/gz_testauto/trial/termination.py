@@ -6,7 +6,8 @@ rules hold at the same time, the first rule of this list decides:
 1. **tipped_over**: the robot's vertical axis has tilted more than ``max_tilt_rad`` for
    :data:`TIPPED_S`. During that time, no other rule ends the trial, since contacts are then an
    effect of the fall. If the time limit or a report of the planner is earlier, the outcome is
-   ``tipped_over``, too.
+   ``tipped_over``, too. If a contact causes the fall, the trial has already ended with that
+   contact.
 2. **collided**: the robot touched a model that is not the ground. A contact with an obstacle within
    the goal's tolerance is also a collision.
 3. **reached**: the true position is within the goal's tolerance, even if the planner aborted in the
@@ -72,6 +73,7 @@ class TerminationRules:
 
     @property
     def for_next_goal(self) -> "TerminationRules":
+        """Return the rules for the next goal, which must exist."""
         return replace(
             self, goal=self.further[0], further=self.further[1:], visited=self.visited + 1
         )
@@ -87,6 +89,8 @@ class TerminationRules:
 
 @dataclass(frozen=True)
 class TrialEnd:
+    """The outcome of a trial, with a one-line description."""
+
     outcome: Outcome
     detail: str
 
@@ -100,7 +104,7 @@ def is_stuck(rules: TerminationRules, time_s: np.ndarray, position_m: np.ndarray
     the last ``stuck_window_s``.
 
     Turning in place does not count as motion. ``time_s`` (n,) and ``position_m`` (n, 3) are all
-    samples of the trial.
+    samples of the trial, which can be shorter than the window.
     """
     begin_s = time_s[-1] - rules.stuck_window_s + TIME_SLACK_S
     if time_s[0] > begin_s:
@@ -133,6 +137,7 @@ def lost_motion(
 def tilted_since_s(
     rules: TerminationRules, time_s: np.ndarray, tilt_rad: np.ndarray
 ) -> Optional[float]:
+    """Return the time (s) at which the present tilt started; None if the robot is upright."""
     if not tilt_rad[-1] > rules.max_tilt_rad:
         return None
     upright = np.flatnonzero(~(tilt_rad > rules.max_tilt_rad))
@@ -153,7 +158,7 @@ def check_termination(
     ``time_s`` (n,) is the time since the goal was sent, ``position_m`` has the shape (n, 3) and
     ``tilt_rad`` (n,), with at least one sample. ``collision`` is the first collision, and
     ``abort_reason`` the reason why the planner finished, with the outcome ``abort_outcome`` if no
-    rule before it holds.
+    rule before it holds. The module docstring states the precedence of the rules.
     """
     on_path = "" if rules.count == 1 else f", on the path to {rules.goal_text}"
     now_s = float(time_s[-1])

@@ -1,6 +1,7 @@
-"""Derive scene, task, actors and monitor of a trial from its campaign.
+"""Test beds: everything that the trials of a campaign share.
 
-:mod:`gz_testauto.trial.checks` rejects invalid input.
+A test bed derives from a :class:`~gz_testauto.trial.trial.Trial` what an executor needs: scene,
+task, actors, monitor. :mod:`gz_testauto.trial.checks` rejects invalid input.
 """
 
 import math
@@ -110,7 +111,10 @@ class TestBed:
         )
 
     def monitor(self, trial: Trial, extra_models: Sequence[NamedModel] = ()) -> TrialMonitor:
-        """``extra_models`` are models that are not in the world file, such as actors."""
+        """Return a new monitor of a trial.
+
+        ``extra_models`` are models of the scene that are not in the world file, such as actors.
+        """
         data = self._world_data(trial.world)
         robot_body = RobotBody(self.robot.name, self.limits.footprint_m, self.robot.height_m)
         models = [*data.scene.models, *(model.name for model in extra_models)]
@@ -173,7 +177,10 @@ class TestBed:
 
 
 class BuiltinTestBed(TestBed):
-    """A test bed for planners of this package, in which ``robot`` is the model to spawn."""
+    """A test bed for planners of this package, in which ``robot`` is the model to spawn.
+
+    ``companion`` is set if the robot is a companion robot.
+    """
 
     spec: BuiltinCampaignSpec
     robot: RobotModel
@@ -233,7 +240,7 @@ class BuiltinTestBed(TestBed):
         return Scene(trial.world.path, self.robot, start, trial.seed, others=companions)
 
     def robots_as_models(self, trial: Trial, without: str) -> Tuple[NamedModel, ...]:
-        """Return all robots at their start poses, except ``without``."""
+        """Return all robots at their start poses, except the robot with the name ``without``."""
         return tuple(
             NamedModel(bed.robot.name, bed.robot.sdf, bed.mission(trial).start.to_pose())
             for bed in self.robots
@@ -414,7 +421,10 @@ def _wheel_joints(robot: RobotSpec) -> Optional[WheelJoints]:
 
 
 def robot_limits(spec: CampaignSpec, robot: RobotBody) -> RobotLimits:
-    """Return the limits of a robot, with the footprint of the campaign or of its model."""
+    """Return the speed limits, accelerations and footprint of a robot as planners receive them.
+
+    Without a footprint in the campaign, it is the outline of the model's collision shapes.
+    """
     footprint_m, steering = spec.robot.footprint_m, spec.robot.steering
     return RobotLimits(
         footprint_m=robot.footprint_m if footprint_m is None else tuple(footprint_m),

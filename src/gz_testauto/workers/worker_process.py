@@ -59,7 +59,10 @@ def _beat(counters: Any) -> None:
 
 
 class ProcessWatchdog:
-    """A watchdog of the worker process ``pid``, which increments the numbers in ``counters``."""
+    """A watchdog of the worker process ``pid``, which increments the numbers in ``counters``.
+
+    The first number counts heartbeats, the second control periods.
+    """
 
     def __init__(self, pid: int, counters: Sequence[int]) -> None:
         self._pid = pid

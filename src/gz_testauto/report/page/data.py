@@ -28,7 +28,9 @@ def campaign_block(
     curves_of_figures: Mapping[Figure, Sequence[Optional[SuccessCurve]]],
     replay: Sequence[Optional[Dict[str, Any]]],
 ) -> Dict[str, Any]:
-    """``shapes`` are those of a ``ShapeTable``, and ``replay`` is the result of :func:`replays`."""
+    """Return the data of the page that apply to all worlds. ``shapes`` are those of a
+    ``ShapeTable``, ``footprint_m`` is the robot's outline, and ``replay`` the result of
+    :func:`replays`."""
     results = analysis.results
     outcomes = list(Outcome)
     recorded_names = {name for record in results.trials for name in record.metrics}

@@ -25,7 +25,8 @@ LONGEST = 480
 
 
 def setup(spec: Optional[CampaignSpec], footprint_m: Optional[np.ndarray]) -> List[Tuple[str, str]]:
-    """Return rows of a subject and its description. ``footprint_m`` has the shape (n, 2)."""
+    """Return the rows of the page's table of the robot and the campaign, each with a subject and
+    its description. ``footprint_m`` is the robot's outline, shape (n, 2)."""
     if spec is None:
         return []
     limits = spec.limits

@@ -57,8 +57,8 @@ class Lateness:
     """A counter of late control periods: those that started before the planner's command for the
     previous snapshot.
 
-    ``limits_s`` are the longest wall times for which simulated time is held, per period and for the
-    first command.
+    In lock-step, a late period makes the trial invalid. ``limits_s`` are the longest wall times for
+    which simulated time is held, per period and for the first command.
     """
 
     def __init__(self, planner: str, limits_s: Tuple[float, float]) -> None:
@@ -97,6 +97,8 @@ class Lateness:
 
 
 class RosTrialExecutor(TrialExecutor):
+    """An executor that uses a running simulator node and starts planner nodes."""
+
     def __init__(
         self,
         bed: TestBed,
@@ -146,7 +148,8 @@ class RosTrialExecutor(TrialExecutor):
 
     @require_master()
     def execute(self, trial: Trial, should_stop: StopRequest) -> TrialResult:
-        """Raise ``MasterError`` if the ROS master has exited; this does not count as an attempt."""
+        """Run one trial as in ``TrialExecutor.execute``. Raises ``MasterError`` if the ROS master
+        has exited; this does not count as an attempt."""
         actors = self._bed.actors(trial)
         monitor = self._bed.monitor(trial, actors.all_models)
         planner = self._planner(trial)

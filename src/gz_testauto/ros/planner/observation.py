@@ -58,6 +58,8 @@ class StampedObservation:
 
 
 class ObservationSubscriber:
+    """A subscriber of the topics ``odom``, ``scan``, ``objects`` and of sensors."""
+
     def __init__(
         self,
         period_s: float,
@@ -66,8 +68,11 @@ class ObservationSubscriber:
         sensors: Sequence[Sensor] = (),
         scan_delay_s: float = 0.0,
     ) -> None:
-        """With ``tracking``, observations contain objects, at most ``max_object_age_s`` older than
-        the odometry. A scan is available ``scan_delay_s`` after its time."""
+        """Subscribe to the topics.
+
+        With ``tracking``, observations contain objects, at most ``max_object_age_s`` older than the
+        odometry. A scan is available ``scan_delay_s`` after its time.
+        """
         self._objects_age_ns = ros_messages.nanoseconds_of(max_object_age_s)
         # A period that the stamps miss by rounding or by one physics step still counts as one.
         self._period_ns = ros_messages.nanoseconds_of(0.95 * period_s)

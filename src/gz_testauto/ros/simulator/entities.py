@@ -54,8 +54,10 @@ def relative_to(state: ModelState, frame: ModelState) -> ModelState:
 
 
 def in_world(state: ModelState, frame: ModelState) -> ModelState:
-    """Return ``state``, which is relative to ``frame``, in the world frame. Unknown twists count as
-    zero."""
+    """Return ``state``, which is relative to ``frame``, in the world frame.
+
+    Its twist is rotated, without the velocity of ``frame``. Unknown twists count as zero.
+    """
     # gazebo_ros does not add the velocity of the frame
     rotation = frame.pose.rotation
     return ModelState(

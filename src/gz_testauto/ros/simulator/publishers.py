@@ -35,7 +35,10 @@ class ScenePublisher:
         period_s: float,
         is_corrected: bool = False,
     ) -> None:
-        """If ``is_corrected``, publish the transform from map to odometry in each period."""
+        """Advertise the topics.
+
+        If ``is_corrected``, the transform from map to odometry is published in each period.
+        """
         self._clock = clock
         self._is_corrected = is_corrected
         self._period_s = period_s

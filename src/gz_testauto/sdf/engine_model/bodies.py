@@ -73,10 +73,11 @@ class EngineModel:
 def read_engine_model(
     scene: SceneModel, coverage: SdfCoverage, known_elements: FrozenSet[Element] = frozenset()
 ) -> EngineModel:
-    """Convert a model for a physics engine; see :meth:`SdfCoverage.check_model`.
+    """Convert a model for a physics engine. ``known_elements`` contains elements that the simulator
+    implements itself.
 
-    Raises ``SdfError`` for an element that must not be ignored, or if the joints do not form a
-    tree.
+    Logs a warning for each ignored element. Raises ``SdfError`` for an element that must not be
+    ignored, or if the joints do not form a tree.
     """
     node = scene.node
     coverage.check_model(node, known_elements)

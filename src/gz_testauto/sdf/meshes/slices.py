@@ -36,8 +36,8 @@ def circle_segments(radius_m: float) -> int:
 
 
 def unit_circle(segments: int) -> np.ndarray:
-    """Return the vertices (segments, 2) of the polygon that represents the unit circle."""
-    # They are as far outside the circle as the midpoints of the edges are inside.
+    """Return the vertices (segments, 2) of the polygon that represents the unit circle. They are as
+    far outside the circle as the midpoints of the edges are inside."""
     angles = np.arange(segments) * (2 * math.pi / segments)
     radius = 2 / (1 + math.cos(math.pi / segments))
     return radius * np.column_stack([np.cos(angles), np.sin(angles)])

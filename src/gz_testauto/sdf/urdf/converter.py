@@ -1,8 +1,9 @@
 """Convert URDF to SDF 1.7 as Gazebo 11 does.
 
-Fixed joints merge links, and a link without mass is not simulated, with all links that it carries.
-The rules are those of sdformat 9 (``parser_urdf.cc``), and ``test/sdf/urdf`` compares both
-conversions.
+Links that fixed joints connect are merged (their masses, shapes and sensors move to the parent
+link), except for joints with ``preserveFixedJoint`` or ``disableFixedJointLumping``. A link without
+mass is not simulated, with all links that it carries. The rules are those of sdformat 9
+(``parser_urdf.cc``), and ``test/sdf/urdf`` compares both conversions.
 """
 
 import logging

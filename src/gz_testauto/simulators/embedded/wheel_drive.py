@@ -1,7 +1,8 @@
 """The drivetrain of a robot in MuJoCo: the motors of its wheels, or servos that replace them.
 
-The wheels of a skid-steer drive must slide to turn. Servos move the base as commanded, with the
-force that the tires could transmit. Otherwise friction moves the robot
+The wheels of a skid-steer drive must slide to turn. With servos, the wheels roll without
+friction, and the base moves as commanded, with the force that the tires could transmit.
+Otherwise motors keep the speeds of the wheels, and friction moves the robot
 (:mod:`~gz_testauto.simulators.embedded.coulomb_friction`).
 """
 

@@ -4,8 +4,13 @@ This gzserver cannot load plug-ins of gazebo_ros and of Gazebo Sim. Their drives
 joints of the key ``robot.drive``, are replaced by one DiffDrivePlugin for each axle. Other such
 plug-ins are removed, and the lidar becomes a ``ray`` sensor, which needs no display.
 
-With several axles, three further changes (``docs/robots.md``) give the robot the motion on which
-``wheel_separation_multiplier`` of ros_control is based.
+The wheels of a robot with several axles must slide to turn. Three changes give it the motion on
+which ``wheel_separation_multiplier`` of ros_control is based, with motors that keep the speeds of
+the wheels, and with isotropic friction:
+
+- The moments of inertia of the wheels are increased (:data:`SPEED_LOSS_RADPS`).
+- ODE limits friction by a cone in the whole world.
+- ``<fdir1>`` is removed from wheels whose friction is equal in all directions.
 """
 
 import functools

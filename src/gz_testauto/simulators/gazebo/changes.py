@@ -185,7 +185,10 @@ class PropertyMessages:
 
 @dataclass
 class _GazeboPush:
-    """``deferred_s`` is the part of the previous interval whose impulse was deferred."""
+    """An active push with its remaining time.
+
+    ``deferred_s`` is the part of the previous interval whose impulse was deferred.
+    """
 
     push: Push
     left_s: float

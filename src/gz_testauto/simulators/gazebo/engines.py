@@ -1,7 +1,8 @@
 """Adaptation of a world to Gazebo's physics engines, so that it behaves equally in all of them.
 
 - Friction: in Bullet and DART, a link has a single coefficient (that of its last collision, or
-  the mean).
+  the mean). If the coefficients in a link differ, all of its collisions get that of the
+  collisions that touch the ground.
 - Height maps: Bullet places the middle of the range of heights, instead of zero, at the height of
   the collision, moves a height map with its model, and makes it smaller by one vertex. In ODE, a
   wheel sinks into a step by almost its height, so height maps can become meshes. In DART, bodies
@@ -71,6 +72,7 @@ _ASIDE_M = (1.1e-6, 0.7e-6)
 
 
 def check_engine(name: str) -> None:
+    """Raise ``ValueError`` for an unsupported physics engine."""
     if name == "simbody":
         raise ValueError(f"'engine': {SIMBODY}; use one of {', '.join(ENGINES)}")
     if name not in ENGINES:

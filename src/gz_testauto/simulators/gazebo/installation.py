@@ -41,7 +41,8 @@ class GazeboInstallation:
     """An installed Gazebo that can be started.
 
     ``kind`` is ``"tree"`` for an unpacked tree with its own dynamic loader, or ``"system"`` for a
-    Gazebo on PATH. ``where`` describes the location in error messages.
+    Gazebo on PATH. ``where`` describes the location in error messages. ``environment`` is added to
+    the environment of the process.
     """
 
     kind: str
@@ -54,7 +55,10 @@ class GazeboInstallation:
     def process_environment(
         self, master_port: int, model_path: Iterable[Path] = ()
     ) -> Dict[str, str]:
-        """Return the environment of a process, which searches ``model_path`` before other paths."""
+        """Return the environment of a gzserver or gzclient process.
+
+        ``model_path`` is searched before the model path of the user's environment.
+        """
         environment = {**os.environ, **self.environment}
         first = {"GAZEBO_MODEL_PATH": map(str, model_path)}
         for name in ("GAZEBO_MODEL_PATH", "GAZEBO_RESOURCE_PATH", "GAZEBO_PLUGIN_PATH"):
@@ -83,8 +87,11 @@ def cache_directory() -> Path:
 
 
 def find_gazebo() -> GazeboInstallation:
-    """Return the tree of ``GZ_TESTAUTO_GAZEBO_ROOT``, otherwise a ``gzserver`` 11 on PATH,
-    otherwise the tree in the per-user cache. Raises ``MissingDependencyError`` if there is none."""
+    """Return the Gazebo to use.
+
+    It is the tree of ``GZ_TESTAUTO_GAZEBO_ROOT``, otherwise a ``gzserver`` 11 on PATH,
+    otherwise the tree in the per-user cache. Raises ``MissingDependencyError`` if there is none.
+    """
     root_text = os.environ.get(ROOT_VARIABLE)
     if root_text:
         return installation_in_tree(Path(root_text).expanduser(), f"{ROOT_VARIABLE}={root_text}")

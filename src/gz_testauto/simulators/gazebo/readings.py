@@ -146,7 +146,8 @@ class ImuReader:
     def sample(self, time_ns: int, model: Pose) -> Optional[ImuSample]:
         """Return one sample for all messages since the previous sample.
 
-        ``model`` is the pose at the simulated time ``time_ns``.
+        ``model`` is the pose at the simulated time ``time_ns``. Return None if no message has
+        arrived or no time has passed.
         """
         message, velocity_mps = self._message, self._velocity_mps
         gazebo_ns, passed_ns = self._measured_ns - self._since_ns, time_ns - self._time_ns

@@ -1,7 +1,8 @@
 """A robot on a gzserver: its velocity command, its topics and its sensor readings.
 
 Gazebo's drive plugins subscribe to ``Pose`` messages on ``~/<model>/vel_cmd``: ``x`` is the
-speed, and the yaw angle is the yaw rate.
+speed, and the yaw angle is the yaw rate. SkidSteerDrivePlugin sets the wheel speed only once per
+message, and controls joints with fixed names instead of those in its SDF element.
 """
 
 import functools
@@ -95,8 +96,11 @@ class DriveCommand:
         return math.inf if self._gain is None else math.pi / abs(self._gain)
 
     def message(self, twist: Twist2D) -> Any:
-        """Raise ``SimulatorError`` without a supported drive plugin, and ``ValueError`` beyond
-        :attr:`limit_radps`."""
+        """Return the message for a velocity command.
+
+        Raises ``SimulatorError`` without a supported drive plugin, and ``ValueError`` beyond
+        :attr:`limit_radps`.
+        """
         if self._gain is None:
             raise SimulatorError(
                 f"robot {self._robot!r} has no supported drive plugin; add one of "
@@ -193,6 +197,7 @@ class GazeboRobot:
             self._imu.extend([sample] if sample is not None else [])
 
     def state(self, pose: Pose) -> ModelState:
+        """Return the state with the mean twist in the last interval of physics."""
         return ModelState(pose, *(self._twist or (None, None)))
 
     def sensed(self) -> SensorReadings:
@@ -203,6 +208,7 @@ class GazeboRobot:
         return readings
 
     def ranges_m(self, sensor: Sensor) -> np.ndarray:
+        """Return the distances (m) along the rays of a selected sensor, at the last rest."""
         message = MESSAGES["LaserScanStamped"].FromString(self._ranges[sensor.name])
         return ranges_from(message)
 

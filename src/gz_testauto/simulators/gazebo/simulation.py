@@ -196,6 +196,7 @@ class GazeboSimulation(SeveralRobotsSimulation[GazeboRobot]):
                 self._clock.sensors -= set(instrumented.probes)
 
     def _set_states(self, states: Mapping[str, ModelState]) -> None:
+        """Set poses. The models keep their twists: Gazebo has no message for twists."""
         self._link.move([(self._on_server(name), state.pose) for name, state in states.items()])
         for name, state in states.items():
             self._poses.place(name, state.pose)
@@ -227,6 +228,7 @@ class GazeboSimulation(SeveralRobotsSimulation[GazeboRobot]):
         check(change, lambda: self._described_world.now)
 
     def _set_twist(self, change: SetModel) -> None:
+        """Set the twist of a model with one link by an impulse."""
         if not (change.linear_mps or change.angular_radps):
             return
         description = self._described_world.now

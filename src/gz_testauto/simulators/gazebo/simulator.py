@@ -111,9 +111,11 @@ class GazeboSimulator(Simulator):
 
     @property
     def processes(self) -> Tuple[int, ...]:
+        """The process id of the current gzserver. Empty before the first scene is loaded."""
         return () if self._server is None else (self._server.pid,)
 
     def turn_limit_radps(self, robot: RobotModel) -> float:
+        """Return the largest yaw rate; Gazebo's drive plugins would wrap a higher rate around."""
         return DriveCommand(robot).limit_radps
 
     def _load(self, scene: Scene) -> GazeboSimulation:

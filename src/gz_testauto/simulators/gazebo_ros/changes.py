@@ -42,7 +42,10 @@ SUPPORTED_CHANGES: FrozenSet[ChangeKind] = frozenset(
 
 
 def check(change: Change, describe: Callable[[], Description]) -> None:
-    """Raise ``SimulatorError`` for a change that no service of gazebo_ros supports."""
+    """Raise ``SimulatorError`` for a change that no service of gazebo_ros supports.
+
+    ``describe`` returns the description of the current world.
+    """
     if isinstance(change, SetLight) and change.range_m is not None:
         raise SimulatorError(f"SetLight: {change.name!r}: gazebo_ros cannot set range_m; omit it")
     if isinstance(change, SetJoint) and change.velocity is not None:
@@ -118,7 +121,8 @@ class ChangeCalls:
     def _set_properties(
         self, changes: Sequence[Change], loaded_world: Description, new_world: Description
     ) -> None:
-        """``loaded_world`` describes the world without changes, ``new_world`` with them."""
+        """Apply changes of properties. ``loaded_world`` describes the world without any changes, to
+        restore it, and ``new_world`` the world with them."""
         for change in changes:
             if isinstance(change, SetGravity):
                 self._set_gravity(new_world.gravity_mps2)
@@ -154,6 +158,7 @@ class ChangeCalls:
         self._client.request("set_light_properties", [request])
 
     def _push(self, push: Push) -> None:
+        """Apply a wrench in every physics step that ends within the duration of a push."""
         wrench = Wrench(Vector3(*push.force_n), Vector3(*push.torque_nm))
         steps = max(1, round(push.duration_s / self._step_s))
         # half a step longer, so that rounding does not omit the last step

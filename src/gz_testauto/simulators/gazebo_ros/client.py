@@ -324,7 +324,7 @@ class GazeboRosClient:
         }
 
     def _request_deletion(self, names: Sequence[str]) -> Dict[str, str]:
-        """Return the messages of rejected requests by model."""
+        """Request the deletion of models, and return the messages of rejected requests by model."""
         if self._has_batch_service("delete_model", "delete_models"):
             (answer,) = self._call("delete_models", [DeleteModelsRequest(list(names))])
             return {} if answer.success else {names[0]: answer.message}
@@ -336,8 +336,8 @@ class GazeboRosClient:
         }
 
     def _has_batch_service(self, service: str, batch_service: str) -> bool:
-        """Return whether the node that provides ``service`` also has ``batch_service``. Only this
-        package's simulator node has it."""
+        """Return whether the node that provides ``service`` also has ``batch_service``, which
+        handles several models in one call. Only this package's simulator node has it."""
         if batch_service not in OWN_KINDS:
             return False
         try:
@@ -352,7 +352,10 @@ class GazeboRosClient:
         return name is not None
 
     def _spawn_one(self, request: srv.SpawnModelRequest) -> str:
-        """Return the response's message. Raises ``SimulatorError`` if the model will not appear."""
+        """Request the spawning of a model, and return the response's message.
+
+        Raises ``SimulatorError`` if the request was rejected, so that the model will not appear.
+        """
         name = request.model_name
         try:
             (answer,) = self._call("spawn_sdf_model", [request], repeatable=False)
@@ -432,7 +435,8 @@ def _state_message(name: str, state: ModelState) -> ModelStateMessage:
 
 
 def _parse_model(name: str, sdf: str) -> Element:
-    """Return the root element, with unresolved includes, or raise ``SimulatorError``."""
+    """Return the root element of the SDF text of a model, with unresolved includes. Raises
+    ``SimulatorError`` if it is invalid."""
     try:
         document = SdfDocument.parse(sdf, name)
         model = document.require_model()
@@ -444,9 +448,12 @@ def _parse_model(name: str, sdf: str) -> Element:
 
 
 def _remove_pose(model: NamedModel) -> str:
+    """Return the model's SDF text without the pose in it.
+
+    gazebo_ros would compose that pose with the requested pose, which is complete.
+    """
     root = _parse_model(model.name, model.sdf)
     element = root.find("model")
-    # gazebo_ros would compose this pose with the requested pose, which is complete
     for pose in element.findall("pose"):
         element.remove(pose)
     element.set("name", model.name)

@@ -1,6 +1,7 @@
 """The simulator ``kinematic``, in which a robot moves exactly as commanded.
 
-The robot's x, y and yaw follow the velocity command, its height, roll and pitch the ground.
+The robot's x, y and yaw follow the velocity command, its height, roll and pitch the ground. All
+other models keep their poses.
 """
 
 from dataclasses import replace
