@@ -23,20 +23,12 @@ from gz_testauto.metrics.interface import MetricContext, metric
 from gz_testauto.metrics.recording import Recording
 from gz_testauto.metrics.time_average import time_rms
 
-FILTER_ORDER = 2
-"""Order of the Butterworth filter in each of the two passes."""
+FILTER_ORDER = 2  # of the Butterworth filter in each of the two passes
+SHORTEST = 3  # largest number of samples that are differentiated without a filter
+EVEN_STAMPS = 1e-3  # largest deviation of evenly spaced stamps, as a share of the period
 
-SHORTEST = 3
-"""Largest number of samples that are differentiated without a filter."""
-
-EVEN_STAMPS = 1e-3
-"""Largest deviation of evenly spaced stamps, as a share of the period."""
-
-ORDER = 4
-"""Order of the polynomials of the Savitzky–Golay filter."""
-
-NO_JERK = 1e-9
-"""RMS jerk (m/s³) below which jerk consists of rounding errors."""
+ORDER = 4  # of the polynomials of the Savitzky–Golay filter
+NO_JERK = 1e-9  # RMS jerk (m/s³) below which jerk consists of rounding errors
 
 
 def acceleration(

@@ -21,14 +21,11 @@ import numpy as np
 from gz_testauto.metrics.interface import MetricContext, metric
 from gz_testauto.metrics.recording import Recording
 
+# Mean speed between samples below which the robot is stationary, even if it turns.
 STANDING_MPS = 0.02
-"""Mean speed (m/s) between samples below which the robot is stationary, even if it turns."""
 
-SLOWEST = 8.0
-"""Upper limit of the time in the BARN score, as a multiple of the best time."""
-
-STARTED_M = 0.1
-"""Distance (m) from the start at which the BARN challenge starts to measure the time."""
+SLOWEST = 8.0  # upper limit of the time in the BARN score, as a multiple of the best time
+STARTED_M = 0.1  # distance from the start at which the BARN challenge starts to measure the time
 
 
 @metric(

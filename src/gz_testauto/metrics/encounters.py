@@ -24,15 +24,13 @@ from gz_testauto.metrics.recording import (
     Recording,
 )
 
-TTC_LIMIT_S = 1.5
-"""Time to collision (s), τ* in the literature, below which the robot is exposed."""
+TTC_LIMIT_S = 1.5  # time to collision, τ* in the literature, below which the robot is exposed
 
+# Grid cells, and interpolated steps between two samples, for the post-encroachment time.
 CELL_M = 0.1
 FINER = 4
-"""Grid cells (m), and interpolated steps between two samples, for the post-encroachment time."""
 
-CLOSING_MPS = 1e-3
-"""Slower changes of the distance (m/s) count as rounding errors."""
+CLOSING_MPS = 1e-3  # slower changes of the distance count as rounding errors
 
 _OFF = 1e-12
 

@@ -8,8 +8,7 @@ import numpy as np
 
 from gz_testauto.metrics.recording import Recording
 
-WINDOW_S = 15.0
-"""Time (s) over which the progress towards the goal is measured."""
+WINDOW_S = 15.0  # time over which the progress towards the goal is measured
 
 
 class GradedScore(NamedTuple):

@@ -28,12 +28,10 @@ from gz_testauto.metrics.efficiency import STANDING_MPS
 from gz_testauto.metrics.interface import MetricContext, metric
 from gz_testauto.metrics.recording import Recording
 
+# Smallest difference between the change of course and that by the yaw rate at a cusp.
 CUSP_RAD = math.pi / 2
-"""Smallest difference (rad) between the change of course and that by the yaw rate at a cusp."""
 
-SPAN_M = 0.1
-"""Length h (m) over which the course is averaged behind and ahead of a point."""
-
+SPAN_M = 0.1  # length h over which the course is averaged behind and ahead of a point
 SPACING_M = 0.1
 
 

@@ -9,24 +9,24 @@ from typing import Mapping, Optional, Tuple
 
 import numpy as np
 
+# Prefix of a series with an actor's poses: x, y (m), yaw (rad), world frame, shape (n, 3).
 ACTOR_SERIES = "actor_"
-"""Prefix of a series with an actor's poses: x, y (m), yaw (rad), world frame, shape (n, 3)."""
 
+# Prefix of a series with an actor's convex outline, and the series with the robot's: shape (k, 2),
+# counter-clockwise, in meters, relative to the pose.
 OUTLINE_SERIES, FOOTPRINT_SERIES = "outline_", "footprint"
-"""Prefix of a series with an actor's convex outline, and the series with the robot's: shape (k, 2),
-counter-clockwise, in meters, relative to the pose."""
 
+# Prefix of a series with a lane: x and y of its center in the world frame and its width, in meters,
+# shape (k, 3). The lane of the route is the first.
 LANE_SERIES = "lane_"
-"""Prefix of a series with a lane: x and y of its center in the world frame and its width, in
-meters, shape (k, 3). The lane of the route is the first."""
 
+# The series with the robot's pose at each sample, from tf or from simulated localization: x, y (m)
+# and yaw (rad), shape (n, 3), or NaN where tf has no pose.
 TF_SERIES = "tf"
-"""The series with the robot's pose at each sample, from tf or from simulated localization: x, y (m)
-and yaw (rad), shape (n, 3), or NaN where tf has no pose."""
 
+# The series with the points of a stack's plans: the time of the plan (s), and x and y (m) in the
+# world frame, shape (k, 3). Adjacent points with the same time are one plan.
 PLAN_SERIES = {"global": "global_plans", "local": "local_plans"}
-"""The series with the points of a stack's plans: the time of the plan (s), and x and y (m) in the
-world frame, shape (k, 3). Adjacent points with the same time are one plan."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,8 +22,7 @@ from gz_testauto.metrics.interface import MetricContext, metric
 from gz_testauto.metrics.recording import Recording
 from gz_testauto.metrics.time_average import share_below, time_mean, time_percentile, time_rms
 
-CLEARANCE_FLOOR_M = 0.01
-"""Lower limit (m) of d in 1/d, which would be infinite at a contact."""
+CLEARANCE_FLOOR_M = 0.01  # lower limit of d in 1/d, which would be infinite at a contact
 
 
 @metric(

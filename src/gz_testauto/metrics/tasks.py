@@ -16,8 +16,7 @@ from gz_testauto.spec.regions import union_of
 
 PERSON = "person"
 
-LEAST_CLOSING_MPS = 1e-3
-"""Slower changes of the clearance (m/s) count as rounding errors."""
+LEAST_CLOSING_MPS = 1e-3  # slower changes of the clearance count as rounding errors
 
 
 def task_metrics(spec: CampaignSpec) -> Tuple[Metric, ...]:

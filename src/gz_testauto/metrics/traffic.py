@@ -28,8 +28,8 @@ PERSONAL_M, INTIMATE_M = 1.2, 0.45
 COMPLIANT_M, DISCOMFORT_M = 0.5, 0.2
 YIELD_SHARE, YIELD_S = 0.2, 3.0
 
+# Functions that return further metrics, for the arguments of ``moving_object_metrics``.
 PERSON_METRICS = Registry("person metric", {})
-"""Functions that return further metrics, for the arguments of :func:`moving_object_metrics`."""
 
 
 def extra_metric(
