@@ -16,8 +16,7 @@ from gz_testauto.planners.sweep import ConvexFootprint
 LETHAL = 254
 INSCRIBED = 253
 
-LAST_BUCKET = 4095
-"""Index of the last bucket in the search of a path. A step costs less, at most 14 · 252."""
+LAST_BUCKET = 4095  # index of the last bucket in a path search; a step costs less, at most 14 · 252
 
 
 class LocalCostmap:

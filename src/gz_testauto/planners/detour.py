@@ -10,8 +10,7 @@ import numpy as np
 from gz_testauto.base.pose import Pose2D
 from gz_testauto.planners.costmap import INSCRIBED, LocalCostmap
 
-ON_PLAN_M = 1.0
-"""Distance (m) from the global plan within which a robot follows a free plan."""
+ON_PLAN_M = 1.0  # distance from the global plan within which a robot follows a free plan
 
 
 class DetourPlanner:

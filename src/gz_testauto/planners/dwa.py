@@ -29,24 +29,16 @@ from gz_testauto.planners.trajectories import (
 )
 from gz_testauto.planners.voxels import VoxelCostmap
 
-ROUNDING_MPS = 1e-4
-"""Tolerance for the least speeds (m/s, rad/s), as in ``dwa_local_planner``."""
-
-ARRIVAL = 0.8
-"""Fraction of the goal's tolerance within which the robot stops."""
-
+ROUNDING_MPS = 1e-4  # tolerance for the least speeds (m/s, rad/s), as in ``dwa_local_planner``
+ARRIVAL = 0.8  # fraction of the goal's tolerance within which the robot stops
 REPLANNING_S = 1.0
+POSES_S = 2.0  # largest age of the poses that are kept for readings with a delay
 
-POSES_S = 2.0
-"""Largest age (s) of the poses that are kept for readings with a delay."""
-
+# Duration of the motions that free a robot without a valid trajectory, and checked poses on each.
 RECOVERY_S, RECOVERY_POSES = 1.0, 21
-"""Duration (s) of the motions that free a robot without a valid trajectory, and checked poses on
-each."""
 
+# Largest speed of these motions, and distance from obstacles below which they must not decrease it.
 RECOVERY_SPEED_MPS, RECOVERY_GAP_CELLS = 0.15, 1.5
-"""Largest speed (m/s) of these motions, and the distance from obstacles (cells) below which they
-must not decrease it."""
 
 
 def _pose_at(poses: Sequence[Tuple[float, Pose2D]], stamp_s: float) -> Pose2D:

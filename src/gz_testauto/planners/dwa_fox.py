@@ -20,8 +20,7 @@ from gz_testauto.planners.reactive import ReactivePlanner, Situation
 from gz_testauto.planners.sweep import ConvexFootprint, Sweep, arc_poses, sweep_arcs
 from gz_testauto.planners.velocity_window import dynamic_window, stoppable
 
-STEPS = 16
-"""Number of collision checks along each arc, about 0.2 m apart."""
+STEPS = 16  # number of collision checks along each arc, about 0.2 m apart
 
 
 class FoxDynamicWindow(ReactivePlanner):

@@ -11,24 +11,17 @@ from gz_testauto.base.observation import Twist2D
 from gz_testauto.planners.interface import RobotLimits
 from gz_testauto.planners.sweep import ConvexFootprint, Sweep, arc_poses, sweep_arcs
 
-CLEAR_AHEAD_M = 0.8
-"""Free distance (m) straight ahead at which the turn stops."""
+CLEAR_AHEAD_M = 0.8  # free distance straight ahead at which the turn stops
 
+# Length and curvatures (1/m) of the arcs that determine the direction of the turn.
 ARC_LENGTH_M = 2.0
 CURVATURES_PERM = np.array([0.25, 0.5, 0.75, 1.0, 1.5, 2.0])
-"""Length (m) and curvatures (1/m) of the arcs that determine the direction of the turn."""
 
-STEPS = 16
-"""Collision checks along each arc."""
+STEPS = 16  # collision checks along each arc
+PLACES = 20  # positions along each arc that are checked for a turn in place
+TURNING_MARGIN_M = 0.05  # margin around the outline's circle for a turn in place
 
-PLACES = 20
-"""Positions along each arc that are checked for a turn in place."""
-
-TURNING_MARGIN_M = 0.05
-"""Margin (m) around the outline's circle for a turn in place."""
-
-STANDSTILL = 0.02
-"""Speed (m/s) and yaw rate (rad/s) below which a command counts as a standstill."""
+STANDSTILL = 0.02  # speed (m/s) and yaw rate (rad/s) below which a command counts as a standstill
 
 
 class Escape:

@@ -17,8 +17,7 @@ from gz_testauto.base.parameters import Fraction, NotNegative, Positive
 from gz_testauto.planners.limits import DefaultLength, clamp
 from gz_testauto.planners.reactive import ReactivePlanner, Situation, turn_towards
 
-NEAREST_M = 0.01
-"""Least distance (m) in the weight of a gap, so that the weight is finite."""
+NEAREST_M = 0.01  # least distance in the weight of a gap, so that the weight is finite
 
 ROUNDING_RAD = 1e-9
 

@@ -29,14 +29,9 @@ from gz_testauto.planners.reactive import ReactivePlanner, Situation, turn_towar
 from gz_testauto.planners.sweep import ConvexFootprint, sweep_arcs
 from gz_testauto.planners.velocity_window import dynamic_window, stoppable
 
-SAMPLES = (5, 13)
-"""Speeds and yaw rates in the dynamic window."""
-
-FIRST_COMMANDS = 8
-"""Number of commands, nearest to the desired one, that are checked first."""
-
-STEPS = 20
-"""Collision checks along each arc."""
+SAMPLES = (5, 13)  # speeds and yaw rates in the dynamic window
+FIRST_COMMANDS = 8  # number of commands, nearest to the desired one, that are checked first
+STEPS = 20  # collision checks along each arc
 
 
 class ImprovedFollowTheGap(ReactivePlanner):

@@ -14,11 +14,8 @@ from gz_testauto.grid.search import shortest_path, simplify
 from gz_testauto.planners.interface import Lane, RobotLimits
 from gz_testauto.spec.road import LaneSpec, RoadSpec
 
-SPACING_M = 0.5
-"""Largest distance (m) between two consecutive waypoints."""
-
-LEAST_LEG_M = 1.0
-"""Least distance (m) along the route between start and consecutive goals."""
+SPACING_M = 0.5  # largest distance between two consecutive waypoints
+LEAST_LEG_M = 1.0  # least distance along the route between start and consecutive goals
 
 
 def plan_waypoints(

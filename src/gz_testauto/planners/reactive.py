@@ -18,9 +18,7 @@ from gz_testauto.planners.limits import (
 )
 from gz_testauto.planners.scans import ScanMemory, obstacle_points
 
-APPROACH_DECELERATION = 0.5
-"""Fraction of the largest deceleration in the approach to the goal."""
-
+APPROACH_DECELERATION = 0.5  # fraction of the largest deceleration in the approach to the goal
 APPROACH_SPEED_MPS = 0.1
 
 

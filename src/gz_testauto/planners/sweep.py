@@ -8,14 +8,10 @@ from shapely.geometry.polygon import orient
 
 from gz_testauto.base.compiled import compiled, compiled_for
 
-_MAX_POINTS = 240
-"""Number of points above which only a regular subset is used."""
+_MAX_POINTS = 240  # number of points above which only a regular subset is used
 
-ROUNDING_M = 1e-6
-"""Upper bound (m) of the rounding errors of computed distances."""
-
-APPROACH_M = 0.01
-"""Distance (m) by which a footprint within the margin of a point can still approach it."""
+ROUNDING_M = 1e-6  # upper bound of the rounding errors of computed distances
+APPROACH_M = 0.01  # by which a footprint within the margin of a point can still approach it
 
 
 class Sweep(NamedTuple):

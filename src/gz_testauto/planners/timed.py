@@ -24,8 +24,7 @@ from gz_testauto.planners.interface import (
 
 LOGGER = logging.getLogger(__name__)
 
-_GOAL_M, _RAYS, _RANGE_M, _LANE_WIDTH_M = 5.0, 360, 10.0, 4.0
-"""Parameters of the warm-up."""
+_GOAL_M, _RAYS, _RANGE_M, _LANE_WIDTH_M = 5.0, 360, 10.0, 4.0  # of the warm-up
 
 
 def in_message_precision(observation: Observation) -> Observation:

@@ -13,8 +13,7 @@ from gz_testauto.base.observation import SensorReading
 from gz_testauto.base.pose import Pose2D
 from gz_testauto.planners.costmap import LocalCostmap, shifted
 
-LEVELS = 20
-"""Voxels in a column: at most 32, the number of bits."""
+LEVELS = 20  # voxels in a column: at most 32, the number of bits
 
 
 class VoxelCostmap(LocalCostmap):
