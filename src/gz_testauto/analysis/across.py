@@ -15,8 +15,7 @@ from gz_testauto.results.records import AttemptRecord, CampaignResults, TrialRec
 from gz_testauto.results.store import LoadedCampaign
 from gz_testauto.results.world_identity import missions
 
-Key = Tuple[str, ...]
-"""A world, independent of its directory."""
+Key = Tuple[str, ...]  # a world, independent of its directory
 
 
 @dataclass(frozen=True)

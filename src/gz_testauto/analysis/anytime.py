@@ -34,12 +34,11 @@ TEST = "bets on the discordant worlds, at any time"
 METHOD = "confidence sequence by betting"
 CONTRADICTION = "earlier and later worlds contradict each other"
 
+# Shares of the largest possible bet, for each component of the mixture.
 BETS = np.sin((np.arange(64) + 0.5) * (np.pi / 128))
-"""Shares of the largest possible bet, for each component of the mixture."""
 
 HALVINGS = 50
-NEVER = 10_000_000
-"""Number of worlds above which a decision counts as unreachable."""
+NEVER = 10_000_000  # number of worlds above which a decision counts as unreachable
 
 
 def above(values: np.ndarray, mean: float, bounds: Tuple[float, float]) -> np.ndarray:

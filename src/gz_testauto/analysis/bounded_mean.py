@@ -29,16 +29,12 @@ _LARGEST_STEP = 0.15
 _STEP = 0.6
 _SMALLEST = 1e-13
 
-_FEW = 64
-"""Number of different values up to which each term of a sum is computed."""
+_FEW = 64  # number of different values up to which each term of a sum is computed
 
 _RADIUS = 0.5
-_TERMS = 26
-"""Number of terms of the power series, whose remainder is below the rounding errors up to
-:data:`_RADIUS`."""
+_TERMS = 26  # of the power series, whose remainder is below the rounding errors up to ``_RADIUS``
 
-_NEGLIGIBLE = 80.0
-"""Decay at which the integrand is below the rounding errors of the probability."""
+_NEGLIGIBLE = 80.0  # decay at which the integrand is below the rounding errors of the probability
 
 
 def mean_interval(values: np.ndarray, bounds: Bounds) -> Estimate:

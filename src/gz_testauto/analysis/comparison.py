@@ -40,14 +40,13 @@ from gz_testauto.analysis.summary import comparable_values
 from gz_testauto.metrics.interface import Metric
 from gz_testauto.results.records import CampaignResults, TrialRecord
 
-ALPHA = 0.05
-"""Significance level for adjusted p-values."""
+ALPHA = 0.05  # significance level for adjusted p-values
 
 OUT_OF_BOUNDS = "a value is outside the bounds of the metric"
 
+# Largest number of worlds with differences for which names are shuffled within each world. Above
+# it, the asymptotic χ² distribution is used.
 SHUFFLED_UP_TO = 200
-"""Largest number of worlds with differences for which names are shuffled within each world. Above
-it, the asymptotic χ² distribution is used."""
 
 SHUFFLES = 9999
 SEED = 0

@@ -8,20 +8,19 @@ from gz_testauto.results.comparability import WORLD_FILES
 from gz_testauto.results.manifest import PATIENCE
 from gz_testauto.results.store import LoadedCampaign
 
+# The only field of ``worlds`` that the hashes of files, starts and goals do not cover.
 OF_WORLDS_THAT_COUNTS = "worlds.plugins"
-"""The only field of ``worlds`` that the hashes of files, starts and goals do not cover."""
 
-_HARMLESS = re.compile(
+_HARMLESS = re.compile(  # inputs that can differ; the simulator is compared by the manifest
     r"(name|seed|repetitions|simulator|worlds|planners|stop|stack\.metrics)\b"
     r"|metrics\.smallest_relevant\b"
     r"|planner (?!of robot )"
     r"|not followed: planners\b"
 )
-"""Inputs that can differ. The simulator is compared by the manifest."""
 
 _CODE = ("code of ", "imported ")
 
-_DEPENDING: Mapping[str, Tuple[str, ...]] = {
+_DEPENDING: Mapping[str, Tuple[str, ...]] = {  # metrics by the parameter on which they depend
     "metrics.safety_distance_m": ("safety", "danger_share"),
     "metrics.acceleration_cutoff_hz": (
         "comfort_mps2",
@@ -30,12 +29,10 @@ _DEPENDING: Mapping[str, Tuple[str, ...]] = {
     ),
     "metrics.barn_k": ("barn_score",),
 }
-"""Metrics by the parameter on which they depend."""
 
-_WALL_TIMES = frozenset(
+_WALL_TIMES = frozenset(  # metrics that depend on the machine as much as on the planner
     ("cycle_mean_s", "cycle_p95_s", "cycle_p99_s", "cycle_max_s", "cycle_cpu_mean_s")
 )
-"""Metrics that depend on the machine as much as on the planner."""
 
 
 @dataclass(frozen=True)

@@ -20,11 +20,9 @@ from gz_testauto.analysis.intervals import Estimate
 from gz_testauto.results.records import CampaignResults, TrialRecord
 from gz_testauto.spec.campaign import StopSpec
 
-_TOLERANCE = 1e-6
-"""Limit of rounding errors of the logarithm of a capital."""
+_TOLERANCE = 1e-6  # limit of rounding errors of the logarithm of a capital
 
-Rates = Mapping[str, Mapping[str, float]]
-"""Success rates by the names of planner and world."""
+Rates = Mapping[str, Mapping[str, float]]  # success rates by the names of planner and world
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,9 @@ from typing import NamedTuple
 
 LEVEL = 0.95
 
+# Reasons for an estimate without an interval.
 ONE_WORLD = "one world is not enough"
 SELECTED = "the trials were selected"
-"""Reasons for an estimate without an interval."""
 
 
 class Estimate(NamedTuple):

@@ -16,17 +16,16 @@ _STEPS = 100
 _LARGEST_STEP = 2.0
 _TOLERANCE = 1e-9
 _HALVINGS = 30
-_GAIN = 1e-8
-"""Gain of the log-likelihood at which the search stops."""
+_GAIN = 1e-8  # gain of the log-likelihood at which the search stops
 
+# Largest step of a converged coefficient, if columns have deviations of about 1.
 _CONVERGED = 1e-3
-"""Largest step of a converged coefficient, if columns have deviations of about 1."""
 
+# Added to a matrix, which is singular if the columns separate success from failure.
 _RIDGE, _SMALLEST = 1e-12, 1e-300
-"""Added to a matrix, which is singular if the columns separate success from failure."""
 
+# Coefficient above which a limit is infinite, if columns have deviations of about 1.
 _UNLIMITED = 50.0
-"""Coefficient above which a limit is infinite, if columns have deviations of about 1."""
 
 
 @dataclass(frozen=True, eq=False)

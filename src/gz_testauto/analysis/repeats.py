@@ -4,8 +4,7 @@ from typing import NamedTuple
 
 from gz_testauto.analysis.intervals import Estimate, success_rate
 
-LEAST_ROBUST = 0.8
-"""Least share of repeats for a robust outcome."""
+LEAST_ROBUST = 0.8  # least share of repeats for a robust outcome
 
 LABELS = ROBUST, UNDECIDED, FRAGILE, UNTESTED = "robust", "undecided", "fragile", "not tested"
 

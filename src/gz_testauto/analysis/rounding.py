@@ -8,8 +8,7 @@ from typing import Sequence, Union
 
 import numpy as np
 
-TOLERANCE = 1e-9
-"""Tolerance relative to the scale of the numbers that were subtracted."""
+TOLERANCE = 1e-9  # relative to the scale of the numbers that were subtracted
 
 Values = Union[Sequence[float], np.ndarray]
 

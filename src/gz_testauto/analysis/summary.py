@@ -20,8 +20,8 @@ from gz_testauto.spec.stack import MIN_REAL_TIME_FACTOR
 from gz_testauto.trial.outcome import Outcome
 from gz_testauto.trial.real_time_factor import is_low_factor_cause
 
+# A metric that exists exactly for trials with a navigation stack.
 ON_STACK = "missed_control_cycles"
-"""A metric that exists exactly for trials with a navigation stack."""
 
 
 @dataclass(frozen=True)
