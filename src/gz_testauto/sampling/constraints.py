@@ -22,8 +22,8 @@ from gz_testauto.spec.distributions import Distribution
 from gz_testauto.spec.obstacles import WALLS, DistanceRange, ObstacleGroup, ObstacleSpec
 from gz_testauto.spec.regions import union_of
 
+# Smallest difference at which a comparison of distances is decided by circles alone.
 TOLERANCE_M = 1e-5  # more than all rounding errors
-"""Smallest difference (m) at which a comparison of distances is decided by circles alone."""
 
 FIXED = ("outside the region", "walls", "keep_out")  # depend only on pose and size
 

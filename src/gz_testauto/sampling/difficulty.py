@@ -17,24 +17,21 @@ from gz_testauto.grid.visibility import inflate
 from gz_testauto.sampling.outline import Outline, cores_and_radii
 from gz_testauto.sampling.site import Site
 
-GAP_HORIZON_M = 5.0
-"""Largest distance (m) between two obstacles that counts as a gap."""
+GAP_HORIZON_M = 5.0  # largest distance between two obstacles that counts as a gap
 
+# Widths up to which gaps are searched in turn. The number of gaps in a building grows with the
+# square of their width.
 _SEARCH_M = (1.0, 2.0, GAP_HORIZON_M)
-"""Widths (m) up to which gaps are searched in turn. The number of gaps in a building grows with the
-square of their width."""
 
-STEP_M = 0.2
-"""Largest distance (m) between points along a path for the clearance."""
+STEP_M = 0.2  # largest distance between points along a path for the clearance
 
+# Side of the cells for the measures of :mod:`gz_testauto.grid.path_measures`.
 CELL_M = 0.15  # as in BARN
-"""Side (m) of the cells for the measures of :mod:`gz_testauto.grid.path_measures`."""
 
+# Largest length of a line of sight, a multiple of ``CELL_M``.
 SIGHT_M = 4.95  # BARN's worlds end after 4.5 m
-"""Largest length (m) of a line of sight, a multiple of ``CELL_M``."""
 
-MOST_GRID_CELLS = 16_000_000
-"""Largest number of cells around a path."""
+MOST_GRID_CELLS = 16_000_000  # largest number of cells around a path
 
 _NOWHERE = np.zeros((1, 2))
 

@@ -59,8 +59,7 @@ class Proposal:
     size: Size
 
 
-Quantile = Callable[[float], float]
-"""The quantile function of a distribution."""
+Quantile = Callable[[float], float]  # the quantile function of a distribution
 
 
 class _GroupDraws:

@@ -86,16 +86,15 @@ class ShapeObstacles(ObstacleKind):
     that are not random; by default, a unit shape of Gazebo.
     """
 
+    # The class in :mod:`gz_testauto.sdf.shapes`, whose fields are the size, in order.
     shape: ClassVar[Type[Geometry]]
-    """The class in :mod:`gz_testauto.sdf.shapes`, whose fields are the size, in order."""
     unit: ClassVar[Geometry]
+    # The mass of the unit model. The built-in kinds have 100 kg/m³, so that a robot hardly pushes
+    # them.
     unit_kg: ClassVar[float]
-    """The mass (kg) of the unit model. The built-in kinds have 100 kg/m³, so that a robot hardly
-    pushes them."""
-    color: ClassVar[str]
-    """Red, green, blue and opacity of the unit model."""
+    color: ClassVar[str]  # red, green, blue and opacity of the unit model
+    # Two flags: the shape can be tilted in its model, and it can be rotated about z.
     turns: ClassVar[Tuple[bool, bool]] = (False, True)
-    """Two flags: the shape can be tilted in its model, and it can be rotated about z."""
 
     density_kgpm3: Optional[float] = Field(None, gt=0, le=LARGEST)
     """Density (kg/m³). By default, the mass of the model is scaled with the volume."""

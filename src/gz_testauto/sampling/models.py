@@ -29,12 +29,11 @@ from gz_testauto.spec.obstacles import OBSTACLE_KINDS, ObstacleGroup
 
 Size = Tuple[float, ...]
 
-Factors = Tuple[float, float, float]
-"""The factors that stretch a model along x, y and z."""
+Factors = Tuple[float, float, float]  # factors that stretch a model along x, y and z
 
+# A function that returns SDF for a name, a pose, a size, a mass (kg), and whether the model is
+# static.
 Writer = Callable[[str, Pose, Size, float, bool], str]
-"""A function that returns SDF for a name, a pose, a size, a mass (kg), and whether the model is
-static."""
 
 
 class ObstacleKind(ObstacleGroup):
@@ -44,11 +43,11 @@ class ObstacleKind(ObstacleGroup):
     in meters, in the model frame.
     """
 
+    # True if an obstacle of another size is the model, stretched by ``factors``. If False, the
+    # kind overrides ``outline_of_size``.
     is_stretched: ClassVar[bool] = True
-    """True if an obstacle of another size is the model, stretched by :meth:`factors`. If False, the
-    kind overrides :meth:`outline_of_size`."""
+    # Shape type in ``visualization_msgs/Marker`` that represents the obstacle.
     marker: ClassVar[str] = "CUBE"
-    """Shape type in ``visualization_msgs/Marker`` that represents the obstacle."""
 
     def create_model(self) -> "ObstacleModel":
         """Return the model of the file ``model``, or the unit model. Raises ``SdfError`` for an

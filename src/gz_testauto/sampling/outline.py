@@ -14,8 +14,7 @@ from shapely.geometry.base import BaseGeometry
 
 from gz_testauto.base.arithmetic import matrix_product
 
-QUARTER_SEGMENTS = 16
-"""Number of segments per quarter circle in the polygon of a circle."""
+QUARTER_SEGMENTS = 16  # segments per quarter circle in the polygon of a circle
 
 
 class Outline:

@@ -36,11 +36,10 @@ from gz_testauto.sampling.site import Site
 from gz_testauto.sdf.floor import Heights
 from gz_testauto.spec.obstacles import ObstacleSpec
 
+# Number of positions that are tried for one obstacle before the whole set is placed again.
 TRIES_PER_OBSTACLE = 100
-"""Number of positions that are tried for one obstacle before the whole set is placed again."""
 
-MAX_DRAWS = 200
-"""Number of obstacle sets that are drawn before an error reports that none is solvable."""
+MAX_DRAWS = 200  # obstacle sets that are drawn before an error reports that none is solvable
 
 
 @dataclass(frozen=True)

@@ -10,52 +10,37 @@ from typing import Tuple, Union
 
 import numpy as np
 
-WORLD = "world"
-"""The obstacles of a world: world index, and ``FIRST`` for the first proposals."""
+WORLD = "world"  # the obstacles of a world: world index, and ``FIRST`` for the first proposals
 FIRST = "first"
-LATIN_HYPERCUBE = "lhs"
-"""A block of a Latin hypercube: number of the block."""
+LATIN_HYPERCUBE = "lhs"  # a block of a Latin hypercube: number of the block
 SOBOL = "sobol"
-TRIAL = 1
-"""The simulator of a trial: world index, repetition."""
+TRIAL = 1  # the simulator of a trial: world index, repetition
+# The planner of a trial, below the seed of the trial: name of the robot, number of goals that
+# precede the current goal.
 PLANNER = "planner"
-"""The planner of a trial, below the seed of the trial: name of the robot, number of goals that
-precede the current goal."""
-CONTROL_SAMPLE = 2
-"""The control sample of a screening."""
+CONTROL_SAMPLE = 2  # the control sample of a screening
+# An actor of a trial: name of its entry, number, world index, repetition, and 1 for draws during
+# the trial.
 ACTOR = "actor"
-"""An actor of a trial: name of its entry, number, world index, repetition, and 1 for draws during
-the trial."""
-TERM = "term"
-"""A term of the randomization: name of the term, world index, repetition."""
+TERM = "term"  # a term of the randomization: name of the term, world index, repetition
+# An effect on one model in a trial: name of the effect, world index, repetition, name of the model.
 EFFECT = "effect"
-"""An effect on one model in a trial: name of the effect, world index, repetition, name of the
-model."""
-HOOK = "hook"
-"""A hook of another package: name of the hook, world index, repetition."""
-PERFORMANCE = "performance"
-"""The behaviors of a Scenic program in a trial: world index, repetition."""
+HOOK = "hook"  # a hook of another package: name of the hook, world index, repetition
+PERFORMANCE = "performance"  # the behaviors of a Scenic program in a trial: world index, repetition
+# The localization of a robot in a trial: name of the robot, world index, repetition, kind of error.
 LOCALIZATION = "localization"
-"""The localization of a robot in a trial: name of the robot, world index, repetition, kind of
-error."""
+# The noise of a tracked object: name of the object, world index, repetition, time stamp (µs).
 TRACKING = "tracking"
-"""The noise of a tracked object: name of the object, world index, repetition, time stamp (µs)."""
-TERRAIN = "terrain"
-"""A terrain for the comparison of simulators: name of the terrain."""
-PROBE = "probe"
-"""The probes of a terrain: name of the terrain."""
-LAYOUT = "layout"
-"""The cells of a maze or a cave, below the number of the layout."""
-PERTURBATION = "perturbation"
-"""The small changes of a repeated trial: number of the repeat."""
+TERRAIN = "terrain"  # a terrain for the comparison of simulators: name of the terrain
+PROBE = "probe"  # the probes of a terrain: name of the terrain
+LAYOUT = "layout"  # the cells of a maze or a cave, below the number of the layout
+PERTURBATION = "perturbation"  # the small changes of a repeated trial: number of the repeat
+# A candidate of a tuning: number of the candidate, ``TRAINING`` for the seed of the training
+# worlds, or ``SPLIT`` for the order of listed worlds.
 TUNING = "tuning"
-"""A candidate of a tuning: number of the candidate, ``TRAINING`` for the seed of the training
-worlds, or ``SPLIT`` for the order of listed worlds."""
 TRAINING, SPLIT = "training", "split"
-BOUNDARY = "boundary"
-"""The seed of a campaign at one value of a varied key: text of the value."""
-SCENARIO = "scenario"
-"""Random numbers that Python draws while a Scenic program is compiled."""
+BOUNDARY = "boundary"  # the seed of a campaign at one value of a varied key: text of the value
+SCENARIO = "scenario"  # random numbers that Python draws while a Scenic program is compiled
 
 
 def child_generator(seed: int, *path: Union[int, str]) -> np.random.Generator:

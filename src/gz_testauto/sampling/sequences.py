@@ -13,8 +13,8 @@ import scipy
 from gz_testauto.sampling.seeds import FIRST, LATIN_HYPERCUBE, SOBOL, WORLD, child_generator
 from gz_testauto.spec.obstacles import SamplingSpec
 
+# Number of points of the Sobol sequence that are computed together.
 SOBOL_BLOCK = 256  # scrambling the sequence takes far more time than computing points
-"""Number of points of the Sobol sequence that are computed together."""
 
 # The keyword by which scipy accepts a generator; scipy 2 removes the old one.
 _RNG = "rng" if tuple(map(int, scipy.__version__.split(".")[:2])) >= (1, 15) else "seed"

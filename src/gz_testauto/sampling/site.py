@@ -23,12 +23,11 @@ from gz_testauto.spec.regions import KeepOut
 
 Point = Tuple[float, float]
 
+# Tolerance of outlines for lower bounds of path lengths, as a share of the robot's radius: walls,
+# which are enlarged by the radius, remain closed.
 OUTLINE_TOLERANCE = 0.25
-"""Tolerance of outlines for lower bounds of path lengths, as a share of the robot's radius: walls,
-which are enlarged by the radius, remain closed."""
 
-OPEN_MARGIN_M = 10.0
-"""Width (m) of the margin around a world that a path can use."""
+OPEN_MARGIN_M = 10.0  # width of the margin around a world that a path can use
 
 
 @dataclass(frozen=True)
