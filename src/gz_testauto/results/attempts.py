@@ -24,8 +24,7 @@ from gz_testauto.trial.trial import Trial
 
 FAILURES = (SimulatorError, NavigatorError)
 
-MAX_ATTEMPTS = 2
-"""Largest number of attempts at a maneuver or an episode."""
+MAX_ATTEMPTS = 2  # largest number of attempts at a maneuver or an episode
 
 _NUMBER = re.compile(r"\d+(\.\d+)?")
 

@@ -15,16 +15,11 @@ from gz_testauto.base.errors import ResultsError
 
 SHOWN_DIFFERENCES = 5
 
-SHA256 = "sha256:"
-"""Prefix of an input's value that is the hash of a file."""
+SHA256 = "sha256:"  # prefix of an input's value that is the hash of a file
+MODULE = ", module "  # separator in the name of an input that is a module of a plug-in
 
-
-MODULE = ", module "
-"""Separator in the name of an input that is a module of a plug-in."""
-
-
+# Prefix of the name of an input that is a file to which worlds refer, such as a model.
 WORLD_FILES = "file of the worlds "
-"""Prefix of the name of an input that is a file to which worlds refer, such as a model."""
 
 
 def file_sha256(path: Path) -> str:

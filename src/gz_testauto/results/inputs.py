@@ -32,11 +32,10 @@ from gz_testauto.spec.randomize import PluginTerm
 from gz_testauto.worlds.source import specified_files, world_source
 
 PLANNER_CODE = "code of planner "
+# Suffix of the SDF into which a URDF was converted, which depends on all files that xacro includes
+# and on its environment variables.
 CONVERTED = "/SDF of the URDF"
-"""Suffix of the SDF into which a URDF was converted, which depends on all files that xacro includes
-and on its environment variables."""
-NOT_FOLLOWED = "not followed: "
-"""Prefix of an input that describes paths whose files are unknown."""
+NOT_FOLLOWED = "not followed: "  # prefix of an input that describes paths whose files are unknown
 SELECTED_LIDAR = "robot.lidar (selected)"
 
 

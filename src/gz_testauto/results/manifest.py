@@ -35,17 +35,15 @@ from gz_testauto.trial.executor import SimulatorIdentity
 
 FORMAT: Final = 1
 
-PATIENCE = (
+PATIENCE = (  # fields of a campaign that do not change valid trials
     "limits.max_attempts",
     "limits.max_worker_deaths",
     "limits.stall_timeout_s",
     "limits.hang_timeout_s",
     "limits.min_parallel_real_time_factor",
 )
-"""Fields of a campaign that do not change valid trials."""
 
-IMPORTED = "imported trials"
-"""The only input of imported results."""
+IMPORTED = "imported trials"  # the only input of imported results
 
 LIBRARIES = ("numpy", "scipy", "shapely", "lxml", "protobuf", "pydantic", "trimesh")
 

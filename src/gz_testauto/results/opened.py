@@ -9,8 +9,8 @@ from typing import Iterator, Optional
 
 from gz_testauto.base.registry import Registry
 
+# Context managers with the file of a pack as parameter, which provide a directory.
 PACK_READERS = Registry("pack reader", {})
-"""Context managers with the file of a pack as parameter, which provide a directory."""
 
 FORMAT = "zip"
 

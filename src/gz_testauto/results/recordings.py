@@ -33,17 +33,16 @@ _ARRAYS = (
     "cycle_cpu_s",
 )
 _OPTIONAL_ARRAYS = ("z_m", "roll_pitch_rad", "goal_times_s")
+# Largest accepted header of an array. ``numpy.savez`` writes a few hundred bytes.
 _HEADER_BYTES = 16_384
-"""Largest accepted header of an array. ``numpy.savez`` writes a few hundred bytes."""
 _MAGIC_BYTES = np.lib.format.MAGIC_LEN
+# Size of the field with the header's length, by the version of numpy's format.
 _LENGTH_BYTES = {(1, 0): 2, (2, 0): 4}
-"""Size (bytes) of the field with the header's length, by the version of numpy's format."""
 _HEADER_READERS = {
     (1, 0): np.lib.format.read_array_header_1_0,
     (2, 0): np.lib.format.read_array_header_2_0,
 }
-_LENGTHS = ("shortest_path_m", "published_path_m")
-"""Arrays with a length in meters, which is NaN if unknown."""
+_LENGTHS = ("shortest_path_m", "published_path_m")  # arrays with a length, NaN if unknown
 
 _SERIES, _NUMBER, _CONTACT = "series_", "number_", "contact_"
 _CONTACT_FIELDS = get_type_hints(ContactEpisode)

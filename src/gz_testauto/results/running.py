@@ -19,8 +19,7 @@ from gz_testauto.trial.trial import Trial
 
 BEAT_S = 5.0
 
-GATHERING_S = 1.0
-"""Wall time (s) within which starts and ends of trials are written together."""
+GATHERING_S = 1.0  # wall time within which starts and ends of trials are written together
 
 _BUSY_TIMEOUT_S = 10.0
 

@@ -40,8 +40,7 @@ from gz_testauto.worlds.record import WorldRecord
 
 SCHEMA_VERSION = 4
 
-LONGEST_DEFAULT = 100
-"""Largest length (characters) of a column's default value, which upgrades can add."""
+LONGEST_DEFAULT = 100  # characters of a column's default value, which upgrades can add
 
 Upgrade = Callable[[sqlite3.Connection], None]
 
@@ -64,14 +63,13 @@ def _add_hashes_of_contents(connection: sqlite3.Connection) -> None:
     connection.execute("ALTER TABLE worlds ADD COLUMN [content_sha256] TEXT NOT NULL DEFAULT ''")
 
 
+# Functions that upgrade the tables to the next version, by the old version, in a transaction. They
+# must use only SQL, because the records do not describe older tables.
 UPGRADES: Dict[int, Upgrade] = {
     1: _add_bounds,
     2: _add_further_worlds,
     3: _add_hashes_of_contents,
 }
-"""Functions that upgrade the tables to the next version, by the old version, in a transaction. They
-must use only SQL, because the records do not describe older tables.
-"""
 
 Record = TypeVar("Record")
 

@@ -30,19 +30,18 @@ from gz_testauto.spec.campaign import StopSpec
 from gz_testauto.trial.outcome import Outcome
 from gz_testauto.worlds.record import WorldRecord
 
+# Fields of ``CampaignResults`` with records.
 _LISTS = ("worlds", "trials", "invalid_attempts", "worker_deaths", "declared")
-"""Fields of :class:`CampaignResults` with records."""
 
+# Suffix of the file from which SQLite restores changed pages after a killed transaction.
 JOURNAL = "-journal"
-"""Suffix of the file from which SQLite restores changed pages after a killed transaction."""
 
+# End of a journal that names a super-journal, a file for transactions of several databases.
 _JOURNAL_MAGIC = bytes.fromhex("d9d505f920a163d7")
-"""End of a journal that names a super-journal, a file for transactions of several databases."""
 
 BUSY_TIMEOUT_S = 30.0
 
-LARGEST_METRIC = 1e100
-"""Largest absolute value of a metric; larger values count as infinite."""
+LARGEST_METRIC = 1e100  # largest absolute value of a metric; larger values count as infinite
 
 
 class ResultStore:

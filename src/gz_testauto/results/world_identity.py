@@ -15,8 +15,8 @@ _ENTRY = re.compile(
     r"worlds\.files\[(\d+)\]\.(file|name|(?:start|goal|via|road|random_numbers).*)$"
 )
 
+# Inputs of campaigns whose trials draw more than noise, so equal files are different worlds.
 _DRAWN_PER_WORLD = re.compile(r"(?:actors|randomize|effects|hooks)\[|worlds\.scenic\b")
-"""Inputs of campaigns whose trials draw more than noise, so equal files are different worlds."""
 
 Mission = Tuple[Tuple[str, str], ...]
 
