@@ -17,10 +17,8 @@ from gz_testauto.base.errors import ResourceError
 from gz_testauto.base.xml_file import read_xml
 
 XACRO = ".xacro"
-SUFFIXES = {XACRO, ".urdf", ".sdf", ".xml", ".world"}
-"""Suffixes of the files that are searched for further files."""
-_NOT_ALWAYS = {"if", "unless", "macro"}
-"""Elements of xacro that are evaluated only in some cases."""
+SUFFIXES = {XACRO, ".urdf", ".sdf", ".xml", ".world"}  # of files searched for further files
+_NOT_ALWAYS = {"if", "unless", "macro"}  # elements of xacro that are evaluated only in some cases
 _PATH_ATTRIBUTES = ("filename", "file", "uri", "url", "textfile")
 _LARGEST_READ_B = 2_000_000
 _DEPTH = 20

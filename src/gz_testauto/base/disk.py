@@ -16,8 +16,7 @@ from gz_testauto.base.errors import DiskError, GzTestautoError
 
 PARTIAL_SUFFIX = ".partial"
 
-MOST_BYTES = 100_000_000
-"""Largest input file that is read into memory."""
+MOST_BYTES = 100_000_000  # largest input file that is read into memory
 
 _BLOCK_BYTES = 1_000_000
 

@@ -9,8 +9,7 @@ from pathlib import Path
 from gz_testauto.base.errors import ResourceError
 from gz_testauto.base.resources import PACKAGE, share_directory
 
-UNKNOWN = "CHECKOUT"
-"""Placeholder for the directory of the source if it is unknown."""
+UNKNOWN = "CHECKOUT"  # placeholder for the directory of the source if it is unknown
 
 
 def install_command(extra: str) -> str:

@@ -13,11 +13,10 @@ from gz_testauto.base.errors import GzTestautoError
 Shape = TypeVar("Shape")
 
 
-MOST_JSON_BYTES = 10_000_000
-"""Parsing needs up to 25 times this memory."""
+MOST_JSON_BYTES = 10_000_000  # parsing needs up to 25 times this memory
 
+# The remedy for a damaged file that no command can write again.
 RESTORE = "restore the file from a copy"
-"""The remedy for a damaged file that no command can write again."""
 
 
 def read_json_object(

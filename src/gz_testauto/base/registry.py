@@ -48,8 +48,7 @@ from gz_testauto.base.truncation import join_truncated
 
 LOGGER = logging.getLogger(__name__)
 
-LISTED = 20
-"""Largest number of names in the message for an unknown name."""
+LISTED = 20  # largest number of names in the message for an unknown name
 Loader = Callable[[], Any]
 
 

@@ -18,19 +18,15 @@ from gz_testauto.base.ros_packages import ros_packages
 from gz_testauto.base.xml_file import read_xml
 
 PACKAGE = "gz_testauto"
-MODELS = "models"
-"""Models of this package, or of a set of worlds."""
+MODELS = "models"  # of this package, or of a set of worlds
+# Least similarity (``difflib``) of a suggested package name. ``gazebo_ros`` and ``gazebo_msgs`` are
+# less similar.
 TYPING_ERROR = 0.8
-"""Least similarity (``difflib``) of a suggested package name. ``gazebo_ros`` and ``gazebo_msgs``
-are less similar."""
-WORLDS_MANIFEST = "worlds.json"
-"""Manifest of a set of worlds."""
-_LONGEST_NAME, _LONGEST_PATH = 255, 2000
-"""Limits in bytes. Linux's limit for a path includes the directory."""
-NEWEST_SDF = (1, 7)
-"""The newest SDF version that Gazebo 11 reads."""
+WORLDS_MANIFEST = "worlds.json"  # manifest of a set of worlds
+_LONGEST_NAME, _LONGEST_PATH = 255, 2000  # bytes; Linux's limit for a path includes the directory
+NEWEST_SDF = (1, 7)  # the newest SDF version that Gazebo 11 reads
+# Subdirectories of each ``GAZEBO_RESOURCE_PATH`` entry in which Gazebo searches ``file://``.
 _MEDIA_FOLDERS = ("", "models", "media/models", "Media/models")
-"""Subdirectories of each ``GAZEBO_RESOURCE_PATH`` entry in which Gazebo searches ``file://``."""
 
 
 def resolve(

@@ -27,8 +27,7 @@ from gz_testauto.base.pose import Pose
 
 NANOSECONDS = 1_000_000_000
 Vector = Tuple[float, float, float]
-WORLD_FRAME = "map"
-"""The map frame of ROS."""
+WORLD_FRAME = "map"  # the map frame of ROS
 
 
 def time_message(nanoseconds: int) -> Time:

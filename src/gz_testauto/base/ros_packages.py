@@ -19,8 +19,7 @@ LOGGER = logging.getLogger(__name__)
 MOST_MANIFEST_BYTES = 1_000_000
 _MANIFEST = "package.xml"
 _LEAVES = ("CATKIN_IGNORE", "rospack_nosubdirs", "manifest.xml", _MANIFEST)
-_SYSTEM_SHARE = "/usr/share/"
-"""Only direct subdirectories can be packages, as in Debian's rospkg."""
+_SYSTEM_SHARE = "/usr/share/"  # only direct subdirectories can be packages, as in Debian's rospkg
 
 
 def ros_packages() -> Mapping[str, Path]:

@@ -12,8 +12,8 @@ from gz_testauto.base.pose import Pose
 
 SensorKind = Literal["scan", "cloud", "range", "contact"]
 
+# A camera's image frame (x right, y down, z forward) in the camera's frame (REP 103).
 IMAGE_AXES = Pose(quaternion=(-0.5, 0.5, -0.5, 0.5))
-"""A camera's image frame (x right, y down, z forward) in the camera's frame (REP 103)."""
 
 
 class Angles(NamedTuple):
@@ -44,11 +44,9 @@ class Angles(NamedTuple):
         )
 
 
-SAME_RAD = 1e-6
-"""Tolerance (rad) of a full circle, whose first and last ray have one direction."""
+SAME_RAD = 1e-6  # tolerance of a full circle, whose first and last ray have one direction
 
-AHEAD = Angles(1, 0.0, 0.0)
-"""One ray along the axis of a sensor."""
+AHEAD = Angles(1, 0.0, 0.0)  # one ray along the axis of a sensor
 
 
 @dataclass(frozen=True)

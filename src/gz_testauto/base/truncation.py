@@ -4,8 +4,7 @@ import logging
 import re
 from typing import Sequence
 
-MAX_LENGTH = 500
-"""Largest number of characters of one line."""
+MAX_LENGTH = 500  # characters of one line
 MAX_NAMES = 5
 _LEFT_OUT = " [...] "
 _END = 150

@@ -18,8 +18,7 @@ from gz_testauto.processes import cpu_time_s, on_parent_exit
 from gz_testauto.processes.remote import send_reply, serve_requests
 from gz_testauto.workers.interface import RenewableExecutor
 
-BEATS, STOP_CHECKS = 0, 1
-"""Indices of the shared counters of heartbeats and of control periods."""
+BEATS, STOP_CHECKS = 0, 1  # indices of the shared counters of heartbeats and of control periods
 
 BEAT_S = 0.5
 
