@@ -42,8 +42,8 @@ from gz_testauto.workers.interface import (
 )
 from gz_testauto.worlds.record import unmeasured_notice
 
+# Number of other trials before a new attempt at a trial whose worker died, with ``stop``.
 OTHERS_FIRST = 16
-"""Number of other trials before a new attempt at a trial whose worker died, with ``stop``."""
 
 
 def run_campaign(

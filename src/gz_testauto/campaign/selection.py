@@ -20,8 +20,8 @@ from gz_testauto.trial.plan import TrialSelection
 from gz_testauto.trial.trial import Trial
 from gz_testauto.worlds.record import WorldRecord
 
+# World, planner and repetition: a trial of any campaign in the same worlds.
 Identity = Tuple[str, str, int]
-"""World, planner and repetition: a trial of any campaign in the same worlds."""
 
 
 class CampaignOptions(Options):

@@ -52,8 +52,8 @@ from gz_testauto.worlds.source import Mission, Missions, missions_of
 
 MOST_CACHED = 256
 
+# A world of ``TrialRunner.run``: a record, a path, a name or number, or the content.
 World = Union[WorldRecord, Path, str, bytes]
-"""A world of :meth:`TrialRunner.run`: a record, a path, a name or number, or the content."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -47,8 +47,7 @@ from gz_testauto.worlds.source import (
     world_source,
 )
 
-ROBOT_ROOM_M = 0.3
-"""Free distance around the start and the goal of a companion robot."""
+ROBOT_ROOM_M = 0.3  # free distance around the start and the goal of a companion robot
 
 MODELS_NAMED = 6
 

@@ -12,8 +12,7 @@ import numpy as np
 from gz_testauto.base.compiled import compiled
 
 TOUCH_M = 1e-9
-_PAD_M = 1e-6
-"""Width by which a segment is enlarged when its cells are looked up, for rounding."""
+_PAD_M = 1e-6  # width by which a segment is enlarged when its cells are looked up, for rounding
 
 
 class EdgeGrid(NamedTuple):

@@ -7,8 +7,7 @@ from typing import Callable, Iterable, Tuple
 import numpy as np
 import shapely
 
-_TILES = (64, 16, 4, 1)
-"""Sides (cells) of the tiles that are tested against a large shape."""
+_TILES = (64, 16, 4, 1)  # sides (cells) of the tiles that are tested against a large shape
 _MAX_TILES = 50_000  # in one array; each needs a few hundred bytes
 
 

@@ -14,16 +14,16 @@ from gz_testauto.base.compiled import compiled
 
 _EIGHT = np.array([(0, 1), (1, 1), (1, 0), (1, -1), (0, -1), (-1, -1), (-1, 0), (-1, 1)])
 _AXES, _OPPOSITE = slice(0, 4), slice(4, 8)
+# The directions of the dispersion. As in the program, (-1, -2) and (-2, -1) are exchanged.
 _SIXTEEN = np.array(
     [
         (0, 1), (1, 2), (1, 1), (2, 1), (1, 0), (2, -1), (1, -1), (1, -2),
         (0, -1), (-2, -1), (-1, -1), (-1, -2), (-1, 0), (-2, 1), (-1, 1), (-1, 2),
     ]
 )  # fmt: skip
-"""The directions of the dispersion. As in the program, (-1, -2) and (-2, -1) are exchanged."""
+# Steps within which an obstacle counts for the dispersion. As in the program, they are 2 for a
+# component of 2, and 3 for others, also for -2.
 _STEPS = np.where(_SIXTEEN.max(axis=1) == 2, 2, 3)
-"""Steps within which an obstacle counts for the dispersion. As in the program, they are 2 for a
-component of 2, and 3 for others, also for -2."""
 
 
 class PathMeasures(NamedTuple):

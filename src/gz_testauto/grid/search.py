@@ -8,8 +8,7 @@ import numpy as np
 
 from gz_testauto.grid.occupancy import OccupancyGrid
 
-MAX_SEARCHED_CELLS = 1e7
-"""A square of 300 m at 0.1 m, which needs 0.1 GB of memory."""
+MAX_SEARCHED_CELLS = 1e7  # a square of 300 m at 0.1 m, which needs 0.1 GB of memory
 
 
 def shortest_path(

@@ -13,11 +13,9 @@ from gz_testauto.grid.search import path_length_m
 if TYPE_CHECKING:
     from gz_testauto.grid.line_of_sight import EdgeGrid, Nodes
 
-FIRST_DETOUR_M = 1.0
-"""Length by which a path is first allowed to exceed its lower bound."""
+FIRST_DETOUR_M = 1.0  # length by which a path is first allowed to exceed its lower bound
 
-ARC_SEGMENTS = 6
-"""Segments per quarter circle of a rounded corner."""
+ARC_SEGMENTS = 6  # segments per quarter circle of a rounded corner
 
 Point = Tuple[float, float]
 

@@ -57,11 +57,10 @@ from gz_testauto.spec.randomize import (
 from gz_testauto.spec.worlds import RandomNumbers
 
 LEAST_MASS_KG = 1e-3
-LOCALIZATION_ERROR = "localization_error"
-"""The term whose value scales all errors of the localization."""
+LOCALIZATION_ERROR = "localization_error"  # the term whose value scales all localization errors
 
+# The property changes of a draw, and the drawn number for the results.
 ChangesAndNumber = Tuple[Sequence[Change], float]
-"""The property changes of a draw, and the drawn number for the results."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -48,8 +48,8 @@ from gz_testauto.worlds.manifest import (
 )
 from gz_testauto.worlds.record import ObstacleRecord, Progress, WorldRecord, generated_name
 
+# Wall time after which the manifest of the worlds generated so far is written.
 SAVE_PERIOD_S = 3.0
-"""Wall time (s) after which the manifest of the worlds generated so far is written."""
 
 WORLD_FILE = re.compile(r"world_\d{4,}\.world")
 

@@ -17,8 +17,7 @@ from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.spec.worlds import PublishedSpec
 from gz_testauto.worlds.source import Missions
 
-Number = Union[float, str]
-"""A published number, or its text if this is not a finite number."""
+Number = Union[float, str]  # a published number, or its text if this is not a finite number
 
 
 class PublishedNumbers:

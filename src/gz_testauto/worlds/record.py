@@ -13,8 +13,7 @@ from gz_testauto.spec.worlds import PATH_M
 
 SHOWN = 5
 
-Progress = Callable[[int, int], None]
-"""A function that receives the numbers of finished worlds and of all worlds."""
+Progress = Callable[[int, int], None]  # receives the numbers of finished worlds and of all worlds
 
 
 def generated_name(index: int) -> str:

@@ -25,8 +25,8 @@ class WorldSource(ABC):
     calls :meth:`input_files`, then :meth:`generate`, then :meth:`missions`.
     """
 
+    # The class of ``spec``, which validates the section of the world source.
     spec_type: ClassVar[Type[WorldSourceSpec]]
-    """The class of ``spec``, which validates the section of the world source."""
 
     def __init__(self, spec: Any, count: int, seed: int) -> None:
         self.spec, self.count, self.seed = spec, count, seed

@@ -44,13 +44,13 @@ from gz_testauto.spec.regions import Circle, KeepOut, Region
 from gz_testauto.worlds.base import BaseWorld
 from gz_testauto.worlds.multiply import required_mission
 
+# Largest accepted difference between the requested pose of an obstacle and its pose after it was
+# spawned.
 POSE_TOLERANCE_M = 0.05
 POSE_TOLERANCE_RAD = 0.05
-"""Largest accepted difference (m, rad) between the requested pose of an obstacle and its pose after
-it was spawned."""
 
+# Number of obstacles between two reports of the progress.
 BATCH = 100  # simulators need about the same time for one obstacle as for this number
-"""Number of obstacles between two reports of the progress."""
 
 
 class World(Protocol):
@@ -92,8 +92,8 @@ class SetSource(Protocol):
         names of random obstacles. Raises ``GzTestautoError`` if it cannot be drawn."""
 
 
+# Registered subclasses of ``SetSource``, by the suffix of the files that they read.
 SET_SOURCES = Registry("set source", {})
-"""Registered subclasses of :class:`SetSource`, by the suffix of the files that they read."""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -15,12 +15,11 @@ from gz_testauto.sdf.scene import CollisionShape, WorldScene
 
 DEFAULT_HEIGHT_M = 0.3
 MARGIN_CELLS = 2
+# Largest number of cells of a static map.
 MOST_CELLS = 1e8  # a square of 1 km at 0.1 m, for which the computation needs 1 GB of memory
-"""Largest number of cells of a static map."""
 MOST_CELLS_A_SIDE = 1e5
 
-Bounds = Tuple[float, float, float, float]
-"""A rectangle in the world frame (m): x_min, y_min, x_max, y_max."""
+Bounds = Tuple[float, float, float, float]  # x_min, y_min, x_max, y_max in the world frame (m)
 
 
 def map_of(
