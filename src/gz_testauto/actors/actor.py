@@ -16,8 +16,8 @@ from gz_testauto.simulators.changes import SetModel, SetVisual
 Vector = Tuple[float, float, float]
 ROUNDING_S = 1e-9
 
+# Distance from its target at which an actor arrives, above simulators' rounding errors.
 ARRIVED_M = 1e-3
-"""Distance (m) from its target at which an actor arrives, above simulators' rounding errors."""
 
 LEVEL_REMEDY = "change its path, or increase 'height_above_ground_m' if the ground is uneven"
 

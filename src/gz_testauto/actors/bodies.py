@@ -21,12 +21,12 @@ from gz_testauto.sdf.values import ensure_child, set_numbers
 
 COLOR = (0.25, 0.45, 0.7, 1.0)
 
+# Moment of inertia about the horizontal axes, so that contacts do not tilt an actor.
 UPRIGHT_KGM2 = 1e8
-"""Moment of inertia (kg m²) about the horizontal axes, so that contacts do not tilt an actor."""
 
+# Number of groups of actors. The bit mask of an actor has only the bit of its group, and those of
+# other models have all 16 bits, so actors of different groups have no contact.
 CONTACT_GROUPS = 16
-"""Number of groups of actors. The bit mask of an actor has only the bit of its group, and those of
-other models have all 16 bits, so actors of different groups have no contact."""
 
 
 def body_sdf(geometry: Geometry, mass_kg: float, center_m: Tuple[float, float, float]) -> str:

@@ -34,11 +34,9 @@ from gz_testauto.spec.regions import union_of
 
 ROUNDING_S = 1e-9
 
-PREFIX, SUFFIX = "effect_", "_s"
-"""Prefix and suffix of the result columns of effects."""
+PREFIX, SUFFIX = "effect_", "_s"  # of the result columns of effects
 
-WORLD = "world"
-"""The target of an effect that does not change a model."""
+WORLD = "world"  # the target of an effect that does not change a model
 
 
 @dataclass(frozen=True)

@@ -32,9 +32,7 @@ from gz_testauto.spec.distributions import Distribution
 from gz_testauto.spec.model import LocatedSpec
 from gz_testauto.spec.road import RoadSpec
 
-START_GAP_M = 0.1
-"""Smallest gap (m) between the outlines of two actors at the start of a trial."""
-
+START_GAP_M = 0.1  # smallest gap between the outlines of two actors at the start of a trial
 TRIES_TO_START = 2000
 
 

@@ -26,8 +26,7 @@ from gz_testauto.simulators.description import Description
 Observer = Callable[["RunningEffect"], None]
 
 
-Part = Tuple[str, str]
-"""The type and the scoped name of a part of the world."""
+Part = Tuple[str, str]  # the type and the scoped name of a part of the world
 
 
 class Effect:

@@ -27,9 +27,9 @@ from gz_testauto.simulators.changes import Change, ChangeKind
 from gz_testauto.simulators.description import Description
 from gz_testauto.simulators.interface import NamedModel
 
+# Priorities, in calling order: hooks on which other hooks depend, behaviors of actors, and hooks
+# that depend on behaviors. Effects are called last.
 HIGH, NORMAL, LOW = 0, 1, 2
-"""Priorities, in calling order: hooks on which other hooks depend, behaviors of actors, and hooks
-that depend on behaviors. Effects are called last."""
 
 
 class EffectStarter(Protocol):

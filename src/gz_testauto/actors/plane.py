@@ -5,11 +5,10 @@ from typing import Optional
 from gz_testauto.base.errors import SceneError
 from gz_testauto.base.pose import Pose
 
-HEIGHT_TOLERANCE_M = 1e-4
-"""Change of height (m) above which a model returns to its plane."""
+HEIGHT_TOLERANCE_M = 1e-4  # change of height above which a model returns to its plane
 
+# Largest change of height and of tilt of a model that moves horizontally.
 OFF_PLANE_M, OFF_PLANE_RAD = 0.05, 0.05
-"""Largest change of height (m) and of tilt (rad) of a model that moves horizontally."""
 
 
 class MotionPlane:

@@ -14,13 +14,13 @@ from gz_testauto.base.pose import Pose, quaternion_product
 from gz_testauto.simulators.changes import Change, SetModel, Vector
 from gz_testauto.simulators.interface import NamedModel
 
+# Largest difference of position (along each axis) and orientation from the computed pose, above the
+# rounding errors of simulators.
 TOLERANCE_M, TOLERANCE_RAD = 1e-5, 1e-4
-"""Largest difference of position (m, along each axis) and orientation (rad) from the computed pose,
-above the rounding errors of simulators."""
 
+# Tolerance until the first request for a spawned model. Gazebo rounds its start pose to six
+# significant digits: between 100 m and 1 km from the origin, the error is up to 5e-4 m.
 START_TOLERANCE_M = 1e-3
-"""Tolerance (m) until the first request for a spawned model. Gazebo rounds its start pose to six
-significant digits: between 100 m and 1 km from the origin, the error is up to 5e-4 m."""
 
 AT_REST: Vector = (0.0, 0.0, 0.0)
 

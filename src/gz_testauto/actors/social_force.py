@@ -41,14 +41,12 @@ class SocialForceSpec(WanderSpec):
         return SocialForce(new, self, region, reach_m, speed_mps)
 
 
-FASTEST = 1.3
-"""Largest speed of an actor, as a factor of its desired speed."""
+FASTEST = 1.3  # largest speed of an actor, as a factor of its desired speed
 
+# Distance from the target at which an actor arrives: in a crowd, it rarely reaches a point.
 ARRIVED_M = 0.3
-"""Distance (m) from the target at which an actor arrives: in a crowd, it rarely reaches a point."""
 
-SLOWEST_MPS = 0.05
-"""Speed (m/s) below which the heading remains constant."""
+SLOWEST_MPS = 0.05  # speed below which the heading remains constant
 
 
 def driving(desired: np.ndarray, velocity: np.ndarray, spec: SocialForceSpec) -> np.ndarray:

@@ -63,16 +63,13 @@ class WanderSpec(ActorSpec):
         return Wander(new, self, region, reach_m, speed_mps)
 
 
-TRIES = 50
-"""Largest number of draws of a point with a free path before the actor waits."""
-
+TRIES = 50  # largest number of draws of a point with a free path before the actor waits
 RETRY_S = 1.0
 
-LATE = 1.5
-"""Ratio of elapsed to nominal time from which a path counts as blocked."""
+LATE = 1.5  # ratio of elapsed to nominal time from which a path counts as blocked
 
+# Cosine of the angle to the direction of motion within which another model counts as ahead.
 AHEAD = 0.3
-"""Cosine of the angle to the direction of motion within which another model counts as ahead."""
 
 
 class Wander(Actor):

@@ -18,11 +18,9 @@ from gz_testauto.sdf.scene import WorldScene
 from gz_testauto.sdf.values import flag, number, pose_value, required
 from gz_testauto.spec.distributions import Fixed
 
-SUFFIX = "_body"
-"""Suffix of the name of an actor's cylinder, since Gazebo also has the original actor."""
+SUFFIX = "_body"  # of the name of an actor's cylinder, since Gazebo also has the original actor
 
-CLOSES_M = 0.05
-"""Distance (m) between the ends of a path that counts as a loop."""
+CLOSES_M = 0.05  # distance between the ends of a path that counts as a loop
 
 
 class WorldActorSpec(ScriptSpec):
