@@ -52,8 +52,8 @@ from gz_testauto.worlds.source import world_source
 
 STACK = "gazebo_ros"
 
+# a scoped name without characters that have a meaning in a regular expression
 _LINK_NAME = re.compile(r"[\w/:-]+")
-"""A scoped name without characters that have a meaning in a regular expression."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -32,12 +32,11 @@ from gz_testauto.trial.testbed import BuiltinTestBed, TestBed
 from gz_testauto.trial.trial import Trial
 from gz_testauto.worlds.record import Progress
 
+# Largest height of terrain at the robot's start. Higher terrain throws up the robot, which is
+# spawned at height 0.
 MAX_TERRAIN_M = 0.05
-"""Largest height (m) of terrain at the robot's start. Higher terrain throws up the robot, which is
-spawned at height 0."""
 
-MAX_OWN_RAYS = 0.5
-"""Largest share of the rays of a lidar that can end on the robot itself."""
+MAX_OWN_RAYS = 0.5  # largest share of the rays of a lidar that can end on the robot itself
 
 LOGGER = logging.getLogger(__name__)
 

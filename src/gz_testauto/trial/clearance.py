@@ -18,9 +18,9 @@ from gz_testauto.base.pose import Pose, Pose2D, wrap_angle
 from gz_testauto.sdf.floor import Heights
 from gz_testauto.sdf.scene import SceneModel, WorldScene
 
+# largest changes for which a model's outline is only moved in the plane
 TILT_TOLERANCE_RAD = 1e-3
 HEIGHT_TOLERANCE_M = 1e-3
-"""Largest changes for which a model's outline is only moved in the plane."""
 
 
 class Nearest(NamedTuple):

@@ -9,17 +9,13 @@ from typing import Dict, Iterable, List, Optional, Tuple
 from gz_testauto.base.observation import Contact
 from gz_testauto.metrics.recording import ContactEpisode
 
-EPISODE_GAP_S = 0.5
-"""Longest time between two contacts of one collision."""
+EPISODE_GAP_S = 0.5  # longest time between two contacts of one collision
 
-GROUND_NORMAL_Z = 0.9
-"""Smallest absolute z component of the normal of a contact with the ground: a slope of 25°."""
+GROUND_NORMAL_Z = 0.9  # smallest |z| of the normal of a contact with the ground: a slope of 25°
 
+# Largest height of a contact with the ground above the lowest point of the level robot. On a slope
+# of 6°, the upper wheel of a robot 0.5 m wide is 5 cm above that point.
 GROUND_HEIGHT_M = 0.05
-"""Largest height of a contact with the ground above the lowest point of the level robot.
-
-On a slope of 6°, the upper wheel of a robot 0.5 m wide is 5 cm above that point.
-"""
 
 _IGNORE = ""
 

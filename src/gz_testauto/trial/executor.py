@@ -54,8 +54,7 @@ from gz_testauto.metrics.recording import Recording
 from gz_testauto.trial.outcome import Outcome
 from gz_testauto.trial.trial import Trial
 
-StopRequest = Callable[[], bool]
-"""A function that is called at least once per control period; True stops the trial."""
+StopRequest = Callable[[], bool]  # called at least once per control period; True stops the trial
 
 
 def close_completely(close: Callable[[], object]) -> None:

@@ -15,9 +15,9 @@ from gz_testauto.spec.randomize import RandomizationTermSpec
 from gz_testauto.spec.worlds import RandomNumbers
 from gz_testauto.trial.termination import TIME_SLACK_S
 
+# Simulated time from the estimated arrival to the outcome ``false_arrival``, in which the true
+# position can still reach the goal's tolerance.
 ARRIVED_GRACE_S = 1.0
-"""Simulated time from the estimated arrival to the outcome ``false_arrival``, in which the true
-position can still reach the goal's tolerance."""
 
 
 def make_estimator(

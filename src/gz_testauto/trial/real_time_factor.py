@@ -11,8 +11,7 @@ from gz_testauto.metrics.interface import MetricContext
 from gz_testauto.metrics.recording import Recording
 from gz_testauto.spec.campaign import CampaignSpec
 
-_CAUSE = "real-time factor "
-"""Start of the stored cause of an attempt with a low real-time factor."""
+_CAUSE = "real-time factor "  # start of the stored cause of an attempt with a low real-time factor
 
 
 def low_real_time_factor(spec: CampaignSpec, recording: Recording) -> Optional[float]:

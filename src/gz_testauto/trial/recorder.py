@@ -24,13 +24,12 @@ from gz_testauto.trial.clearance import ObstacleField, footprint_at, footprints_
 from gz_testauto.trial.contacts import ContactClassifier, EpisodeLog
 from gz_testauto.worlds.record import WorldRecord
 
+# Columns of the sampled rows. A pose is x, y and yaw.
 _COLUMNS = 14
 _TIME, _POSITION, _POSE, _ROLL_PITCH, _TILT = 0, slice(1, 4), [1, 2, 4], slice(5, 7), 7
 _TWIST, _COMMAND, _CLEARANCE = slice(8, 11), slice(11, 13), 13
-"""Columns of the sampled rows. A pose is x, y and yaw."""
 
-ROUNDING_M = 1e-6
-"""Upper bound (m) of the rounding error of a distance."""
+ROUNDING_M = 1e-6  # upper bound of the rounding error of a distance
 
 
 class CycleTimes(NamedTuple):

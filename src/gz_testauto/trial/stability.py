@@ -24,26 +24,16 @@ DURATION_S = 1.0
 
 GRAVITY_MPS2 = 9.81
 
+# largest displacement when bodies settle, topple, or are separated since they overlap slightly
 SETTLE_M = 0.3
-"""Largest displacement when bodies settle, topple, or are separated since they overlap slightly."""
 
-DRIVEN_MPS = 10.0
-"""Largest speed of a model that a plug-in drives, such as a car in a town."""
+DRIVEN_MPS = 10.0  # largest speed of a model that a plug-in drives, such as a car in a town
+SUNK_M = 0.1  # largest depth of a body below the lowest floor; heavy bodies sink by millimeters
+DEEP_M = 0.05  # largest depth of a contact that a motion can cause
+UPRIGHT_RAD = 0.3  # largest tilt at which the height of a robot's lowest point is accurate
 
-SUNK_M = 0.1
-"""Largest depth of a body below the lowest floor. Heavy bodies sink by millimeters."""
-
-DEEP_M = 0.05
-"""Largest depth of a contact that a motion can cause."""
-
-UPRIGHT_RAD = 0.3
-"""Largest tilt at which the height of a robot's lowest point is accurate."""
-
-CREEP_MPS = (0.5e-3, 25e-3)
-"""Lowest and highest horizontal speed of a model that creeps."""
-
-CREEP_START_S, CREEP_DURATION_S = 0.5, 0.3
-"""Start and shortest duration of the check for creeping models."""
+CREEP_MPS = (0.5e-3, 25e-3)  # lowest and highest horizontal speed of a model that creeps
+CREEP_START_S, CREEP_DURATION_S = 0.5, 0.3  # start, shortest duration of the check for creeping
 
 BOUNDS_TOLERANCE_M = 0.01
 
@@ -51,8 +41,7 @@ CREEP_RISE_M = 0.5e-3
 
 LISTED = 3
 
-MIN_UPWARD = 1e-6
-"""Smallest z component of the normal of a plane that can carry a body."""
+MIN_UPWARD = 1e-6  # smallest z component of the normal of a plane that can carry a body
 
 LOGGER = logging.getLogger(__name__)
 _LOGGED: Set[Tuple[str, str]] = set()

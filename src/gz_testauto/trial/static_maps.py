@@ -25,8 +25,7 @@ from gz_testauto.worlds.record import WorldRecord
 from gz_testauto.worlds.source import Mission
 from gz_testauto.worlds.static_map import DEFAULT_HEIGHT_M, Bounds, bounds_of, map_of
 
-Leg = Tuple[Pose2D, Pose2D]
-"""The start of a part of the mission, and its goal."""
+Leg = Tuple[Pose2D, Pose2D]  # the start of a part of the mission, and its goal
 
 
 class MapInputs(NamedTuple):

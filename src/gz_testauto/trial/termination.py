@@ -37,21 +37,17 @@ from gz_testauto.base.pose import Pose2D
 from gz_testauto.metrics.recording import ContactEpisode
 from gz_testauto.trial.outcome import Outcome
 
-TIME_SLACK_S = 1e-6
-"""Tolerance (s) for comparing times, which are sums of physics steps with rounding errors."""
+TIME_SLACK_S = 1e-6  # tolerance for times, which are sums of physics steps with rounding errors
 
-JUMP_ALLOWANCE_M = 0.5
-"""Allowance (m) for the motion in one period, in addition to the motion at twice the top speed."""
+JUMP_ALLOWANCE_M = 0.5  # motion in one period in addition to the motion at twice the top speed
 
-TIPPED_S = 1.0
-"""Longest time (s) of a tilt from which a robot can recover."""
+TIPPED_S = 1.0  # longest time of a tilt from which a robot can recover
 
+# Least commanded motion of a stuck robot, and the moved share of it, below which the robot did not
+# follow the commands.
 LEAST_COMMANDED_M, LOST_SHARE = 1.0, 0.3
-"""Least commanded motion (m) of a stuck robot, and the moved share of it, below which the robot did
-not follow the commands."""
 
-FREE_FALL_MPS = 10.0
-"""Largest downward speed (m/s) of a robot on the ground; a fall of five meters exceeds it."""
+FREE_FALL_MPS = 10.0  # largest downward speed of a robot on the ground; a fall of 5 m exceeds it
 
 
 @dataclass(frozen=True)

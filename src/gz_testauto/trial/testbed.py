@@ -48,8 +48,8 @@ from gz_testauto.trial.trial import Trial
 from gz_testauto.worlds.record import WorldRecord
 from gz_testauto.worlds.source import Mission
 
+# keys of a campaign whose entries a trial can omit by name
 REMOVABLE = ("actors", "randomize", "effects", "hooks", "robots")
-"""Keys of a campaign whose entries a trial can omit by name."""
 
 
 class TestBed:
