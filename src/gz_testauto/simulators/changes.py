@@ -18,6 +18,7 @@ from gz_testauto.sdf.dynamics import MAX_MASS_KG
 
 Vector = Tuple[float, float, float]
 
+# Largest absolute value of each number of a field. Beyond it, physics engines become unstable.
 LIMITS: Dict[str, float] = {
     "pose": 1e6,
     "linear_mps": 1e3,
@@ -28,7 +29,6 @@ LIMITS: Dict[str, float] = {
     "force_n": 1e6,
     "torque_nm": 1e6,
 }
-"""Largest absolute value of each number of a field. Beyond it, physics engines become unstable."""
 
 
 @dataclass(frozen=True)

@@ -16,11 +16,9 @@ from gz_testauto.base.sensors import Sensor
 from gz_testauto.simulators.interface import PlacedRobot
 from gz_testauto.simulators.merged_scan import merged_scan
 
+# A function that returns the distances (m) along a sensor's rays, shape (rows · columns,). They are
+# infinite beyond the range.
 Measure = Callable[[Sensor], np.ndarray]
-"""A function that returns the distances (m) along a sensor's rays, shape (rows · columns,).
-
-They are infinite beyond the range.
-"""
 
 # tolerance for rounding, as a share of the period of a sensor
 EARLY = 1e-6

@@ -17,8 +17,8 @@ import numpy as np
 
 from gz_testauto.base.compiled import compiled
 
+# angle between the normals of a contact and a plane below which they count as equal
 SAME_NORMAL_RAD = 0.02
-"""Angle between the normals of a contact and a plane below which they count as equal."""
 
 # difference of the slopes of triangles below which they are in one plane
 FLATNESS = 1e-4

@@ -25,14 +25,12 @@ LIDAR_GROUPS = np.isin(np.arange(6), (Role.BOTH, Role.LIDAR)).astype(np.uint8)
 
 _PARALLEL = 1e-15
 
-ROUNDING_M = 1e-6
-"""Upper bound of the rounding errors of ranges."""
+ROUNDING_M = 1e-6  # upper bound of the rounding errors of ranges
 
-GROUP_M = 4.0
-"""Side length of the cubes that divide the geoms of static models into groups."""
+GROUP_M = 4.0  # side length of the cubes that divide the geoms of static models into groups
 
+# motion of the sensor along an axis after which the groups within its range are selected again
 SELECT_M = 1.0
-"""Motion of the sensor along an axis after which the groups within its range are selected again."""
 
 
 class MujocoLidar:

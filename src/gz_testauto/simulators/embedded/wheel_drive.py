@@ -16,8 +16,7 @@ from gz_testauto.base.observation import Twist2D
 from gz_testauto.sdf.engine_model.bodies import EngineModel
 from gz_testauto.sdf.engine_model.robots import DrivenWheel
 
-Skid = Literal["servo", "wheels"]
-"""The method to turn a robot with more than two driven wheels."""
+Skid = Literal["servo", "wheels"]  # the method to turn a robot with more than two driven wheels
 
 # Time in which a wheel without load reaches its commanded speed. It was fitted to Gazebo, in which
 # the plugin sets the speed in every physics step and the solver reduces it again.

@@ -38,8 +38,8 @@ LOGGER = logging.getLogger(__name__)
 
 ENGINES = ("ode", "bullet", "dart")
 
+# engines whose results differ in the last bits after gzserver has simulated other worlds
 NOT_REUSABLE = ("dart",)
-"""Engines whose results differ in the last bits after gzserver has simulated other worlds."""
 
 # Property changes without an effect: Bullet accepts no wrench, and Bullet and DART read friction
 # only once. A change of mass in Bullet was not tested.

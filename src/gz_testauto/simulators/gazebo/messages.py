@@ -105,5 +105,4 @@ def _build() -> Dict[str, Any]:
     }
 
 
-MESSAGES: Dict[str, Any] = _build()
-"""Message classes by their short names, e.g. ``MESSAGES["Pose"]``."""
+MESSAGES: Dict[str, Any] = _build()  # message classes by short name, e.g. ``MESSAGES["Pose"]``

@@ -40,11 +40,9 @@ _UP = "Connected to gazebo master"
 SCRATCH_PREFIX = "gz_testauto_gzserver_"
 _OWNER = "owner"
 
+# Name in Linux's abstract socket namespace with which a server claims a CPU core. Every process on
+# the machine sees it. It is released when the process that created it exits.
 CLAIM_NAME = "\0gz_testauto.processor.{}"
-"""Name in Linux's abstract socket namespace with which a server claims a CPU core.
-
-Every process on the machine sees it. It is released when the process that created it exits.
-"""
 
 
 class ServerProcess:

@@ -25,11 +25,9 @@ from gz_testauto.simulators.gazebo.transport import (
 )
 from gz_testauto.simulators.interface import NamedModel
 
+# The topic with the time of every step and, at rest, of every poll for commands. It is the only
+# topic whose last message is never delayed for long.
 CLOCK_TOPIC = "pose/local/info"
-"""The topic with the time of every step and, at rest, of every poll for commands.
-
-It is the only topic whose last message is never delayed for long.
-"""
 
 # Added to the timeout of a spawning for each ray of a model. Gazebo creates an object for each
 # ray, which takes about 0.5 ms of processor time.
@@ -37,9 +35,9 @@ RAY_TIMEOUT_S = 0.005
 
 LONGEST_LOADING_S = 600.0
 
+# Smallest share of a processor that gzserver uses while it loads a world on a loaded machine. A
+# paused gzserver without a client uses less.
 _LOADING_SHARE = 0.1
-"""Smallest share of a processor that gzserver uses while it loads a world on a loaded machine. A
-paused gzserver without a client uses less."""
 
 _REPEAT_S = 0.05
 _PHYSICS_TRIES = 1000

@@ -33,8 +33,8 @@ from gz_testauto.simulators.changes import (
 from gz_testauto.simulators.description import DescribedWorld, Description
 from gz_testauto.simulators.gazebo_ros.client import WORLD, GazeboRosClient
 
+# largest errors (m, rad) at which a pose that was set while time is paused counts as reached
 EXACT = 1e-4
-"""Largest errors (m, rad) at which a pose that was set while time is paused counts as reached."""
 
 SUPPORTED_CHANGES: FrozenSet[ChangeKind] = frozenset(
     (SetModel, SetLink, SetJoint, SetGravity, Push, SetLight)

@@ -46,8 +46,7 @@ from gz_testauto.simulators.world_file import PhysicsSettings, check_shapes, phy
 
 LOGGER = logging.getLogger(__name__)
 
-SETTLING_S = 0.2
-"""Simulated time (s) in which a robot stops moving."""
+SETTLING_S = 0.2  # simulated time in which a robot stops moving
 
 
 class ModelDiff(NamedTuple):

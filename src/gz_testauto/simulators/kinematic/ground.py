@@ -13,8 +13,8 @@ from gz_testauto.sdf.meshes.surfaces import Heightmap
 from gz_testauto.sdf.scene import CollisionShape
 from gz_testauto.sdf.shapes import Plane
 
+# a function of ``x`` and ``y`` (m) that returns heights (m), -inf outside of the surface
 Surface = Callable[[np.ndarray, np.ndarray], np.ndarray]
-"""A function of ``x`` and ``y`` (m) that returns heights (m), -inf outside of the surface."""
 
 
 class GroundSurface:

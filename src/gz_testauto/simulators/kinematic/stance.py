@@ -21,8 +21,8 @@ from gz_testauto.simulators.kinematic.ground import GroundSurface
 # largest distance between the points at which a wheel is tested against the ground
 SAMPLE_M = 0.01
 
+# the x, y and z (base frame) of a point that touches level ground, and the wheel's radius or 0
 Support = Tuple[float, float, float, float]
-"""The x, y and z (base frame) of a point that touches level ground, and the wheel's radius or 0."""
 
 
 class Stance:
