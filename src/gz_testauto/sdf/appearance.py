@@ -24,9 +24,7 @@ from gz_testauto.sdf.values import (
     vector,
 )
 
-Color = Tuple[float, float, float, float]
-"""Red, green, blue and alpha, each from 0 to 1."""
-
+Color = Tuple[float, float, float, float]  # red, green, blue and alpha, each from 0 to 1
 GREY: Color = (0.7, 0.7, 0.7, 1.0)
 BLACK: Color = (0.0, 0.0, 0.0, 1.0)
 WHITE: Color = (1.0, 1.0, 1.0, 1.0)

@@ -21,10 +21,9 @@ from gz_testauto.sdf.repair import Repair, repair_xml
 
 Element = Any  # lxml does not publish the type of its elements
 
-OLDEST = (1, 2)
-"""The oldest supported SDF version, which Gazebo 11 converts. Versions 1.2 and 1.3 differ from 1.4
-only in names of physics elements. As in Gazebo 11, a version after 1.7 is read as 1.7, and an
-element whose meaning has changed since 1.7 is rejected."""
+# Versions 1.2 and 1.3 differ from 1.4 only in names of physics elements. As in Gazebo 11, a version
+# after 1.7 is read as 1.7, and an element whose meaning has changed since 1.7 is rejected.
+OLDEST = (1, 2)  # the oldest supported SDF version, which Gazebo 11 converts
 
 MAX_DEPTH = 256  # files of Gazebo have about 20 levels
 

@@ -19,8 +19,8 @@ from gz_testauto.sdf.scene import SceneModel
 from gz_testauto.sdf.tree import LinkNode, ModelNode
 from gz_testauto.sdf.values import name_of, number, required, text_of
 
+# smallest lateral component of the unit vector along the axis of a driven wheel
 MIN_SIDEWAYS = 0.7
-"""Smallest lateral component of the unit vector along the axis of a driven wheel."""
 
 
 @dataclass(frozen=True)
@@ -156,7 +156,9 @@ _GAZEBO_SIM = _DriveKind(
     repeats=True,
 )
 
-_DRIVES = {
+# Gazebo's plug-ins compute the wheel separation from the joints' anchors, and the wheel diameter as
+# the longest side of the bounding box of a wheel. The default sizes are those of the plug-ins.
+_DRIVES = {  # supported drive controllers, by the name of their library
     "DiffDrivePlugin": _DriveKind(("left_joint",), ("right_joint",)),
     "SkidSteerDrivePlugin": _DriveKind(
         ("left_front", "left_rear"), ("right_front", "right_rear"), torque="max_force"
@@ -176,18 +178,12 @@ _DRIVES = {
     "gazebo_ros_kobuki": _DriveKind(
         ("left_wheel_joint_name",),
         ("right_wheel_joint_name",),
-        (("wheel_separation", 0.0), ("wheel_diameter", 0.0)),
+        (("wheel_separation", 0.0), ("wheel_diameter", 0.0)),  # no default sizes
         "torque",
     ),
     "gz-sim-diff-drive-system": _GAZEBO_SIM,
     "ignition-gazebo-diff-drive-system": _GAZEBO_SIM,
 }
-"""Supported drive controllers, by the name of their library.
-
-Gazebo's plug-ins compute the wheel separation from the anchors of the joints, and the wheel
-diameter as the longest side of the bounding box of a wheel. The default sizes are those of the
-plug-ins; gazebo_ros_kobuki has none.
-"""
 
 _ROS_2 = _DriveKind(
     ("left_joint",),
@@ -197,8 +193,8 @@ _ROS_2 = _DriveKind(
     repeats=True,
 )
 
+# drive plug-in of which a robot can have several instances
 _ONE_AXLE = "DiffDrivePlugin"  # all instances subscribe to the same commands
-"""Drive plug-in of which a robot can have several instances."""
 
 
 class _Axle(NamedTuple):

@@ -32,8 +32,8 @@ GRAVITY_MPS2: Vector = (0.0, 0.0, -9.8)
 
 MAX_MASS_KG = 1e9  # a physics engine becomes unstable if masses differ too much
 
+# smallest absolute value of a joint limit that counts as unlimited
 UNLIMITED = 1e15  # the default limits in SDF are ±1e16
-"""Smallest absolute value of a joint limit that counts as unlimited."""
 
 _AXES = {
     "revolute": ("axis",),

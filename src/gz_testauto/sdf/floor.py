@@ -7,16 +7,13 @@ from typing import NamedTuple, Tuple
 
 import numpy as np
 
+# Height below which a flat object on the ground, such as a marking, is not an obstacle, and a
+# shape of a robot touches the ground.
 GROUND_TOLERANCE_M = 0.02
-"""Height below which a flat object on the ground, such as a marking, is not an obstacle, and a
-shape of a robot touches the ground."""
 
-SLAB_TOP_M = 0.1
-"""Largest z of the top of a slab that counts as ground."""
-SLAB_SIDE_M = 2.0
-"""Smallest length and width of a slab that counts as ground."""
-SLAB_FLATNESS = 0.1
-"""Largest ratio of the thickness to the shorter side of a slab that counts as ground."""
+SLAB_TOP_M = 0.1  # largest z of the top of a slab that counts as ground
+SLAB_SIDE_M = 2.0  # smallest length and width of a slab that counts as ground
+SLAB_FLATNESS = 0.1  # largest ratio of thickness to shorter side of a slab that counts as ground
 
 
 class Heights(NamedTuple):
@@ -33,8 +30,7 @@ class Heights(NamedTuple):
         return high_m >= self.low_m and low_m <= self.high_m
 
 
-ANY_ROBOT = Heights(GROUND_TOLERANCE_M, 2.0)
-"""Heights at which objects obstruct a robot of unknown size."""
+ANY_ROBOT = Heights(GROUND_TOLERANCE_M, 2.0)  # at which objects obstruct a robot of unknown size
 
 
 def obstructing_heights(body_m: Tuple[float, float]) -> Heights:

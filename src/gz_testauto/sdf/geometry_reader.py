@@ -113,12 +113,12 @@ def _heightmap(document: SdfDocument, element: Element, library: ModelLibrary) -
     )
 
 
+# shapes with a radius: the class, and the SDF elements in the order of its fields
 _ROUND: Dict[str, Tuple[Type[Geometry], Tuple[str, ...]]] = {
     "cylinder": (Cylinder, ("radius", "length")),
     "capsule": (Capsule, ("radius", "length")),
     "sphere": (Sphere, ("radius",)),
 }
-"""Shapes with a radius: the class, and the SDF elements in the order of its fields."""
 
 _READERS: Dict[str, Callable[[SdfDocument, Element, ModelLibrary], Geometry]] = {
     "box": _box,

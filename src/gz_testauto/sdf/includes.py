@@ -27,8 +27,8 @@ class IncludedModel(NamedTuple):
     element: Element
 
 
+# a function that returns whether an ``<include>`` must be removed
 Without = Callable[[SdfDocument, Element], bool]
-"""A function that returns whether an ``<include>`` must be removed."""
 
 
 class ModelLibrary:

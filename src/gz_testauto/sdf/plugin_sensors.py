@@ -29,9 +29,9 @@ _CLOUD_PLUGINS = (
 )
 _CAMERA_PLUGINS = ("gazebo_ros_openni_kinect", "gazebo_ros_depth_camera")
 
+# Largest numbers of columns and rows of the rays of a depth camera. A camera with more pixels is
+# simulated with every n-th pixel.
 MOST_COLUMNS, MOST_ROWS = 80, 60
-"""Largest numbers of columns and rows of the rays of a depth camera. A camera with more pixels is
-simulated with every n-th pixel."""
 
 MOST_RAYS = 200_000
 
@@ -143,6 +143,7 @@ def _plugin(document: SdfDocument, sensor: Element) -> PluginNames:
     return PluginNames()
 
 
+# the element with the topic's name, for each plug-in of gazebo_ros that publishes a sensor
 _TOPIC_KEYS: Dict[str, str] = {
     "gazebo_ros_laser": "topicName",
     "gazebo_ros_gpu_laser": "topicName",
@@ -154,7 +155,6 @@ _TOPIC_KEYS: Dict[str, str] = {
     "gazebo_ros_depth_camera": "pointCloudTopicName",
     "gazebo_ros_bumper": "bumperTopicName",
 }
-"""The element with the topic's name, for each plug-in of gazebo_ros that publishes a sensor."""
 
 
 def _rays(placed_link: PlacedLink, sensor: Element) -> Sensor:

@@ -32,9 +32,9 @@ from gz_testauto.sdf.scene import SceneModel, scene_model
 from gz_testauto.sdf.tree import ModelNode, read_model
 from gz_testauto.sdf.values import set_pose
 
+# Largest distance of the lowest collision shape of a URDF from the height of its root link, up to
+# which the root link is a base frame on the ground.
 MOST_ABOVE_GROUND_M = 0.005
-"""Largest distance (m) of the lowest collision shape of a URDF from the height of its root link, up
-to which the root link is a base frame on the ground."""
 
 
 @dataclass(frozen=True)

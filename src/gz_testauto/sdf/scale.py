@@ -23,13 +23,13 @@ from gz_testauto.sdf.values import (
 )
 
 _NO_FILES = ModelLibrary(())  # simple shapes do not reference files
+# The SDF elements of each simple shape have the names of its fields.
 _SIMPLE = {
     shape.__name__.lower(): tuple(field.name for field in dataclasses.fields(shape))
     for shape in (Box, Cylinder, Sphere, Capsule, Ellipsoid)
 }
-"""The SDF elements of each simple shape have the names of its fields."""
+# SDF elements of each shape that are lengths or scale factors of lengths
 _LENGTHS = {**_SIMPLE, "mesh": ("scale",), "polyline": ("point", "height"), "empty": ()}
-"""SDF elements of each shape that are lengths or scale factors of lengths."""
 _DIGITS = 9  # nanometers: further digits of a product with a random number are rounding errors
 _PRODUCTS = ("ixy", "ixz", "iyz")
 

@@ -21,8 +21,7 @@ from gz_testauto.base.pose import Pose
 from gz_testauto.sdf.meshes import slices
 from gz_testauto.sdf.meshes.slices import EMPTY, TOLERANCE_M
 
-UNBOUNDED_M = 1e4
-"""Half the side length of the square that represents the footprint of an infinite plane."""
+UNBOUNDED_M = 1e4  # half the side length of the square for the footprint of an infinite plane
 
 _CORNERS = np.array([[x, y, z] for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)])
 _BOX_EDGES = np.array(

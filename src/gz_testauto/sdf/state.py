@@ -28,9 +28,9 @@ from gz_testauto.sdf.values import (
 )
 
 _NO_SCALE = (1.0, 1.0, 1.0)
+# Tolerance for the digits that Gazebo saves, in meters and in entries of a rotation matrix. A link
+# whose saved pose differs by less keeps the pose in its model.
 ROUNDING = 1e-5
-"""Tolerance for the digits that Gazebo saves, in meters and in entries of a rotation matrix. A link
-whose saved pose differs by less keeps the pose in its model."""
 
 
 @dataclass

@@ -21,8 +21,8 @@ from gz_testauto.sdf.scene import SceneModel
 from gz_testauto.sdf.shapes import Geometry, Plane
 from gz_testauto.sdf.values import flag
 
+# smallest moment of inertia of a moving body
 MIN_INERTIA_KGM2 = 1e-12  # MuJoCo treats a thousandth of it as zero
-"""Smallest moment of inertia of a moving body."""
 
 
 @dataclass(frozen=True)

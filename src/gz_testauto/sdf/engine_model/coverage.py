@@ -18,6 +18,7 @@ def _tags(text: str) -> FrozenSet[str]:
     return frozenset(text.split())
 
 
+# supported children of each element, including children that do not affect motion and ranges
 _UNDERSTOOD: Dict[str, FrozenSet[str]] = {
     "world": _tags(
         "physics gravity include model frame state scene light gui audio spherical_coordinates "
@@ -33,8 +34,8 @@ _UNDERSTOOD: Dict[str, FrozenSet[str]] = {
     **dict.fromkeys(("axis", "axis2"), _tags("xyz limit dynamics use_parent_model_frame")),
     "limit": _tags("lower upper"),
 }
-"""Supported children of each element, including children that do not affect motion and ranges."""
 
+# children of each element whose own children are also checked
 _CHECKED = {
     "model": ("link", "joint"),
     "link": ("collision",),
@@ -44,8 +45,8 @@ _CHECKED = {
     "axis": ("limit",),
     "axis2": ("limit",),
 }
-"""Children of each element whose own children are also checked."""
 
+# functions that return whether an element has no effect, by its tag or ``parent/tag``
 _WITHOUT_EFFECT: Dict[str, Callable[[Element], bool]] = {
     "enable_wind": lambda element: _is_off(element),
     "kinematic": lambda element: _is_off(element),
@@ -61,7 +62,6 @@ _WITHOUT_EFFECT: Dict[str, Callable[[Element], bool]] = {
     "limit/velocity": lambda element: not any(value > 0 for value in _values(element)),
     "visual": lambda element: True,
 }
-"""Functions that return whether an element has no effect, by its tag or ``parent/tag``."""
 
 _REFUSED = {
     "population": "its models would be missing; use the world as saved by Gazebo, which contains "

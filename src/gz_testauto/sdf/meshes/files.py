@@ -17,22 +17,21 @@ from gz_testauto.base.disk import read_file, read_start
 from gz_testauto.base.errors import MissingDependencyError, SdfError
 from gz_testauto.base.xml_file import parse_xml
 
-MESH_SUFFIXES = (".stl", ".stlb", ".stla", ".obj", ".dae")
-"""Suffixes of the mesh files that Gazebo 11 loads."""
+MESH_SUFFIXES = (".stl", ".stlb", ".stla", ".obj", ".dae")  # of mesh files that Gazebo 11 loads
 
 MOST_BYTES = 300_000_000
 
 _LFS_POINTER = b"version https://git-lfs.github.com/spec/"
 
+# elements of a COLLADA file that affect only the appearance
 _COLORS = tuple(f"{{*}}library_{kind}" for kind in ("images", "effects", "materials"))
-"""Elements of a COLLADA file that affect only the appearance."""
 
+# a comment at the end of a line
 _OBJ_COMMENT = re.compile(rb"^([ \t]*(?:v|vn|vt|f|l|p)[ \t][^#\n]*)#[^\n]*", re.MULTILINE)
-"""A comment at the end of a line."""
 
+# Sizes (bytes) of the header and of one triangle in a binary STL file. The last four bytes of the
+# header contain the number of triangles.
 _STL_HEADER, _STL_TRIANGLE = 84, 50
-"""Sizes (bytes) of the header and of one triangle in a binary STL file. The last four bytes of the
-header contain the number of triangles."""
 
 
 @functools.lru_cache(maxsize=128)

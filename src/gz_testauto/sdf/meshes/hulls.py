@@ -19,19 +19,16 @@ from gz_testauto.sdf.meshes.surfaces import Heightmap, Mesh, TriangleMesh
 if TYPE_CHECKING:
     from scipy.spatial import ConvexHull
 
-THICKNESS_M = 0.002
-"""Thickness of the plates that represent a surface."""
+THICKNESS_M = 0.002  # of the plates that represent a surface
 
+# largest distance between convex parts and the surface, unless the number of parts is limited
 TOLERANCE_M = 0.002
-"""Largest distance between convex parts and the surface, unless the number of parts is limited."""
 
-MAX_TRIANGLES = 50_000  # a decomposition then takes seconds
-"""Surfaces with more triangles are simplified."""
+MAX_TRIANGLES = 50_000  # surfaces with more are simplified; a decomposition then takes seconds
 
 _BATCH = 64  # points; with 100,000 planes, their distances need 50 MB
 
-SLIVER_M = 1e-4
-"""Convex parts that are narrower are ignored."""
+SLIVER_M = 1e-4  # convex parts that are narrower are ignored
 
 
 class OrientedBox(NamedTuple):

@@ -14,12 +14,11 @@ import numpy as np
 from gz_testauto.base.compiled import compiled
 from gz_testauto.sdf.meshes.solids import numbered_corners
 
+# Error levels in whose order patches are merged. Within a level, the smallest patches are merged
+# first.
 LEVELS_M = (1e-4, 1e-3, 2e-3, 5e-3, 0.01, 0.02, 0.05, 0.1, 0.2)
-"""Error levels (m) in whose order patches are merged. Within a level, the smallest patches are
-merged first."""
 
-MIN_COSINE = 0.7
-"""Smallest cosine of the angle between a patch and the merged patch that contains it."""
+MIN_COSINE = 0.7  # of the angle between a patch and the merged patch that contains it
 
 _NONE = -1
 

@@ -10,14 +10,13 @@ import numpy as np
 import shapely
 from shapely.geometry.base import BaseGeometry
 
-TOLERANCE_M = 2e-4
-"""Largest distance between a curve and the polygon that represents it."""
+TOLERANCE_M = 2e-4  # largest distance between a curve and the polygon that represents it
 
 EMPTY = shapely.Polygon()
 
 
+# grid size of unions of polygons
 GRID_M = 1e-9  # without a grid, GEOS loses polygons whose edges nearly coincide
-"""Grid size of unions of polygons."""
 
 
 def union(geometries: Iterable[BaseGeometry]) -> BaseGeometry:

@@ -4,8 +4,8 @@ from typing import Optional, Tuple
 
 import numpy as np
 
+# decimal digits, relative to the size of the mesh, to which coordinates of one corner agree
 _DIGITS = 7
-"""Decimal digits, relative to the size of the mesh, to which coordinates of one corner agree."""
 
 
 def find_solids(triangles: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:

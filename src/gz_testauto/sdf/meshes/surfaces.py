@@ -25,10 +25,8 @@ from gz_testauto.sdf.meshes.slices import EMPTY
 from gz_testauto.sdf.meshes.solids import find_solids
 from gz_testauto.sdf.shapes import Geometry
 
-MAX_PIXELS = 8193
-"""Largest number of pixels per side of a height map."""
-FARTHEST_M = 1e6  # follows from the grid size of outlines
-"""Largest distance between a surface and its origin."""
+MAX_PIXELS = 8193  # per side of a height map
+FARTHEST_M = 1e6  # distance of a surface from its origin; follows from the grid size of outlines
 
 
 @dataclass(frozen=True)

@@ -31,16 +31,15 @@ from gz_testauto.sdf.values import format_number
 
 LOGGER = logging.getLogger(__name__)
 
-_NO_MASS_KG = 1e-6
-"""Gazebo regards smaller masses as zero."""
+_NO_MASS_KG = 1e-6  # Gazebo regards smaller masses as zero
 
+# Type in SDF of each type of joint in URDF. Gazebo creates no joint for the other types.
 _JOINT_TYPES = {
     "revolute": "revolute",
     "continuous": "revolute",
     "prismatic": "prismatic",
     "fixed": "fixed",
 }
-"""Type in SDF of each type of joint in URDF. Gazebo creates no joint for the other types."""
 
 
 def convert_urdf(content: bytes, source: str) -> Element:

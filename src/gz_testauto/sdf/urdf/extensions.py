@@ -17,9 +17,10 @@ from gz_testauto.sdf.document import Element
 from gz_testauto.sdf.urdf.robot_tree import UrdfLink, UrdfReader
 from gz_testauto.sdf.values import format_number, leading_numbers
 
+# text between the name of a link in SDF and that of a shape whose link in the URDF was merged
 LUMP = "_fixed_joint_lump__"
-"""Text between the name of a link in SDF and that of a shape whose link in the URDF was merged."""
 
+# the child of ``<surface>`` and its ``<ode>`` value for each extension of collisions
 _SURFACE = {
     "mu1": ("friction", "mu"),
     "mu2": ("friction", "mu2"),
@@ -29,7 +30,6 @@ _SURFACE = {
     "maxVel": ("contact", "max_vel"),
     "minDepth": ("contact", "min_depth"),
 }
-"""The child of ``<surface>`` and its ``<ode>`` value for each extension of collisions."""
 
 _OF_COLLISION = {"laserRetro": "laser_retro", "maxContacts": "max_contacts"}
 _OF_JOINT_LIMIT = {"stopCfm": "cfm", "stopErp": "erp"}
@@ -47,12 +47,12 @@ _NUMBERS = {
 }
 _FLAGS = ("static", "turnGravityOff", "selfCollide", "provideFeedback", "implicitSpringDamper")
 _RENAMED = {"cfmDamping": "implicitSpringDamper"}
+# children of copied SDF elements with names of links, which change if the link is merged
 _LINK_NAMES = {
     "joint": ("parent", "child"),
     "gripper": ("gripper_link", "palm_link"),
     "plugin": ("bodyName", "frameName"),
 }
-"""Children of copied SDF elements with names of links, which change if the link is merged."""
 
 
 @dataclass

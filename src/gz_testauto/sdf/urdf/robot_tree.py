@@ -16,8 +16,7 @@ from gz_testauto.base.pose import Pose
 from gz_testauto.sdf.document import Element
 from gz_testauto.sdf.values import format_number
 
-WORLD = "world"
-"""Name of a root link that represents the world. Gazebo does not create a link for it."""
+WORLD = "world"  # name of a root link that represents the world; Gazebo creates no link for it
 
 _KINDS = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
 _SIZES = {"box": ("size",), "cylinder": ("length", "radius"), "sphere": ("radius",)}
