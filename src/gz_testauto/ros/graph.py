@@ -97,8 +97,8 @@ def require_master() -> Iterator[None]:
         ) from error
 
 
+# process ID of the first master that this process has used, by address
 _first_master: Dict[str, Optional[int]] = {}
-"""Process ID of the first master that this process has used, by address."""
 
 
 def _master_process() -> Optional[int]:

@@ -18,17 +18,17 @@ from gz_testauto.ros.log_messages import (
 LINES_SHOWN = 6
 LINES_BEFORE_A_DEATH = 40
 ERRORS_BEFORE_A_DEATH = 2
+# output of roslaunch when a node has exited with an error, also within a line of another node
 DIED = re.compile(r"(?:\[[^][\s]+\] )?process has died \[pid \d+, exit code (-?\d+)")
-"""Output of roslaunch when a node has exited with an error, also within a line of another node."""
+# signals from another process; the last output of the killed node does not show the cause
 KILLED = (signal.SIGKILL, signal.SIGTERM)
-"""Signals from another process; the last output of the killed node does not show the cause."""
 
+# output of roslaunch when it does not find a node and continues without it
 REFUSED = re.compile(r"ERROR: (cannot launch node of type .*)")
-"""Output of roslaunch when it does not find a node and continues without it."""
+# output of roslaunch when it cannot load a launch file
 INVALID = re.compile(
     r"RLException: (?:while processing|Invalid|\S+ requires|unused args|.* is neither)"
 )
-"""Output of roslaunch when it cannot load a launch file."""
 
 
 class LaunchedProcess:

@@ -18,8 +18,7 @@ from gz_testauto.msg import Road
 from gz_testauto.msg import TrackedObject as TrackedObjectMessage
 from gz_testauto.planners.interface import Lane
 
-OCCUPIED_FROM = 65
-"""Smallest occupancy (%) of an occupied cell, as in map_server and costmap_2d."""
+OCCUPIED_FROM = 65  # smallest occupancy (%) of an occupied cell, as in map_server and costmap_2d
 
 
 def grid_message(grid: OccupancyGrid, stamp: Time) -> OccupancyGridMessage:

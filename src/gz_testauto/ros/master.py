@@ -16,13 +16,13 @@ from gz_testauto.processes.subreaper import descendants
 from gz_testauto.ros.launched_process import LaunchedProcess
 
 ATTEMPTS = 5
+# output of a roscore that exits because of an invalid ``package.xml``
 INVALID_PACKAGE = "InvalidPackage: "
-"""Output of a roscore that exits because of an invalid ``package.xml``."""
 POLL_S = 0.05
 LOOPBACK = "127.0.0.1"
 NOT_INHERITED = ("ROS_HOSTNAME", "ROS_NAMESPACE", "ROS_MASTER_URI")
+# Gazebo's model database without a server, so that no model is downloaded
 DEAD_ADDRESS = "http://127.0.0.1:9/"
-"""Gazebo's model database without a server, so that no model is downloaded."""
 
 
 @contextlib.contextmanager

@@ -36,8 +36,7 @@ ENDED = {
 POLL_S = 0.005
 CANCEL_AGAIN_S = 0.1
 SEND_AGAIN_S = 2.0
-MISSED_STATUSES = 3
-"""Number of status messages without a listed goal after which it counts as lost."""
+MISSED_STATUSES = 3  # number of messages without a listed goal after which it counts as lost
 MAX_RECALLS = 3
 
 

@@ -40,8 +40,7 @@ class ProgressCallback(Protocol):
         """Send the report."""
 
 
-RequestHandler = Callable[[Any], object]
-"""A function from a request to the response of a session."""
+RequestHandler = Callable[[Any], object]  # a function from a request to the response of a session
 SessionStart = Callable[[Any, ProgressCallback], RequestHandler]
 
 

@@ -38,8 +38,7 @@ except ImportError:  # installed with teb_local_planner
 
 COLOR = ColorRGBA(0.85, 0.45, 0.1, 0.9)
 STACK_MARKERS = "/tracked"
-LINE_M, DRAWN_M = 0.05, 0.1
-"""Width (m) of the lines in RViz, and their height (m) above the ground."""
+LINE_M, DRAWN_M = 0.05, 0.1  # width of the lines in RViz, and their height above the ground
 
 
 class TrackedObjectsPublisher:

@@ -25,8 +25,7 @@ from gz_testauto.trial.trial import Trial
 
 MASTER_TIMEOUT_S = 60.0
 SIMULATOR = "/simulator"
-IDENTITY = "identity"
-"""Request to which a session responds with the simulator's identity."""
+IDENTITY = "identity"  # request to which a session responds with the simulator's identity
 
 Parameter = Union[str, float, int, bool]
 

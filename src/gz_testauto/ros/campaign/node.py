@@ -36,8 +36,8 @@ from gz_testauto.workers.processes import local_workers
 
 NODE_LOGS = "logs"
 
+# wall time in which roslaunch must stop this node after the campaign has succeeded
 ROSLAUNCH_STOPS_S = 15.0
-"""Wall time (s) in which roslaunch must stop this node after the campaign has succeeded."""
 
 
 def _print_stopping() -> None:

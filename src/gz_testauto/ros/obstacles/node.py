@@ -33,8 +33,8 @@ from gz_testauto.worlds.multiply import multiply
 from gz_testauto.worlds.spawner import Draw, ObstacleSpawner
 
 COLOR = ColorRGBA(0.85, 0.45, 0.2, 0.8)
+# held while worlds are written, so that the node stops after they are removed
 _MULTIPLYING = threading.Lock()
-"""Held while worlds are written, so that the node stops after they are removed."""
 
 
 def _publish_afterwards(handler: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:

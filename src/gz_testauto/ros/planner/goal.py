@@ -30,8 +30,7 @@ from gz_testauto.sdf.plugin_sensors import select_sensors
 from gz_testauto.sdf.robot import read_sensors
 
 ROUNDING_S = 1e-6
-PREEMPTION_POLL_S = 0.1
-"""Wall time between two checks for preemption."""
+PREEMPTION_POLL_S = 0.1  # wall time between two checks for preemption
 
 
 class RoadSubscriber:

@@ -36,9 +36,9 @@ from gz_testauto.ros.planner.sensors import (
 
 SCAN_TIMEOUT_S = 0.25
 OBJECTS_TIMEOUT_S = 10.0
+# wall time to wait for the first transform, and for each later transform
 FIRST_TRANSFORM_TIMEOUT_S = 10.0
 TRANSFORM_TIMEOUT_S = 1.0
-"""Wall time (s) to wait for the first transform, and for each later transform."""
 
 POLL_S = 0.0005
 

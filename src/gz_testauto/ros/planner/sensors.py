@@ -22,11 +22,9 @@ from gz_testauto.ros.graph import subscribe
 from gz_testauto.ros.interface import Endpoint
 from gz_testauto.ros.simulator.interface import sensor_endpoint
 
-EARLY = 1e-6
-"""Tolerance for rounding, as a share of a sensor's period."""
+EARLY = 1e-6  # tolerance for rounding, as a share of a sensor's period
 
-ROUNDING_NS = 1000
-"""Largest difference (ns) of a stamp from a whole number of control periods."""
+ROUNDING_NS = 1000  # largest difference of a stamp from a whole number of control periods
 
 
 class NewestMessage:

@@ -2,8 +2,7 @@
 
 from gz_testauto.base.ros_messages import nanoseconds_of
 
-GAP_NS = 1_000_000_000
-"""ROS time (ns) between the end of a scene and the start of the next."""
+GAP_NS = 1_000_000_000  # ROS time between the end of a scene and the start of the next
 
 
 class SceneClock:

@@ -25,8 +25,8 @@ from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.spec.regions import union_of
 from gz_testauto.trial.actors import TrialActors
 
+# width of lines, and their height above the ground, which would otherwise hide them
 LINE_WIDTH_M, LINE_HEIGHT_M = 0.05, 0.03
-"""Width of lines, and their height above the ground, which would otherwise hide them."""
 TEXT_HEIGHT_M = 0.3
 ACTOR_COLOR, TEXT_COLOR = ColorRGBA(0.25, 0.45, 0.7, 0.8), ColorRGBA(1.0, 1.0, 1.0, 1.0)
 STATIC_COLOR, MOVABLE_COLOR = ColorRGBA(0.6, 0.6, 0.6, 0.5), ColorRGBA(0.9, 0.5, 0.1, 0.6)

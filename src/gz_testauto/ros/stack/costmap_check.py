@@ -39,27 +39,20 @@ from gz_testauto.simulators.interface import NamedModel
 from gz_testauto.trial.testbed import StackTestBed
 from gz_testauto.trial.trial import Trial
 
-LETHAL = 100
-"""Published value of a costmap cell that a sensor or the map has marked."""
+LETHAL = 100  # published value of a costmap cell that a sensor or the map has marked
+# defaults of an obstacle layer in costmap_2d
 OBSTACLE_RANGE_M, MIN_HEIGHT_M, MAX_HEIGHT_M = 2.5, 0.0, 2.0
-"""Defaults of an obstacle layer in costmap_2d."""
 OBSERVING = ("costmap_2d::ObstacleLayer", "costmap_2d::VoxelLayer")
-ANSWER_S = 10.0
-"""Wall time within which a costmap must be received if its topic has a publisher."""
-ENOUGH_RAYS = 3
-"""Least number of rays on obstacles for a check."""
-PLAIN_RAYS = 5
-"""Least number of rays on an obstacle for a separate check."""
-WITHIN_M = 0.25
-"""Largest distance of a mark from its obstacle: cell size, noise, settling obstacles."""
-RIM_M = 0.1
-"""Width of the border of the costmap's window, in which marks can be missing."""
-LEVEL = 0.999
-"""Smallest upward component of the axis of a lidar with a level scan plane."""
+ANSWER_S = 10.0  # wall time within which a costmap must be received if its topic has a publisher
+ENOUGH_RAYS = 3  # least number of rays on obstacles for a check
+PLAIN_RAYS = 5  # least number of rays on an obstacle for a separate check
+WITHIN_M = 0.25  # distance of a mark from its obstacle: cell size, noise, settling obstacles
+RIM_M = 0.1  # width of the border of the costmap's window, in which marks can be missing
+LEVEL = 0.999  # smallest upward component of the axis of a lidar with a level scan plane
 Look = Callable[[Sequence[str]], Mapping[str, ModelState]]
 SWITCH = "stack.names.costmap: null disables this check"
+# simulated time within which a costmap must mark obstacles, and wall time between checks
 WAIT_S, POLL_S = 5.0, 0.2
-"""Simulated time within which a costmap must mark obstacles, and wall time between checks."""
 
 
 class RayHit(NamedTuple):

@@ -24,11 +24,9 @@ from gz_testauto.trial.launch_files import check_launches
 from gz_testauto.trial.testbed import StackTestBed, TestBed, require_stack
 from gz_testauto.trial.trial import Trial
 
-PACKAGES = {"rosrun": "rosbash"}
-"""The Debian packages of ROS commands in packages of another name."""
+PACKAGES = {"rosrun": "rosbash"}  # Debian packages of ROS commands in packages of another name
 BAG_COMMANDS = ("rosrun", "rosbag")
-SLACK_S = 30.0
-"""Time that a session can exceed its longest wait before it counts as hung."""
+SLACK_S = 30.0  # time that a session can exceed its longest wait before it counts as hung
 
 
 class StackSessionSettings(NamedTuple):

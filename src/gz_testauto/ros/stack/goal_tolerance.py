@@ -4,8 +4,7 @@ from typing import Any, Dict, Mapping
 
 import rospy
 
-LOCALIZER_ERROR_M = 0.1
-"""Expected error of a localizer such as amcl during a trial."""
+LOCALIZER_ERROR_M = 0.1  # expected error of a localizer such as amcl during a trial
 PARAMETER = "xy_goal_tolerance"
 ROUNDING_M = 1e-6
 

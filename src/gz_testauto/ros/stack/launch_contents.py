@@ -30,8 +30,7 @@ _PARAMETER_SUFFIXES = {".yaml", ".yml"}
 _ASSIGNMENT = re.compile(r"(?:export\s+)?([A-Za-z_]\w*)=(.*)")
 _LARGEST_READ_B = 2_000_000
 _UNRESOLVED = "{unresolved}"
-_NUMBER = "{seed}"
-"""A number that depends on the trial."""
+_NUMBER = "{seed}"  # a number that depends on the trial
 _TRIAL_VALUE = re.compile(r"\{(?:unresolved|" + "|".join(PLACEHOLDERS) + r")\}")
 _FIND = re.compile(r"\$\(find\s+([\w.-]+)\s*\)")
 _WORD = re.compile(r"(?:\$\([^()]*(?:\([^()]*\)[^()]*)*\)|\S)+")

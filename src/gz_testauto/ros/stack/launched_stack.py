@@ -30,12 +30,11 @@ from gz_testauto.trial.trial import Trial
 
 POLL_S = 0.1
 EXIT_TIMEOUT_S = 10.0
-FAILURE_WINDOW_S = 2.0
-"""Wall time after an error within which roslaunch can report a node that died."""
+FAILURE_WINDOW_S = 2.0  # wall time after an error in which roslaunch can report a node that died
 SERVICES = ("/gazebo/get_world_properties", "/gazebo/get_model_state")
 START_WITHIN_M, START_WITHIN_RAD = 0.2, 0.2
+# file in the logs of a trial with new error signatures of its successful start, one per line
 USUAL_MESSAGES = "usual_messages.txt"
-"""File in the logs of a trial with new error signatures of its successful start, one per line."""
 SAME_SHARE = 1e-3
 
 

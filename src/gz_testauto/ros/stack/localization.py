@@ -21,13 +21,11 @@ from gz_testauto.spec.stack import StackSpec
 
 POLL_S = 0.05
 REPEAT_S = 2.0
-SPREAD_M, SPREAD_RAD = 0.1, 0.1
-"""Standard deviations of the initial pose, which is the true pose."""
+SPREAD_M, SPREAD_RAD = 0.1, 0.1  # standard deviations of the initial pose, which is the true pose
 YAW_WITHIN_RAD = 0.35
 
 UNKNOWN_POSE = (math.nan,) * 3
-TF_DELAY_S = 0.5
-"""Simulated time after which the transforms of a time are expected to be complete."""
+TF_DELAY_S = 0.5  # simulated time after which the transforms of a time are expected to be complete
 
 
 class Localization:

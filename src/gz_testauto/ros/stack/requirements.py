@@ -12,8 +12,7 @@ import rospy
 
 from gz_testauto.base.truncation import join_truncated
 
-QUIET_SHARE = 0.25
-"""Fraction of ``stack.start_timeout_s`` after which no further new name is expected."""
+QUIET_SHARE = 0.25  # of ``stack.start_timeout_s``, after which no further new name is expected
 
 
 def topics_of(kind: str) -> List[str]:

@@ -28,10 +28,10 @@ from gz_testauto.spec.stack import NumberTopicSpec, StackSpec
 MISSED = "Control loop missed its desired rate"
 EXTRAPOLATION = "extrapolation"
 NOTHING = (math.nan,) * 5
+# simulated time after a stored plan within which no further plan of this kind is stored
 STORED_AFTER_S = {"global": 2.0, "local": 0.5}
-"""Simulated time (s) after a stored plan within which no further plan of this kind is stored."""
+# largest distance of a received plan from the stored plan, which has fewer points
 STORED_WITHIN_M = 0.02
-"""Largest distance (m) of a received plan from the stored plan, which has fewer points."""
 REDUCTIONS = {"last": lambda v: v[-1], "mean": np.mean, "max": np.max, "min": np.min, "sum": np.sum}
 
 

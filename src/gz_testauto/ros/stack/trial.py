@@ -52,11 +52,10 @@ from gz_testauto.trial.termination import TrialEnd
 from gz_testauto.trial.testbed import StackTestBed
 from gz_testauto.trial.trial import Trial
 
+# simulated time to wait for scans of the new world, before and after costmaps are cleared
 SETTLE_S = 1.0
-"""Simulated time (s) to wait for scans of the new world, before and after costmaps are cleared."""
 
-CHECK_INTERVAL_S = 0.25
-"""Wall time (s) between two checks of the stack's processes."""
+CHECK_INTERVAL_S = 0.25  # wall time between two checks of the stack's processes
 
 
 class StackTrialRunner:

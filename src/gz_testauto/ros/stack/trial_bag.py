@@ -7,8 +7,8 @@ from gz_testauto.base.errors import SimulatorError
 from gz_testauto.ros.launched_process import LaunchedProcess
 from gz_testauto.spec.stack import BagSpec
 
+# wall time within which rosbag must close the bag, and between two checks of its start
 BAG_EXIT_TIMEOUT_S, BAG_POLL_S = 20.0, 0.05
-"""Wall time (s) within which rosbag must close the bag, and between two checks of its start."""
 
 
 class TrialBag:

@@ -14,8 +14,8 @@ from gz_testauto.sdf.world_diff import WorldModels
 from gz_testauto.simulators.gazebo_ros.client import GazeboRosClient
 from gz_testauto.simulators.interface import NamedModel
 
+# tolerances of the horizontal pose of a placed model, which can settle
 WITHIN_M, WITHIN_RAD = 0.05, 0.05
-"""Tolerances (m, rad) of the horizontal pose of a placed model, which can settle."""
 
 
 class WorldUpdater:
