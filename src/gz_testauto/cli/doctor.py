@@ -61,8 +61,7 @@ LIBRARIES = (
 )
 WIDTH = 80
 
-BOOTSTRAP_BUILD = ".build"
-"""The catkin workspace of ./bootstrap in a checkout."""
+BOOTSTRAP_BUILD = ".build"  # the catkin workspace of ./bootstrap in a checkout
 
 
 class Remedies(NamedTuple):

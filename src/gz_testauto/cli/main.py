@@ -45,10 +45,9 @@ VERBS = Registry(
     },
 )
 
+# the first groups of ``--help``, in this order
 GROUPS = ("start", "worlds", "continuous integration", "failures", "planners", "results", "tools")
-"""The first groups of ``--help``, in this order."""
-NO_GROUP = ("other packages", 0)
-"""The group and position of a verb without the constant ``GROUP``."""
+NO_GROUP = ("other packages", 0)  # the group and position of a verb without the constant ``GROUP``
 
 _FULL = (
     "free space on the device; for temporary files, you can also set TMPDIR to a directory on "
@@ -65,11 +64,9 @@ _REMEDIES = {
     errno.ENOMEM: "the memory is exhausted: use fewer --workers, or stop other programs",
 }
 
-LEAST_ADDRESS_SPACE_B = 1_000_000_000
-"""Smallest limit of the address space (``ulimit -v``) with which verbs run."""
+LEAST_ADDRESS_SPACE_B = 1_000_000_000  # smallest limit (``ulimit -v``) with which verbs run
 
-HELP_WIDTH = 79
-"""argparse wraps the descriptions of options itself."""
+HELP_WIDTH = 79  # argparse wraps the descriptions of options itself
 MESSAGE_KEPT_S = 86_400.0
 _MESSAGE_PREFIX, _MESSAGE_SUFFIX = "gz_testauto_message_", ".txt"
 EXIT_STATUSES = "Exit status 0: finished. 2: an error. 130: stopped by Ctrl-C."

@@ -8,8 +8,8 @@ from gz_testauto.cli.options import processors, worker_count
 from gz_testauto.workers.interface import WorkersFactory
 from gz_testauto.workers.processes import local_workers
 
+# classes of workers on other machines, whose parameter ``scheduler`` is an address
 CLUSTERS = Registry("cluster", {})
-"""Classes of workers on other machines, whose parameter ``scheduler`` is an address."""
 
 
 def add_worker_arguments(parser: argparse.ArgumentParser) -> None:

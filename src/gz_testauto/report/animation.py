@@ -29,10 +29,8 @@ from gz_testauto.results.records import TrialRecord
 
 SUFFIXES = (".gif", ".mp4")
 FRAMES_PER_S = 20
-MOST_FRAMES = 200
-"""Longer trials are shown faster."""
-END_FRAMES = 20
-"""Frames for which the end is shown."""
+MOST_FRAMES = 200  # longer trials are shown faster
+END_FRAMES = 20  # frames for which the end is shown
 DOTS_PER_INCH = 80
 
 

@@ -22,8 +22,7 @@ from gz_testauto.report.plots import COLORS, chart_text, figure_class, save_figu
 from gz_testauto.results.directory import CampaignDirectory, reporting_disk
 from gz_testauto.results.manifest import Manifest
 
-COLUMN_INCHES = 3.5
-"""88 mm, the width of a column in most journals."""
+COLUMN_INCHES = 3.5  # 88 mm, the width of a column in most journals
 
 _STYLE: Any = {
     "font.size": 8,
@@ -36,12 +35,11 @@ _STYLE: Any = {
 }
 _WITHOUT_DATE = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {"Software": None}}
 _DOTS_PER_INCH = 300
-NAME_SHOWN = 24
-"""Shown characters of a planner's name."""
+NAME_SHOWN = 24  # shown characters of a planner's name
 _DASHES = ("-", "--", ":", "-.")
 
+# a chart: the base name of its file, its height (inches), and a function that draws it
 Drawn = Tuple[str, float, Callable[[Any], None]]
-"""A chart: the base name of its file, its height (inches), and a function that draws it."""
 
 
 def write_figures(

@@ -15,8 +15,7 @@ from gz_testauto.report.plain import WIDTH, joined, plain_table
 from gz_testauto.report.rows import Notation, mean_of, metric_differences, smallest_text
 
 _NOTATION = Notation()
-FIRST = 6
-"""Number of metrics in the first table of means."""
+FIRST = 6  # number of metrics in the first table of means
 
 
 def means_table(analysis: Analysis) -> Table:

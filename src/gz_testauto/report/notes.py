@@ -25,9 +25,7 @@ from gz_testauto.report.rows import measured_metrics
 from gz_testauto.results.records import CampaignResults, age_s
 from gz_testauto.worlds.record import unmeasured_in
 
-CAUSE_SHOWN = 150
-"""Shown characters of a cause. The store contains the full text."""
-
+CAUSE_SHOWN = 150  # shown characters of a cause; the store contains the full text
 COPIES_SHOWN = 5
 
 _EARLY_STOP_CAVEAT = (

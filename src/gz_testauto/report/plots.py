@@ -42,10 +42,9 @@ SIZE_INCHES = 6.0
 LABELS_INCHES, LEAST_INCHES = 1.3, 1.8
 DOTS_PER_INCH = 150
 OBSTACLE_COLOR, LANE_COLOR = "0.45", "0.9"
+# the palette of Okabe and Ito, for color-blind readers
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
-"""The palette of Okabe and Ito, for color-blind readers."""
-WORLDS_OF_A_WORKER = 8
-"""Worlds that can be drawn in about the time in which a process starts."""
+WORLDS_OF_A_WORKER = 8  # worlds that can be drawn in about the time in which a process starts
 
 Drives = Tuple[WorldRecord, List[TrialRecord]]
 

@@ -53,11 +53,8 @@ from gz_testauto.report.rows import Notation, success_rows
 from gz_testauto.report.verdicts import success_verdict
 from gz_testauto.results.records import CampaignResults
 
-LAST_SHOWN = 8
-"""Latest trials that are shown while a campaign runs."""
-
-WON_SHOWN = 12
-"""Listed worlds in which only one planner of a pair succeeded."""
+LAST_SHOWN = 8  # latest trials that are shown while a campaign runs
+WON_SHOWN = 12  # listed worlds in which only one planner of a pair succeeded
 
 
 def print_report(analysis: Analysis, console: Optional[Console] = None) -> None:

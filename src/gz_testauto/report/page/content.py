@@ -31,8 +31,8 @@ from gz_testauto.trial.outcome import Outcome
 
 _NOTATION = Notation(no_interval="–", interval_form="{} to {}")
 
+# the other planners of the pairs of each planner with the same verdict
 Others = Dict[str, List[str]]
-"""The other planners of the pairs of each planner with the same verdict."""
 
 WORLDS_NAMED = 12
 

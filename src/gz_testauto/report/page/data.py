@@ -16,8 +16,7 @@ from gz_testauto.report.sources import Source, source_of
 from gz_testauto.results.records import TrialRecord
 from gz_testauto.trial.outcome import Outcome
 
-FEW = "fewer than six worlds"
-"""The reason for an infinite end of an interval."""
+FEW = "fewer than six worlds"  # the reason for an infinite end of an interval
 
 
 def campaign_block(
@@ -70,8 +69,8 @@ def campaign_block(
     }
 
 
+# additional metrics for each trial on a stack
 OF_STACKS = ("recoveries", "real_time_factor", "localization_error_max_m")
-"""Additional metrics for each trial on a stack."""
 
 
 def replays(

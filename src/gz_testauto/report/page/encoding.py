@@ -32,8 +32,8 @@ SPEED_MPS = 0.02
 YAW_RATE_RADPS = 0.05
 
 _MILLI = 1000.0
+# scale of time, at which the distance from a line equals the difference at the same time
 _STRETCH = 1e5
-"""Scale of time, at which the distance from a line equals the difference at the same time."""
 
 
 def tolerances_text() -> str:

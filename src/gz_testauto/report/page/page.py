@@ -41,8 +41,7 @@ from gz_testauto.trial.trial import trial_label
 
 PAGE = "report.html"
 
-MOST_DRAWN = 500
-"""Largest number of worlds that the page at the end of a campaign draws."""
+MOST_DRAWN = 500  # largest number of worlds that the page at the end of a campaign draws
 
 _HERE = Path(__file__).resolve().parent
 _STYLES = ("uplot/uPlot.min.css", "page.css")

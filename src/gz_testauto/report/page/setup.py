@@ -20,8 +20,7 @@ from gz_testauto.spec.campaign import (
 from gz_testauto.spec.robot import CompanionSpec
 from gz_testauto.trial.termination import TIPPED_S
 
-LONGEST = 480
-"""Shown characters of a planner's parameters."""
+LONGEST = 480  # shown characters of a planner's parameters
 
 
 def setup(spec: Optional[CampaignSpec], footprint_m: Optional[np.ndarray]) -> List[Tuple[str, str]]:

@@ -22,8 +22,7 @@ from gz_testauto.trial.plan import PreparedCampaign
 from gz_testauto.worlds.record import WorldRecord
 from gz_testauto.worlds.source import Missions
 
-SHOWN_CONTACTS = 5
-"""Drawn collisions per trial."""
+SHOWN_CONTACTS = 5  # drawn collisions per trial
 
 Outlines = Dict[str, BaseGeometry]
 ReadRecording = Callable[[TrialRecord], Recording]
