@@ -60,3 +60,7 @@ def test_planners_that_are_equal_in_each_world_do_not_differ(rates):
 def test_rates_that_differ_by_floating_point_noise_are_equal():
     rates = np.array([[0.1 + 0.2, 0.3, 0.3]] * 20)
     assert planners_differ(rates)[0] == 1.0
+
+
+def test_p_value_of_one_world_is_one():
+    assert planners_differ(np.array([[0.0, 0.25, 1.0]]))[0] == 1.0

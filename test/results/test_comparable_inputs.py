@@ -62,7 +62,7 @@ def test_inputs_that_older_versions_did_not_store_are_not_compared():
 
 
 def test_libraries_that_are_not_installed_have_no_version():
-    found = software(["numpy", "no-such-library-at-all"])
+    found = software(["no-such-library-at-all", "numpy"])
     assert found["libraries"] == {"numpy": np.__version__}
     assert set(found) == {"gz_testauto", "python", "platform", "libraries"}
 

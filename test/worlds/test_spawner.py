@@ -74,6 +74,16 @@ def test_spawner_avoids_names_for_which_gazebo_reuses_old_poses():
         assert stand_as_answered(simulator, placed)
 
 
+def test_no_obstacle_is_spawned_near_a_robot_that_is_not_in_the_base_world():
+    simulator = Simulator(in_file=WALLS)
+    simulator.models["robot"] = Pose((0.9, 0.0, 0.0))
+    with pytest.raises(PlacementError):
+        ObstacleSpawner(simulator, ROOM).spawn(Draw(ONE_PLACE, "inline", 1), replace=True)
+    simulator.models["robot"] = Pose((3.0, 0.0, 0.0))
+    (placed,) = ObstacleSpawner(simulator, ROOM).spawn(Draw(ONE_PLACE, "inline", 1), replace=True)
+    assert placed.pose.planar[:2] == (0.0, 0.0)
+
+
 def test_spawner_avoids_names_of_the_world_file_after_clear():
     simulator = Simulator(in_file=[f"obstacle_box_{number}" for number in range(5)])
     spawner = ObstacleSpawner(simulator)
