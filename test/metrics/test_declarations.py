@@ -19,7 +19,7 @@ from gz_testauto.metrics.interface import (
     measure,
 )
 from gz_testauto.metrics.recording import Recording
-from gz_testauto.metrics.reported import of_companion, published_by_stack
+from gz_testauto.metrics.reported import metric_of_stack, metrics_of_companion
 from gz_testauto.results.schema import TRIALS
 
 METRICS = {metric.name: metric for metric in builtin_metrics()}
@@ -88,7 +88,7 @@ def test_curvature_and_heading_change_have_equally_many_decimals():
 
 
 def test_metrics_of_a_companion_robot_are_shown_as_those_of_the_first_robot():
-    companion = {metric.name: metric for metric in of_companion("guest")}
+    companion = {metric.name: metric for metric in metrics_of_companion("guest")}
     assert list(companion) == [
         "guest_reached", "guest_collided", "guest_time_s", "guest_clearance_min_m",
     ]  # fmt: skip
@@ -100,7 +100,7 @@ def test_metrics_of_a_companion_robot_are_shown_as_those_of_the_first_robot():
 
 
 def test_published_values_of_failures_are_not_averaged():
-    metric = published_by_stack("energy_j", "J", "lower")
+    metric = metric_of_stack("energy_j", "J", "lower")
     assert (metric.unit, metric.better, metric.completed_only) == ("J", "lower", True)
     assert metric.in_table
 

@@ -28,11 +28,11 @@ from gz_testauto.metrics.interface import (
 )
 from gz_testauto.metrics.reported import (
     REPORTED,
-    active_time,
-    drawn,
-    of_companion,
-    published_by_stack,
-    recorded,
+    metric_of_active_time,
+    metric_of_drawn_value,
+    metric_of_recorded_value,
+    metric_of_stack,
+    metrics_of_companion,
 )
 from gz_testauto.metrics.tasks import task_metrics
 from gz_testauto.randomization import PREFIX
@@ -224,14 +224,14 @@ def _declared_metrics(spec: CampaignSpec) -> Tuple[Metric, ...]:
         *task_metrics(spec),
         *REPORTED.values(),
         *(
-            published_by_stack(metric.name, metric.unit, metric.better)
+            metric_of_stack(metric.name, metric.unit, metric.better)
             for metric in spec.published_metrics
         ),
-        *(drawn(PREFIX + term.name) for term in spec.randomize),
-        *(metric for robot in spec.robots for metric in of_companion(robot.name)),
-        *(recorded(name) for name in numbers),
-        *(active_time(column_of(effect)) for effect in spec.effects),
-        *(recorded(name, f"the hook {hook!r}") for hook, name in of_hooks),
+        *(metric_of_drawn_value(PREFIX + term.name) for term in spec.randomize),
+        *(metric for robot in spec.robots for metric in metrics_of_companion(robot.name)),
+        *(metric_of_recorded_value(name) for name in numbers),
+        *(metric_of_active_time(column_of(effect)) for effect in spec.effects),
+        *(metric_of_recorded_value(name, f"the hook {hook!r}") for hook, name in of_hooks),
     )
     relevant = spec.metrics.smallest_relevant
     known_names = {SUCCESS, *(metric.name for metric in metrics)}

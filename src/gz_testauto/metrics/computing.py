@@ -13,7 +13,9 @@ from gz_testauto.metrics.interface import Compute, Metric, MetricContext, metric
 from gz_testauto.metrics.recording import Recording
 
 
-def _cycle(heading: str, description: str, is_shown: bool = False) -> Callable[[Compute], Metric]:
+def _cycle_time_metric(
+    heading: str, description: str, is_shown: bool = False
+) -> Callable[[Compute], Metric]:
     return metric(
         heading=heading,
         unit="s",
@@ -28,29 +30,29 @@ def _cycle(heading: str, description: str, is_shown: bool = False) -> Callable[[
     )
 
 
-@_cycle("cycle", "mean wall time of a planner cycle", is_shown=True)
+@_cycle_time_metric("cycle", "mean wall time of a planner cycle", is_shown=True)
 def cycle_mean_s(recording: Recording, context: MetricContext) -> float:
-    return _mean(recording.cycle_time_s)
+    return _mean_or_nan(recording.cycle_time_s)
 
 
-@_cycle("cycle CPU", "mean CPU time of a planner cycle")
+@_cycle_time_metric("cycle CPU", "mean CPU time of a planner cycle")
 def cycle_cpu_mean_s(recording: Recording, context: MetricContext) -> float:
-    return _mean(recording.cycle_cpu_s)
+    return _mean_or_nan(recording.cycle_cpu_s)
 
 
-@_cycle("longest cycle", "longest planner cycle")
+@_cycle_time_metric("longest cycle", "longest planner cycle")
 def cycle_max_s(recording: Recording, context: MetricContext) -> float:
     return float(np.max(recording.cycle_time_s)) if len(recording.cycle_time_s) else math.nan
 
 
-@_cycle("cycle 95 %", "95th percentile of cycle time")
+@_cycle_time_metric("cycle 95 %", "95th percentile of cycle time")
 def cycle_p95_s(recording: Recording, context: MetricContext) -> float:
-    return _percentile(recording.cycle_time_s, 95.0)
+    return _percentile_or_nan(recording.cycle_time_s, 95.0)
 
 
-@_cycle("cycle 99 %", "99th percentile of cycle time")
+@_cycle_time_metric("cycle 99 %", "99th percentile of cycle time")
 def cycle_p99_s(recording: Recording, context: MetricContext) -> float:
-    return _percentile(recording.cycle_time_s, 99.0)
+    return _percentile_or_nan(recording.cycle_time_s, 99.0)
 
 
 @metric(
@@ -62,14 +64,14 @@ def cycle_p99_s(recording: Recording, context: MetricContext) -> float:
     description="share of planning cycles that take longer than the control period",
 )
 def cycle_missed_share(recording: Recording, context: MetricContext) -> float:
-    return _mean(recording.cycle_time_s > context.control_period_s)
+    return _mean_or_nan(recording.cycle_time_s > context.control_period_s)
 
 
-def _mean(values: np.ndarray) -> float:
+def _mean_or_nan(values: np.ndarray) -> float:
     return float(np.mean(values)) if len(values) else math.nan
 
 
-def _percentile(values: np.ndarray, percent: float) -> float:
+def _percentile_or_nan(values: np.ndarray, percent: float) -> float:
     return float(np.percentile(values, percent)) if len(values) else math.nan
 
 

@@ -119,8 +119,10 @@ def barn_score(recording: Recording, context: MetricContext) -> float:
 
 
 def _driven_s(recording: Recording) -> float:
-    away_m = np.hypot(*(recording.pose[:, :2] - recording.pose[0, :2]).T)
-    moving_samples = np.flatnonzero(away_m >= STARTED_M)
+    """Return the time (s) from the first sample :data:`STARTED_M` away from the start to the
+    end."""
+    from_start_m = np.hypot(*(recording.pose[:, :2] - recording.pose[0, :2]).T)
+    moving_samples = np.flatnonzero(from_start_m >= STARTED_M)
     return (
         float(recording.time_s[-1] - recording.time_s[moving_samples[0]])
         if len(moving_samples)

@@ -26,13 +26,14 @@ from gz_testauto.metrics.recording import (
 
 TTC_LIMIT_S = 1.5  # time to collision, τ* in the literature, below which the robot is exposed
 
-# Grid cells, and interpolated steps between two samples, for the post-encroachment time.
+# Size of the grid cells, and number of interpolated steps between two samples, for the
+# post-encroachment time.
 CELL_M = 0.1
-FINER = 4
+INTERPOLATED_STEPS = 4
 
 CLOSING_MPS = 1e-3  # slower changes of the distance count as rounding errors
 
-_OFF = 1e-12
+_ZERO_SPEED = 1e-12  # upper limit of projected speeds that count as 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,11 +54,13 @@ class Encounter:
 
 @functools.lru_cache(maxsize=2)  # a dozen metrics use the same encounters
 def encounters(recording: Recording) -> Tuple[Encounter, ...]:
+    """Return one encounter per moving object with an outline, or () without a footprint of the
+    robot."""
     series = recording.series
-    robot = series.get(FOOTPRINT_SERIES)
-    if robot is None or len(recording.time_s) < 2:
+    footprint = series.get(FOOTPRINT_SERIES)
+    if footprint is None or len(recording.time_s) < 2:
         return ()
-    return tuple(_encounter(recording, robot, name) for name in moving_objects(series))
+    return tuple(_encounter_with(recording, footprint, name) for name in moving_objects(series))
 
 
 def moving_objects(series: Mapping[str, np.ndarray]) -> List[str]:
@@ -66,17 +69,18 @@ def moving_objects(series: Mapping[str, np.ndarray]) -> List[str]:
     return sorted(name for name in names if OUTLINE_SERIES + name in series)
 
 
-def _encounter(recording: Recording, robot: np.ndarray, name: str) -> Encounter:
-    is_present, _, _, first, second = _outlines(recording, robot, name)
+def _encounter_with(recording: Recording, footprint: np.ndarray, name: str) -> Encounter:
+    is_present, _, _, robot_outlines, object_outlines = _outlines(recording, footprint, name)
     time_s, trajectory = recording.time_s, recording.series[ACTOR_SERIES + name]
-    distance = shapely.distance(shapely.polygons(first), shapely.polygons(second))
+    distance = shapely.distance(shapely.polygons(robot_outlines), shapely.polygons(object_outlines))
     closing = (velocity_mps(recording.pose, time_s) - velocity_mps(trajectory, time_s))[is_present]
-    ttc = np.where(distance <= 0.0, 0.0, time_to_collision_s(first, second, closing))
+    ttc = time_to_collision_s(robot_outlines, object_outlines, closing)
+    ttc = np.where(distance <= 0.0, 0.0, ttc)
     is_continued = np.concatenate([[False], is_present[:-1]])[is_present]
     return Encounter(name, time_s[is_present], np.asarray(distance), ttc, is_continued)
 
 
-def _outlines(recording: Recording, robot: np.ndarray, name: str) -> Tuple[np.ndarray, ...]:
+def _outlines(recording: Recording, footprint: np.ndarray, name: str) -> Tuple[np.ndarray, ...]:
     """Return the presence of an object, shape (n,), and at its m samples the poses of robot and
     object, shape (m, 3), and their outlines, shape (m, k, 2)."""
     trajectory = recording.series[ACTOR_SERIES + name]
@@ -87,7 +91,7 @@ def _outlines(recording: Recording, robot: np.ndarray, name: str) -> Tuple[np.nd
         is_present,
         robot_poses,
         object_poses,
-        placed(robot, robot_poses),
+        placed(footprint, robot_poses),
         placed(outline, object_poses),
     )
 
@@ -114,11 +118,11 @@ def imminent(recording: Recording, speed_mps: float, within_s: float) -> np.ndar
     """Return at each sample, shape (n,), whether the robot would collide within ``within_s`` if it
     drove straight ahead at ``speed_mps`` and moving objects kept their velocities."""
     collides = np.zeros(len(recording.time_s), dtype=bool)
-    robot = recording.series.get(FOOTPRINT_SERIES)
-    if robot is None or len(recording.time_s) < 2:
+    footprint = recording.series.get(FOOTPRINT_SERIES)
+    if footprint is None or len(recording.time_s) < 2:
         return collides
     for name in moving_objects(recording.series):
-        is_present, robot_poses, _, first, second = _outlines(recording, robot, name)
+        is_present, robot_poses, _, first, second = _outlines(recording, footprint, name)
         trajectory = recording.series[ACTOR_SERIES + name]
         robot_velocity = speed_mps * np.column_stack(
             [np.cos(robot_poses[:, 2]), np.sin(robot_poses[:, 2])]
@@ -131,8 +135,8 @@ def imminent(recording: Recording, speed_mps: float, within_s: float) -> np.ndar
 def placed(outline: np.ndarray, poses: np.ndarray) -> np.ndarray:
     """Return an outline, shape (k, 2), at each of n poses (x, y, yaw), as shape (n, k, 2)."""
     cos, sin = np.cos(poses[:, 2]), np.sin(poses[:, 2])
-    turns = np.stack([np.stack([cos, sin], axis=-1), np.stack([-sin, cos], axis=-1)], axis=-2)
-    return matrix_product(outline, turns) + poses[:, None, :2]
+    rotations = np.stack([np.stack([cos, sin], axis=-1), np.stack([-sin, cos], axis=-1)], axis=-2)
+    return matrix_product(outline, rotations) + poses[:, None, :2]
 
 
 def velocity_mps(poses: np.ndarray, time_s: np.ndarray) -> np.ndarray:
@@ -164,10 +168,10 @@ def time_to_collision_s(first: np.ndarray, second: np.ndarray, closing: np.ndarr
         robot_extent = np.einsum("nkd,nd->nk", first, normal)
         object_extent = np.einsum("nkd,nd->nk", second, normal)
         speed = np.einsum("nd,nd->n", closing, normal)
-        # ours + speed t overlaps theirs from `begin` to `end`
+        # The projections overlap from the time `begin` to `end`.
         gap_below = object_extent.min(axis=1) - robot_extent.max(axis=1)
         gap_above = object_extent.max(axis=1) - robot_extent.min(axis=1)
-        is_still = np.abs(speed) < _OFF
+        is_still = np.abs(speed) < _ZERO_SPEED
         divisor = np.where(is_still, 1.0, speed)
         times = np.stack([gap_below / divisor, gap_above / divisor])
         is_apart = (gap_below > 0.0) | (gap_above < 0.0)
@@ -186,10 +190,10 @@ def greatest_drac_mps2(encounter: Encounter) -> float:
     distance = encounter.distance_m
     closing = -np.diff(distance) / np.diff(encounter.time_s)
     next_distance = distance[1:]
-    counts = (closing > CLOSING_MPS) & (next_distance > 0.0) & encounter.continued[1:]
-    if not counts.any():
+    is_approaching = (closing > CLOSING_MPS) & (next_distance > 0.0) & encounter.continued[1:]
+    if not is_approaching.any():
         return 0.0
-    return float((closing[counts] ** 2 / (2.0 * next_distance[counts])).max())
+    return float((closing[is_approaching] ** 2 / (2.0 * next_distance[is_approaching])).max())
 
 
 def post_encroachment_s(recording: Recording, name: str) -> float:
@@ -203,7 +207,7 @@ def post_encroachment_s(recording: Recording, name: str) -> float:
     time_s, robot_poses = _interpolate(samples, recording.time_s, recording.pose)
     _, object_poses = _interpolate(samples, recording.time_s, trajectory)
     outlines = (recording.series[FOOTPRINT_SERIES], recording.series[OUTLINE_SERIES + name])
-    near_samples = _near(
+    near_samples = _poses_in_reach(
         robot_poses, object_poses, sum(float(np.hypot(*outline.T).max()) for outline in outlines)
     )
     if not near_samples[0].any():
@@ -241,33 +245,34 @@ def _interpolate(
     samples: np.ndarray, time_s: np.ndarray, poses: np.ndarray
 ) -> Tuple[np.ndarray, np.ndarray]:
     """Return times and poses at the row indices ``samples``. Steps between consecutive rows are
-    divided into :data:`FINER` interpolated steps."""
+    divided into :data:`INTERPOLATED_STEPS` interpolated steps."""
     sampled_poses = poses[samples]
-    places = np.arange(FINER * (len(samples) - 1) + 1) / FINER
-    is_followed = np.append(np.diff(samples) == 1, False)
-    places = places[is_followed[places.astype(int)] | (places % 1.0 == 0.0)]
+    indices = np.arange(INTERPOLATED_STEPS * (len(samples) - 1) + 1) / INTERPOLATED_STEPS
+    has_next_row = np.append(np.diff(samples) == 1, False)
+    indices = indices[has_next_row[indices.astype(int)] | (indices % 1.0 == 0.0)]
     columns = [
         time_s[samples],
         sampled_poses[:, 0],
         sampled_poses[:, 1],
         np.unwrap(sampled_poses[:, 2]),
     ]
-    finer = [np.interp(places, np.arange(len(samples)), column) for column in columns]
-    return finer[0], np.column_stack(finer[1:])
+    interpolated = [np.interp(indices, np.arange(len(samples)), column) for column in columns]
+    return interpolated[0], np.column_stack(interpolated[1:])
 
 
-def _near(
+def _poses_in_reach(
     robot_poses: np.ndarray, object_poses: np.ndarray, reach_m: float
 ) -> Tuple[np.ndarray, np.ndarray]:
+    """Return whether each robot pose is within ``reach_m`` of an object pose, shape (n,), and
+    the reverse, shape (m,)."""
     from scipy.spatial import cKDTree
 
     neighbors = cKDTree(robot_poses[:, :2]).query_ball_tree(cKDTree(object_poses[:, :2]), reach_m)
-    first = np.array([bool(indices) for indices in neighbors])
-    second = np.zeros(len(object_poses), dtype=bool)
-    second[np.unique(np.concatenate([np.array(indices, dtype=int) for indices in neighbors]))] = (
-        True
-    )
-    return first, second
+    is_robot_near = np.array([bool(indices) for indices in neighbors])
+    is_object_near = np.zeros(len(object_poses), dtype=bool)
+    near_objects = np.concatenate([np.array(indices, dtype=int) for indices in neighbors])
+    is_object_near[np.unique(near_objects)] = True
+    return is_robot_near, is_object_near
 
 
 def _covers(outlines: np.ndarray, cells: np.ndarray) -> np.ndarray:

@@ -198,10 +198,10 @@ def installed_metrics() -> Tuple[Metric, ...]:
     Raises ``SpecError`` if a plug-in is not a metric, or has another name than the registered one.
     """
     plugin_names = (name for name in METRICS.names() if name not in _MODULES)
-    return (*builtin_metrics(), *map(_plugin, plugin_names))
+    return (*builtin_metrics(), *map(_load_plugin_metric, plugin_names))
 
 
-def _plugin(name: str) -> Metric:
+def _load_plugin_metric(name: str) -> Metric:
     plugin = METRICS.get(name)
     if not isinstance(plugin, Metric) or plugin.compute is None:
         raise SpecError(f"metric {name!r}: the plug-in must be a Metric with a compute function")

@@ -45,7 +45,7 @@ class SmoothSection(NamedTuple):
 
 def length_along(recording: Recording) -> np.ndarray:
     """Return the length of the path up to each sample (m), shape (n,)."""
-    return _integral(np.hypot(*recording.twist[:, :2].T), recording.time_s)
+    return _cumulative_integral(np.hypot(*recording.twist[:, :2].T), recording.time_s)
 
 
 def unwrapped_yaw(recording: Recording) -> np.ndarray:
@@ -54,13 +54,13 @@ def unwrapped_yaw(recording: Recording) -> np.ndarray:
     return yaw[:1] + np.concatenate([np.zeros(len(yaw[:1])), np.cumsum(_turns(yaw, recording))])
 
 
-def stretches(recording: Recording) -> Iterator[SmoothSection]:
+def smooth_sections(recording: Recording) -> Iterator[SmoothSection]:
     forward, left = recording.twist[:, 0], recording.twist[:, 1]
     course = recording.pose[:, 2] + arctan2(left, forward)
     is_moving = np.hypot(forward, left) > STANDING_MPS
     turns = _turns(course, recording)
-    smooth = np.abs(turns - _turned_by_rate(recording)) < CUSP_RAD
-    is_joined = is_moving[:-1] & is_moving[1:] & smooth
+    is_smooth = np.abs(turns - _integrated_yaw_rate(recording)) < CUSP_RAD
+    is_joined = is_moving[:-1] & is_moving[1:] & is_smooth
     arc_m = length_along(recording)
     for rows in np.split(np.arange(len(course)), np.flatnonzero(~is_joined) + 1):
         if len(rows) > 1:
@@ -73,15 +73,15 @@ def _turns(angle_rad: np.ndarray, recording: Recording) -> np.ndarray:
     It can exceed π: among values that differ by multiples of 2π, it is nearest to the integral of
     the yaw rate.
     """
-    by_rate = _turned_by_rate(recording)
+    by_rate = _integrated_yaw_rate(recording)
     return by_rate + np.remainder(np.diff(angle_rad) - by_rate + math.pi, 2 * math.pi) - math.pi
 
 
-def _turned_by_rate(recording: Recording) -> np.ndarray:
-    return np.diff(_integral(recording.twist[:, 2], recording.time_s))
+def _integrated_yaw_rate(recording: Recording) -> np.ndarray:
+    return np.diff(_cumulative_integral(recording.twist[:, 2], recording.time_s))
 
 
-def _integral(values: np.ndarray, time_s: np.ndarray) -> np.ndarray:
+def _cumulative_integral(values: np.ndarray, time_s: np.ndarray) -> np.ndarray:
     from scipy.integrate import cumulative_trapezoid
 
     if len(time_s) < 2:
@@ -125,11 +125,12 @@ def curvature_max_1pm(recording: Recording, context: MetricContext) -> float:
 def curvatures(recording: Recording) -> List[Tuple[np.ndarray, np.ndarray]]:
     """Return lengths along the path (m) and the curvature there (1/m), shape (m,) with m ≥ 2, for
     each part of the path between stops and cusps."""
-    parts = (_curvature(part) for part in stretches(recording))
+    parts = (_curvature(part) for part in smooth_sections(recording))
     return [part for part in parts if len(part[0]) > 1]
 
 
 def _curvature(part: SmoothSection) -> Tuple[np.ndarray, np.ndarray]:
+    """Return lengths along the path (m) and the curvature there (1/m), each of shape (m,)."""
     part_arc_m, _ = part
     # Lengths between which the curvature is a quadratic function.
     arc_m = np.unique(np.concatenate([part_arc_m - SPAN_M, part_arc_m, part_arc_m + SPAN_M]))

@@ -7,7 +7,7 @@ from typing import Dict, Tuple
 from gz_testauto.metrics.interface import Metric
 
 
-def _reported(
+def _reported_metric(
     name: str,
     unit: str,
     better: str,
@@ -28,23 +28,27 @@ def _reported(
 REPORTED: Dict[str, Metric] = {
     metric.name: metric
     for metric in (
-        _reported("recoveries", "", "lower", "recovery behaviors that move_base started"),
-        _reported(
+        _reported_metric("recoveries", "", "lower", "recovery behaviors that move_base started"),
+        _reported_metric(
             "missed_control_cycles",
             "",
             "lower",
             "control loops that missed their rate, as logged",
         ),
-        _reported("tf_extrapolations", "", "lower", "warnings of tf extrapolation, as logged"),
-        _reported("truth_gap_s", "s", "lower", "longest time between two ground-truth poses", 2),
-        _reported(
+        _reported_metric(
+            "tf_extrapolations", "", "lower", "warnings of tf extrapolation, as logged"
+        ),
+        _reported_metric(
+            "truth_gap_s", "s", "lower", "longest time between two ground-truth poses", 2
+        ),
+        _reported_metric(
             "localization_error_m",
             "m",
             "lower",
             "mean distance between the estimated and the true position",
             2,
         ),
-        _reported(
+        _reported_metric(
             "localization_error_max_m",
             "m",
             "lower",
@@ -52,7 +56,7 @@ REPORTED: Dict[str, Metric] = {
             2,
             completed_only=False,
         ),
-        _reported(
+        _reported_metric(
             "localization_error_end_m",
             "m",
             "lower",
@@ -60,20 +64,20 @@ REPORTED: Dict[str, Metric] = {
             2,
             completed_only=False,
         ),
-        _reported(
+        _reported_metric(
             "late_periods",
             "",
             "lower",
             "control periods that started without a new command",
         ),
-        _reported("global_plans", "", "neither", "number of global plans"),
-        _reported("global_plan_m", "m", "neither", "length of the first global plan", 2),
-        _reported("local_plan_m", "m", "neither", "mean length of the local plans", 2),
+        _reported_metric("global_plans", "", "neither", "number of global plans"),
+        _reported_metric("global_plan_m", "m", "neither", "length of the first global plan", 2),
+        _reported_metric("local_plan_m", "m", "neither", "mean length of the local plans", 2),
     )
 }
 
 
-def published_by_stack(name: str, unit: str, better: str) -> Metric:
+def metric_of_stack(name: str, unit: str, better: str) -> Metric:
     return Metric(
         name=name,
         unit=unit,
@@ -85,7 +89,7 @@ def published_by_stack(name: str, unit: str, better: str) -> Metric:
     )
 
 
-def of_companion(robot: str) -> Tuple[Metric, ...]:
+def metrics_of_companion(robot: str) -> Tuple[Metric, ...]:
     """Return the metrics of a further robot of a campaign. ``robot`` is its name."""
     numbers = (
         ("reached", "", "higher", "1 if it reached its goal", 0),
@@ -94,20 +98,20 @@ def of_companion(robot: str) -> Tuple[Metric, ...]:
         ("clearance_min_m", "m", "higher", "its smallest clearance", 2),
     )
     return tuple(
-        _reported(f"{robot}_{name}", unit, better, f"robot {robot}: {text}", decimals, False)
+        _reported_metric(f"{robot}_{name}", unit, better, f"robot {robot}: {text}", decimals, False)
         for name, unit, better, text, decimals in numbers
     )
 
 
-def drawn(name: str) -> Metric:
+def metric_of_drawn_value(name: str) -> Metric:
     text = "drawn for the trial; the mean if there are several values"
-    return _reported(name, "", "neither", text, 3, completed_only=False)
+    return _reported_metric(name, "", "neither", text, 3, completed_only=False)
 
 
-def recorded(name: str, source: str = "the scenario") -> Metric:
-    return _reported(name, "", "neither", f"recorded by {source}", 3, completed_only=False)
+def metric_of_recorded_value(name: str, source: str = "the scenario") -> Metric:
+    return _reported_metric(name, "", "neither", f"recorded by {source}", 3, completed_only=False)
 
 
-def active_time(name: str) -> Metric:
+def metric_of_active_time(name: str) -> Metric:
     text = "simulated time in which the effect was active"
-    return _reported(name, "s", "neither", text, 2, completed_only=False)
+    return _reported_metric(name, "s", "neither", text, 2, completed_only=False)

@@ -65,10 +65,12 @@ def _gates_passed(
     recording: Recording,
     context: MetricContext,
 ) -> float:
-    places = recording.pose[:, :2]
-    if len(places) < 2:
+    """Return the number of gates crossed in order. ``gates`` are the two ends of each gate (m,
+    world frame)."""
+    positions = recording.pose[:, :2]
+    if len(positions) < 2:
         return 0.0
-    steps = shapely.linestrings(np.stack([places[:-1], places[1:]], axis=1))
+    steps = shapely.linestrings(np.stack([positions[:-1], positions[1:]], axis=1))
     index = gate_count = 0
     for gate in gates:
         crossings = np.flatnonzero(shapely.intersects(steps[index:], shapely.LineString(gate)))
@@ -105,15 +107,16 @@ def least_time_to_collision_s(recording: Recording, context: MetricContext) -> f
     with np.errstate(invalid="ignore"):  # infinite minus infinite
         closing = -np.diff(clearance) / np.diff(time_s)
     # When an object appears, the clearance changes abruptly without an approach.
-    nearer = np.isfinite(closing) & (closing > LEAST_CLOSING_MPS) & ~_appears(recording)
+    nearer = np.isfinite(closing) & (closing > LEAST_CLOSING_MPS) & ~_is_object_new(recording)
     remaining_s = clearance[1:][nearer] / closing[nearer]
     return float(remaining_s.min()) if len(remaining_s) else math.nan
 
 
-def _appears(recording: Recording) -> np.ndarray:
-    appears = np.zeros(len(recording.time_s) - 1, dtype=bool)
+def _is_object_new(recording: Recording) -> np.ndarray:
+    """Return at each sample after the first whether a moving object appears, shape (n − 1,)."""
+    is_new = np.zeros(len(recording.time_s) - 1, dtype=bool)
     for name, trajectory in recording.series.items():
         if name.startswith(ACTOR_SERIES):
             is_present = np.isfinite(trajectory).all(axis=1)
-            appears |= is_present[1:] & ~is_present[:-1]
-    return appears
+            is_new |= is_present[1:] & ~is_present[:-1]
+    return is_new

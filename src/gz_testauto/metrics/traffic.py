@@ -48,40 +48,49 @@ def extra_metric(
     )
 
 
-def _extra(
+def _declare_extra(
     better: str, description: str, unit: str = "", decimals: int = 2
 ) -> Callable[[Compute], Metric]:
+    """Return a decorator that creates an extra metric with the name of the decorated function."""
     return lambda compute: extra_metric(
         compute.__name__, better, description, compute, unit, decimals
     )
 
 
-def _values(recording: Recording, value: Callable[[Encounter], float]) -> List[float]:
-    return [value(encounter) for encounter in encounters(recording) if len(encounter.time_s)]
+def _value_per_encounter(
+    recording: Recording, compute: Callable[[Encounter], float]
+) -> List[float]:
+    return [compute(encounter) for encounter in encounters(recording) if len(encounter.time_s)]
 
 
-@_extra("higher", "smallest distance to a moving object", "m")
+@_declare_extra("higher", "smallest distance to a moving object", "m")
 def object_distance_min_m(recording: Recording, context: MetricContext) -> float:
     """Return the smallest distance (m) between the outlines of the robot and a moving object, or
     NaN without moving objects."""
     return min(
-        _values(recording, lambda encounter: float(encounter.distance_m.min())), default=math.nan
+        _value_per_encounter(recording, lambda encounter: float(encounter.distance_m.min())),
+        default=math.nan,
     )
 
 
-@_extra("higher", "smallest time to collision with a moving object at constant velocities", "s")
+@_declare_extra(
+    "higher", "smallest time to collision with a moving object at constant velocities", "s"
+)
 def object_ttc_min_s(recording: Recording, context: MetricContext) -> float:
     """Return the smallest time (s) to collision with a moving object, or ``inf``, which is stored
     as NaN, if no collision would occur."""
-    return min(_values(recording, lambda encounter: float(encounter.ttc_s.min())), default=math.nan)
+    return min(
+        _value_per_encounter(recording, lambda encounter: float(encounter.ttc_s.min())),
+        default=math.nan,
+    )
 
 
-def _least_by_sample(recording: Recording) -> np.ndarray:
-    least_values = np.full(len(recording.time_s), np.inf)
+def _least_ttc_by_sample(recording: Recording) -> np.ndarray:
+    least_ttc_s = np.full(len(recording.time_s), np.inf)
     for encounter in encounters(recording):
         rows = np.searchsorted(recording.time_s, encounter.time_s)
-        least_values[rows] = np.minimum(least_values[rows], encounter.ttc_s)
-    return least_values
+        least_ttc_s[rows] = np.minimum(least_ttc_s[rows], encounter.ttc_s)
+    return least_ttc_s
 
 
 def _integrate(recording: Recording, values: np.ndarray) -> float:
@@ -90,37 +99,39 @@ def _integrate(recording: Recording, values: np.ndarray) -> float:
     return float((np.diff(recording.time_s) * values[:-1]).sum())
 
 
-def _share_of_time(recording: Recording, values: np.ndarray) -> float:
+def _mean_over_time(recording: Recording, values: np.ndarray) -> float:
     duration_s = recording.duration_s
     return _integrate(recording, values) / duration_s if duration_s > 0.0 else math.nan
 
 
-@_extra("lower", f"time with a time to collision below {TTC_LIMIT_S:g} s", "s")
+@_declare_extra("lower", f"time with a time to collision below {TTC_LIMIT_S:g} s", "s")
 def object_tet_s(recording: Recording, context: MetricContext) -> float:
     """Return the time-exposed time to collision (TET): the time with a time to collision below
     1.5 s, or NaN without moving objects."""
     if not encounters(recording):
         return math.nan
-    return _integrate(recording, (_least_by_sample(recording) < TTC_LIMIT_S).astype(float))
+    return _integrate(recording, (_least_ttc_by_sample(recording) < TTC_LIMIT_S).astype(float))
 
 
-@_extra("lower", f"integral of {TTC_LIMIT_S:g} s minus the time to collision below that", "s²")
+@_declare_extra(
+    "lower", f"integral of {TTC_LIMIT_S:g} s minus the time to collision below that", "s²"
+)
 def object_tit_s2(recording: Recording, context: MetricContext) -> float:
     """Return the time-integrated time to collision (TIT): the integral of its deficit below 1.5 s,
     or NaN without moving objects."""
     if not encounters(recording):
         return math.nan
-    return _integrate(recording, np.maximum(0.0, TTC_LIMIT_S - _least_by_sample(recording)))
+    return _integrate(recording, np.maximum(0.0, TTC_LIMIT_S - _least_ttc_by_sample(recording)))
 
 
-@_extra("lower", "largest deceleration that is needed to avoid a moving object", "m/s²")
+@_declare_extra("lower", "largest deceleration that is needed to avoid a moving object", "m/s²")
 def object_drac_max_mps2(recording: Recording, context: MetricContext) -> float:
     """Return the largest deceleration (m/s²) needed to avoid a crash (DRAC), or NaN without moving
     objects."""
-    return max(_values(recording, greatest_drac_mps2), default=math.nan)
+    return max(_value_per_encounter(recording, greatest_drac_mps2), default=math.nan)
 
 
-@_extra("higher", "smallest post-encroachment time with a moving object", "s")
+@_declare_extra("higher", "smallest post-encroachment time with a moving object", "s")
 def object_pet_min_s(recording: Recording, context: MetricContext) -> float:
     """Return the smallest post-encroachment time (PET): the time (s) between robot and object at
     the same position, or NaN without moving objects."""
@@ -143,22 +154,22 @@ def _share_within(
         near_values[
             np.searchsorted(recording.time_s, encounter.time_s[encounter.distance_m < limit_m])
         ] = 1.0
-    return _share_of_time(recording, near_values) if relevant else math.nan
+    return _mean_over_time(recording, near_values) if relevant else math.nan
 
 
-@_extra("higher", f"share of the time at least {COMPLIANT_M:g} m from every moving object")
+@_declare_extra("higher", f"share of the time at least {COMPLIANT_M:g} m from every moving object")
 def space_compliance(recording: Recording, context: MetricContext) -> float:
     """Return the share of the time at least 0.5 m from all moving objects, or NaN without any."""
     return 1.0 - _share_within(COMPLIANT_M, (), recording, context)
 
 
-@_extra("lower", f"share of the time nearer than {DISCOMFORT_M:g} m to a moving object")
+@_declare_extra("lower", f"share of the time nearer than {DISCOMFORT_M:g} m to a moving object")
 def discomfort_share(recording: Recording, context: MetricContext) -> float:
     """Return the share of the time nearer than 0.2 m to a moving object, or NaN without any."""
     return _share_within(DISCOMFORT_M, (), recording, context)
 
 
-@_extra(
+@_declare_extra(
     "neither",
     f"time below {YIELD_SHARE:g} of the greatest speed while the robot would collide within "
     f"{YIELD_S:g} s straight ahead at the greatest speed",
@@ -175,7 +186,7 @@ def yielding_s(recording: Recording, context: MetricContext) -> float:
     return _integrate(recording, np.append(slow, False) & is_blocked)
 
 
-@_extra(
+@_declare_extra(
     "lower",
     f"collisions with moving objects while the robot was slower than {STANDING_MPS:g} m/s",
     decimals=0,
@@ -186,7 +197,7 @@ def struck_standing(recording: Recording, context: MetricContext) -> float:
     return float(sum(contact.speed_mps < STANDING_MPS for contact in struck))
 
 
-@_extra(
+@_declare_extra(
     "higher",
     "success weighted by time: time of the shortest path at the greatest speed over time driven",
 )
@@ -200,7 +211,7 @@ def stl(recording: Recording, context: MetricContext) -> float:
     return fastest_s / max(recording.duration_s, fastest_s)
 
 
-@_extra("lower", "time in which two moving objects overlap", "s")
+@_declare_extra("lower", "time in which two moving objects overlap", "s")
 def objects_overlap_s(recording: Recording, context: MetricContext) -> float:
     """Return the time (s) in which moving objects overlap, or NaN for fewer than two objects."""
     # Moving objects do not block each other, so they can overlap where their paths cross.
@@ -254,7 +265,7 @@ def lanes_of(recording: Recording) -> List[np.ndarray]:
     return [array for name, array in recording.series.items() if name.startswith(LANE_SERIES)]
 
 
-@_extra("lower", "share of the time with a part of the robot outside all lanes")
+@_declare_extra("lower", "share of the time with a part of the robot outside all lanes")
 def lane_departure_share(recording: Recording, context: MetricContext) -> float:
     """Return the share of the time in which the robot is not completely on lanes, or NaN without
     lanes."""
@@ -264,7 +275,7 @@ def lane_departure_share(recording: Recording, context: MetricContext) -> float:
     surface = shapely.union_all([surface_of(lane) for lane in lanes])
     shapely.prepare(surface)
     outlines = shapely.polygons(placed(outline, recording.pose))
-    return _share_of_time(recording, (~shapely.covers(surface, outlines)).astype(float))
+    return _mean_over_time(recording, (~shapely.covers(surface, outlines)).astype(float))
 
 
 def surface_of(lane: np.ndarray) -> shapely.Geometry:
@@ -283,21 +294,23 @@ def _lane_error(recording: Recording) -> np.ndarray:
     return np.asarray(np.min(distances, axis=0)) if distances else np.empty(0)
 
 
-@_extra("lower", "mean distance of the base to the nearest lane's center", "m")
+@_declare_extra("lower", "mean distance of the base to the nearest lane's center", "m")
 def lane_error_mean_m(recording: Recording, context: MetricContext) -> float:
     """Return the mean distance (m) to the nearest lane's center line, or NaN without lanes."""
     errors = _lane_error(recording)
-    return _share_of_time(recording, errors) if len(errors) else math.nan
+    return _mean_over_time(recording, errors) if len(errors) else math.nan
 
 
-@_extra("lower", "largest distance of the base to the nearest lane's center", "m")
+@_declare_extra("lower", "largest distance of the base to the nearest lane's center", "m")
 def lane_error_max_m(recording: Recording, context: MetricContext) -> float:
     """Return the largest distance (m) to the nearest lane's center line, or minus infinity, which
     is stored as NaN, without lanes."""
     return float(np.max(_lane_error(recording), initial=-math.inf))
 
 
-@_extra("lower", "share of the time in which the robot drives against the direction of its lane")
+@_declare_extra(
+    "lower", "share of the time in which the robot drives against the direction of its lane"
+)
 def wrong_way_share(recording: Recording, context: MetricContext) -> float:
     """Return the share of the time on the wrong side of the road, or NaN without lanes.
 
@@ -309,18 +322,18 @@ def wrong_way_share(recording: Recording, context: MetricContext) -> float:
         return math.nan
     points = shapely.points(recording.pose[:, :2])
     moves = np.diff(recording.pose[:, :2], axis=0)
-    on_any, with_any = (np.zeros(len(moves), dtype=bool) for _ in range(2))
+    is_on_lane, is_along_lane = (np.zeros(len(moves), dtype=bool) for _ in range(2))
     for lane in lanes:
         is_inside = shapely.covers(surface_of(lane), points)[:-1]
         directions = _directions(lane, recording.pose[:-1, :2])
-        on_any |= is_inside
-        with_any |= is_inside & ((directions * moves).sum(axis=1) >= 0.0)
+        is_on_lane |= is_inside
+        is_along_lane |= is_inside & ((directions * moves).sum(axis=1) >= 0.0)
     speeds = np.hypot(*moves.T) / np.diff(recording.time_s)
-    is_wrong, is_moving = on_any & ~with_any, speeds > STANDING_MPS
+    is_wrong, is_moving = is_on_lane & ~is_along_lane, speeds > STANDING_MPS
     # A stationary robot keeps the state of its latest motion.
     latest_sample = np.maximum.accumulate(np.where(is_moving, np.arange(len(moves)), -1))
     is_wrong_kept = np.where(latest_sample >= 0, is_wrong[latest_sample], False)
-    return _share_of_time(recording, np.append(is_wrong_kept, False).astype(float))
+    return _mean_over_time(recording, np.append(is_wrong_kept, False).astype(float))
 
 
 def _directions(lane: np.ndarray, positions: np.ndarray) -> np.ndarray:
