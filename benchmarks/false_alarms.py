@@ -49,7 +49,7 @@ from gz_testauto.analysis.comparison import (
     compare,
     mcnemar,
     planners_differ,
-    trials_by_world,
+    valid_trials_by_world,
 )
 from gz_testauto.analysis.early_stop import decide, success_rates
 from gz_testauto.analysis.intervals import success_rate
@@ -622,7 +622,7 @@ def gate_contradictions(results, pair):
     first, second = (
         {
             world: trials
-            for world, trials in trials_by_world(results.of(planner)).items()
+            for world, trials in valid_trials_by_world(results.of(planner)).items()
             if not sequential or world in results.judged
         }
         for planner in (pair.first, pair.second)

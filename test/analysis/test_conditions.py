@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from gz_testauto.analysis.across import _pairs as pairs_of_campaigns
-from gz_testauto.analysis.conditions import SAME, conditions
+from gz_testauto.analysis.conditions import SAME, compare_conditions
 from gz_testauto.results.store import LoadedCampaign
 from gz_testauto.results.world_identity import missions
 
@@ -21,8 +21,8 @@ def campaign(label="a", planners=("fgm",), imported=False, **changes):
 
 
 def compared(**changes):
-    found = conditions(campaign(), campaign("b", **changes))
-    mirrored = conditions(campaign("b", **changes), campaign())
+    found = compare_conditions(campaign(), campaign("b", **changes))
+    mirrored = compare_conditions(campaign("b", **changes), campaign())
     assert len(mirrored.reasons) == len(found.reasons)
     assert mirrored.without == found.without
     return found
@@ -54,7 +54,7 @@ def test_a_different_model_of_the_worlds_prevents_a_comparison_if_both_campaigns
     first = {**INPUTS, "file of the worlds box.sdf": "sha256:1"}
     changed = {**INPUTS, "file of the worlds box.sdf": "sha256:2"}
     assert compared(inputs=first).reasons == ()
-    found = conditions(campaign(inputs=first), campaign("b", inputs=changed))
+    found = compare_conditions(campaign(inputs=first), campaign("b", inputs=changed))
     assert found.reasons == ("file of the worlds box.sdf: another file, and another file",)
 
 

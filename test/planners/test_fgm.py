@@ -83,7 +83,7 @@ def test_fgm_improved_keeps_its_direction_between_equal_gaps():
     planner = begun(ImprovedFollowTheGap())
     for remembered in (-0.6, 0.6):
         planner.forget()
-        planner._turned_rad = remembered
+        planner._desired_rad = remembered
         assert math.copysign(1.0, planner.steer(post).angular_radps) == math.copysign(
             1.0, remembered
         )

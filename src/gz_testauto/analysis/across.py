@@ -9,7 +9,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import Dict, Iterator, List, Mapping, Sequence, Set, Tuple
 
-from gz_testauto.analysis.conditions import SAME, conditions
+from gz_testauto.analysis.conditions import SAME, compare_conditions
 from gz_testauto.base.errors import ResultsError
 from gz_testauto.results.records import AttemptRecord, CampaignResults, TrialRecord
 from gz_testauto.results.store import LoadedCampaign
@@ -71,11 +71,14 @@ def pair_campaigns(
     If ``with_trials`` is true, worlds without a finished trial are ignored. Raises ``ResultsError``
     if two labels are equal, or the remaining campaigns share no world.
     """
-    _require_labels(campaigns)
+    _require_different_labels(campaigns)
     campaigns = [
         replace(campaign, results=campaign.results.without_copies) for campaign in campaigns
     ]
-    differences = [SAME, *(conditions(campaigns[0], campaign) for campaign in campaigns[1:])]
+    differences = [
+        SAME,
+        *(compare_conditions(campaigns[0], campaign) for campaign in campaigns[1:]),
+    ]
     kept_campaigns = [
         c
         for c, difference in zip(campaigns, differences)
@@ -101,7 +104,7 @@ def pair_campaigns(
         for campaign, difference in zip(campaigns, differences)
     )
     if len(kept_campaigns) > 1 and not common_keys:
-        raise ResultsError(_nothing_in_common(kept_campaigns, with_trials))
+        raise ResultsError(_message_of_no_common_world(kept_campaigns, with_trials))
     excluded_metrics = frozenset().union(
         *(
             difference.without
@@ -109,11 +112,11 @@ def pair_campaigns(
             if c in kept_campaigns
         )
     )
-    names = _planner_names(kept_campaigns)
+    names = _unique_planner_names(kept_campaigns)
     return PairedCampaigns(
         sides,
-        _merged(kept_campaigns, keys, common_keys, names, excluded_metrics),
-        _pairs(kept_campaigns, names),
+        _merge_results(kept_campaigns, keys, common_keys, names, excluded_metrics),
+        _pairs_across_campaigns(kept_campaigns, names),
         names,
         {
             campaign.label: tuple(
@@ -125,7 +128,7 @@ def pair_campaigns(
     )
 
 
-def _require_labels(campaigns: Sequence[LoadedCampaign]) -> None:
+def _require_different_labels(campaigns: Sequence[LoadedCampaign]) -> None:
     repeated_labels = [label for label, n in Counter(c.label for c in campaigns).items() if n > 1]
     if repeated_labels:
         raise ResultsError(
@@ -153,20 +156,20 @@ def _keys(campaign: LoadedCampaign, with_trials: bool) -> Dict[str, Key]:
     return keys
 
 
-def _nothing_in_common(campaigns: Sequence[LoadedCampaign], with_trials: bool) -> str:
+def _message_of_no_common_world(campaigns: Sequence[LoadedCampaign], with_trials: bool) -> str:
     labels = ", ".join(campaign.label for campaign in campaigns)
     hashes = [{w.sha256 for w in campaign.results.worlds if w.sha256} for campaign in campaigns]
-    nameless = [campaign.label for campaign, sums in zip(campaigns, hashes) if not sums]
+    unknown_labels = [campaign.label for campaign, sums in zip(campaigns, hashes) if not sums]
     if with_trials and set.intersection(
         *(set(_keys(campaign, False).values()) for campaign in campaigns)
     ):
         reason = "no world has a finished trial in each of them"
-    elif len(nameless) == len(campaigns):
+    elif len(unknown_labels) == len(campaigns):
         reason = "they were imported without files, and no two worlds have the same name"
-    elif nameless:
+    elif unknown_labels:
         reason = (
-            f"no two files have the same hash, and the files of {', '.join(nameless)} are unknown: "
-            "import those trials again with --world-files"
+            f"no two files have the same hash, and the files of {', '.join(unknown_labels)} are "
+            "unknown: import those trials again with --world-files"
         )
     elif set.intersection(*hashes):
         reason = "the files with the same hash have another start or goal"
@@ -178,7 +181,7 @@ def _nothing_in_common(campaigns: Sequence[LoadedCampaign], with_trials: bool) -
     return f"{labels}: have no world in common: {reason}"
 
 
-def _planner_names(campaigns: Sequence[LoadedCampaign]) -> Dict[Tuple[str, str], str]:
+def _unique_planner_names(campaigns: Sequence[LoadedCampaign]) -> Dict[Tuple[str, str], str]:
     counts = Counter(planner for campaign in campaigns for planner in campaign.results.planners)
     return {
         (campaign.label, planner): planner
@@ -189,7 +192,7 @@ def _planner_names(campaigns: Sequence[LoadedCampaign]) -> Dict[Tuple[str, str],
     }
 
 
-def _pairs(
+def _pairs_across_campaigns(
     campaigns: Sequence[LoadedCampaign], names: Mapping[Tuple[str, str], str]
 ) -> Tuple[Tuple[str, str], ...]:
     pairs = []
@@ -198,6 +201,7 @@ def _pairs(
             is_compared = any(
                 {first, second} <= set(side.results.planners) for side in (left, right)
             )
+            # Different planners of one campaign are compared in that campaign.
             if first == second or not is_compared:
                 pairs.append((names[left.label, first], names[right.label, second]))
     return tuple(pairs)
@@ -208,6 +212,8 @@ def _world_names(
     keys: Mapping[str, Mapping[str, Key]],
     common_keys: Set[Key],
 ) -> Dict[Tuple[str, str], str]:
+    """Return the name of each common world in each campaign, by label and name in the first
+    campaign."""
     world_of = {key: world for world, key in keys[campaigns[0].label].items()}
     return {
         (campaign.label, world_of[key]): world
@@ -217,7 +223,7 @@ def _world_names(
     }
 
 
-def _merged(
+def _merge_results(
     campaigns: Sequence[LoadedCampaign],
     keys: Mapping[str, Mapping[str, Key]],
     common_keys: Set[Key],
@@ -231,19 +237,19 @@ def _merged(
     attempts: List[AttemptRecord] = []
     deaths: List[AttemptRecord] = []
     for campaign in campaigns:
-        numbers: Dict[int, int] = {}
+        trial_numbers: Dict[int, int] = {}
         for record in campaign.results.trials:
             key = keys[campaign.label].get(record.world)
             if key is None or key not in common_keys:
                 continue
             world = world_of[key]
             planner, index = names[campaign.label, record.planner], order[world]
-            numbers[record.trial] = len(trials)
+            trial_numbers[record.trial] = len(trials)
             trials.append(
                 replace(record, trial=len(trials), world=world, world_index=index, planner=planner)
             )
-        attempts += _renumbered(campaign.results.invalid_attempts, numbers)
-        deaths += _renumbered(campaign.results.worker_deaths, numbers)
+        attempts += _renumber_trials(campaign.results.invalid_attempts, trial_numbers)
+        deaths += _renumber_trials(campaign.results.worker_deaths, trial_numbers)
     declared_metrics = {
         m.name: m for campaign in reversed(campaigns) for m in campaign.results.metrics
     }
@@ -319,9 +325,9 @@ def _in_plan_order(results: CampaignResults) -> List[str]:
     return kept_worlds
 
 
-def _renumbered(
-    attempts: Sequence[AttemptRecord], numbers: Mapping[int, int]
+def _renumber_trials(
+    attempts: Sequence[AttemptRecord], trial_numbers: Mapping[int, int]
 ) -> Iterator[AttemptRecord]:
     for attempt in attempts:
-        if attempt.trial in numbers:
-            yield replace(attempt, trial=numbers[attempt.trial])
+        if attempt.trial in trial_numbers:
+            yield replace(attempt, trial=trial_numbers[attempt.trial])

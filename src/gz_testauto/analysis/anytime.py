@@ -62,10 +62,10 @@ def capital_over_time(bets: np.ndarray) -> np.ndarray:
     return _log_mean_exp(np.cumsum(bets, axis=-2))
 
 
-def _log_mean_exp(bets: np.ndarray) -> np.ndarray:
+def _log_mean_exp(logarithms: np.ndarray) -> np.ndarray:
     # The largest exponent is subtracted to avoid overflow.
-    largest = bets.max(axis=-1, keepdims=True)
-    return np.asarray(np.log(np.exp(bets - largest).mean(axis=-1)) + largest[..., 0])
+    largest = logarithms.max(axis=-1, keepdims=True)
+    return np.asarray(np.log(np.exp(logarithms - largest).mean(axis=-1)) + largest[..., 0])
 
 
 def first_rejected(bets: np.ndarray, alpha: float) -> Optional[int]:
@@ -97,7 +97,9 @@ def one_sided_bounds(
     corresponding value of ``alphas``.
     """
 
-    def bound(side: Callable[..., np.ndarray], alpha: float, start: float, end: float) -> float:
+    def last_rejected_mean(
+        side: Callable[..., np.ndarray], alpha: float, start: float, end: float
+    ) -> float:
         limit = -math.log(alpha)
 
         def is_rejected(mean: float) -> bool:
@@ -116,7 +118,10 @@ def one_sided_bounds(
 
     levels, index = np.unique(values, return_inverse=True)
     low, high = bounds
-    return bound(above, alphas[0], low, high), bound(below, alphas[1], high, low)
+    return (
+        last_rejected_mean(above, alphas[0], low, high),
+        last_rejected_mean(below, alphas[1], high, low),
+    )
 
 
 def interval(
@@ -145,13 +150,13 @@ def worlds_needed(bets: np.ndarray, alpha: float) -> Optional[int]:
         return None
     totals = bets.sum(axis=0)
 
-    def enough(number: int) -> bool:
+    def is_enough(number: int) -> bool:
         return bool(_log_mean_exp(totals * (number / world_count)) >= limit)
 
-    if not enough(NEVER):
+    if not is_enough(NEVER):
         return None
     low, high = 0, NEVER
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
+        low, high = (low, middle) if is_enough(middle) else (middle, high)
     return high

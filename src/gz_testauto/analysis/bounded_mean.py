@@ -142,6 +142,7 @@ def _exponents(
 def _direct_sums(
     slopes: np.ndarray, shapes: np.ndarray, t: np.ndarray
 ) -> Tuple[np.ndarray, np.ndarray]:
+    """Return the sums of :func:`_exponents`, term by term."""
     scaled_slopes = slopes[:, np.newaxis] * t
     return shapes @ np.arctan(scaled_slopes), shapes @ np.log1p(scaled_slopes**2) / 2.0
 
@@ -149,6 +150,7 @@ def _direct_sums(
 def _series_sums(
     slopes: np.ndarray, shapes: np.ndarray, t: np.ndarray
 ) -> Tuple[np.ndarray, np.ndarray]:
+    """Return the sums of :func:`_exponents` as power series in ``slope·t``."""
     odd_terms = _odd_powers(slopes, shapes * slopes)
     powers = _odd_powers(t, t)
     degrees = np.arange(1, 2 * _TERMS, 2)

@@ -161,33 +161,35 @@ def compare(
 ) -> Comparisons:
     """Compare the ``selected`` pairs of planners, by default all pairs."""
     metrics = [metric for metric in results.metrics if metric.in_comparison]
-    sides = {planner: _Side.of(results, planner, metrics) for planner in results.planners}
+    sides = {planner: _PlannerTrials.of(results, planner, metrics) for planner in results.planners}
     pairs = [
-        _compare(results, sides[first], sides[second], metrics)
+        _compare_pair(results, sides[first], sides[second], metrics)
         for first, second in (
             itertools.combinations(results.planners, 2) if selected is None else selected
         )
     ]
-    comparisons = tuple(_adjusted(pairs))
+    comparisons = tuple(_holm_adjusted(pairs))
     if results.is_sequential:  # the number of worlds depends on their outcomes
         return Comparisons(comparisons)
-    return Comparisons(comparisons, *_overall([side.rates for side in sides.values()]))
+    return Comparisons(comparisons, *_overall_test([side.rates for side in sides.values()]))
 
 
-class _Side(NamedTuple):
+class _PlannerTrials(NamedTuple):
     planner: str
     trials: WorldTrials
     rates: WorldValues
     means: Mapping[str, WorldValues]
 
     @classmethod
-    def of(cls, results: CampaignResults, planner: str, metrics: Sequence[Metric]) -> "_Side":
-        trials = _judged(results, planner)
+    def of(
+        cls, results: CampaignResults, planner: str, metrics: Sequence[Metric]
+    ) -> "_PlannerTrials":
+        trials = _evaluated_trials(results, planner)
         means = {metric.name: _world_means(metric, trials) for metric in metrics}
         return cls(planner, trials, _world_rates(trials), means)
 
 
-def trials_by_world(records: Sequence[TrialRecord]) -> Dict[str, List[TrialRecord]]:
+def valid_trials_by_world(records: Sequence[TrialRecord]) -> Dict[str, List[TrialRecord]]:
     worlds: Dict[str, List[TrialRecord]] = {}
     for record in records:
         if record.outcome.valid:
@@ -195,25 +197,28 @@ def trials_by_world(records: Sequence[TrialRecord]) -> Dict[str, List[TrialRecor
     return worlds
 
 
-def _judged(results: CampaignResults, planner: str) -> Dict[str, List[TrialRecord]]:
+def _evaluated_trials(results: CampaignResults, planner: str) -> Dict[str, List[TrialRecord]]:
     """Return the valid trials of a planner by world. With early stop, only the evaluated worlds are
     included, in the order of evaluation."""
-    worlds = trials_by_world(results.of(planner))
+    worlds = valid_trials_by_world(results.of(planner))
     if not results.is_sequential:
         return worlds
     return {world: worlds[world] for world in results.judged if world in worlds}
 
 
-def rate(records: Sequence[TrialRecord]) -> float:
+def completed_share(records: Sequence[TrialRecord]) -> float:
     return sum(record.completed for record in records) / len(records)
 
 
-def _compare(
-    results: CampaignResults, first: _Side, second: _Side, metrics: Sequence[Metric]
+def _compare_pair(
+    results: CampaignResults,
+    first: _PlannerTrials,
+    second: _PlannerTrials,
+    metrics: Sequence[Metric],
 ) -> Comparison:
-    common_worlds, rates = _paired(first.rates, second.rates)
+    common_worlds, rates = _paired_values(first.rates, second.rates)
     rate_differences = rounding.differences(*rates)
-    single = all(
+    has_single_trials = all(
         len(first.trials[world]) == len(second.trials[world]) == 1 for world in common_worlds
     )
     counts: Optional[PairedCounts] = None
@@ -222,14 +227,14 @@ def _compare(
         mean_p_value(rate_differences, 0.0, DIFFERENCE),
     )
     test = METHOD
-    if single:
-        level = [world for world, lead in zip(common_worlds, rate_differences) if lead == 0]
-        both_reached = sum(first.trials[world][0].completed for world in level)
+    if has_single_trials:
+        ties = [world for world, gain in zip(common_worlds, rate_differences) if gain == 0]
+        both_reached = sum(first.trials[world][0].completed for world in ties)
         first_only, second_only = (
             int((rate_differences > 0).sum()),
             int((rate_differences < 0).sum()),
         )
-        counts = PairedCounts(both_reached, first_only, second_only, len(level) - both_reached)
+        counts = PairedCounts(both_reached, first_only, second_only, len(ties) - both_reached)
         p_value, test = mcnemar(counts), "exact McNemar test"
     if results.is_sequential:  # the number of worlds depends on how they ended
         test, difference = anytime.TEST, anytime.interval(rate_differences, DIFFERENCE)
@@ -244,8 +249,8 @@ def _compare(
         difference,
         p_value if common_worlds else math.nan,
         test,
-        tuple(world for world, lead in zip(common_worlds, rate_differences) if lead > 0),
-        tuple(world for world, lead in zip(common_worlds, rate_differences) if lead < 0),
+        tuple(world for world, gain in zip(common_worlds, rate_differences) if gain > 0),
+        tuple(world for world, gain in zip(common_worlds, rate_differences) if gain < 0),
         tuple(
             _compare_metric(metric, first.means[metric.name], second.means[metric.name])
             for metric in metrics
@@ -261,15 +266,17 @@ def mcnemar(counts: PairedCounts) -> float:
 
 
 def rate_difference(counts: PairedCounts) -> Estimate:
-    level = counts.both + counts.neither
-    differences = np.repeat([1.0, -1.0, 0.0], [counts.first_only, counts.second_only, level])
+    ties = counts.both + counts.neither
+    differences = np.repeat([1.0, -1.0, 0.0], [counts.first_only, counts.second_only, ties])
     return mean_interval(differences, DIFFERENCE)
 
 
 def success_differences(results: CampaignResults, first: str, second: str) -> np.ndarray:
     """Return the differences, first minus second, in the worlds with valid trials of both planners,
     shape (n,)."""
-    _, rates = _paired(*(_world_rates(_judged(results, planner)) for planner in (first, second)))
+    _, rates = _paired_values(
+        *(_world_rates(_evaluated_trials(results, planner)) for planner in (first, second))
+    )
     return rounding.differences(*rates)
 
 
@@ -278,35 +285,37 @@ def metric_differences(
 ) -> Callable[[str, str, Metric], Dict[str, float]]:
     """Return a function of two planners and a metric that returns the differences, first minus
     second, by world."""
-    trials = {planner: _judged(results, planner) for planner in results.planners}
+    trials = {planner: _evaluated_trials(results, planner) for planner in results.planners}
 
     @functools.lru_cache(maxsize=None)
     def means(planner: str, metric: Metric) -> WorldValues:
         return _world_means(metric, trials[planner])
 
-    return lambda first, second, metric: _differences(means(first, metric), means(second, metric))
+    return lambda first, second, metric: _differences_by_world(
+        means(first, metric), means(second, metric)
+    )
 
 
 def world_differences(
     metric: Metric, of_first: WorldTrials, of_second: WorldTrials
 ) -> Dict[str, float]:
     """Return the differences in a metric, first minus second, in the common worlds."""
-    return _differences(_world_means(metric, of_first), _world_means(metric, of_second))
+    return _differences_by_world(_world_means(metric, of_first), _world_means(metric, of_second))
 
 
-def _differences(first: WorldValues, second: WorldValues) -> Dict[str, float]:
-    worlds, values = _paired(first, second)
+def _differences_by_world(first: WorldValues, second: WorldValues) -> Dict[str, float]:
+    worlds, values = _paired_values(first, second)
     return dict(zip(worlds, rounding.differences(*values).tolist()))
 
 
-def _paired(first: WorldValues, second: WorldValues) -> Tuple[List[str], np.ndarray]:
+def _paired_values(first: WorldValues, second: WorldValues) -> Tuple[List[str], np.ndarray]:
     """Return the common worlds, and the values in them, shape (2, n)."""
     worlds = [world for world in first if world in second]
     return worlds, np.array([[values[world] for world in worlds] for values in (first, second)])
 
 
 def _world_rates(trials: WorldTrials) -> WorldValues:
-    return {world: rate(records) for world, records in trials.items()}
+    return {world: completed_share(records) for world, records in trials.items()}
 
 
 def _world_means(metric: Metric, trials: WorldTrials) -> WorldValues:
@@ -315,7 +324,7 @@ def _world_means(metric: Metric, trials: WorldTrials) -> WorldValues:
 
 
 def _compare_metric(metric: Metric, first: WorldValues, second: WorldValues) -> MetricComparison:
-    _, values = _paired(first, second)
+    _, values = _paired_values(first, second)
     differences = rounding.differences(*values)
     if metric.bounds is None:
         difference, p_value, test = median_difference(differences), sign_test(differences), TEST
@@ -338,7 +347,7 @@ def _compare_metric(metric: Metric, first: WorldValues, second: WorldValues) -> 
     )
 
 
-def _adjusted(pairs: Sequence[Comparison]) -> List[Comparison]:
+def _holm_adjusted(pairs: Sequence[Comparison]) -> List[Comparison]:
     primary = holm([pair.p_value for pair in pairs])
     secondary = iter(holm([metric.p_value for pair in pairs for metric in pair.metrics]))
     return [
@@ -347,13 +356,13 @@ def _adjusted(pairs: Sequence[Comparison]) -> List[Comparison]:
             p_adjusted=p_adjusted,
             significant=p_adjusted < ALPHA,
             relevant=_is_relevant(pair.difference.value, pair.smallest_relevant),
-            metrics=tuple(_judged_metric(metric, next(secondary)) for metric in pair.metrics),
+            metrics=tuple(_adjusted_metric(metric, next(secondary)) for metric in pair.metrics),
         )
         for pair, p_adjusted in zip(pairs, primary)
     ]
 
 
-def _judged_metric(comparison: MetricComparison, p_adjusted: float) -> MetricComparison:
+def _adjusted_metric(comparison: MetricComparison, p_adjusted: float) -> MetricComparison:
     return replace(
         comparison,
         p_adjusted=p_adjusted,
@@ -368,7 +377,7 @@ def _is_relevant(estimate: float, smallest: float) -> bool:
     return abs(estimate) > smallest * (1.0 - rounding.TOLERANCE)
 
 
-def _overall(planners: Sequence[WorldValues]) -> Tuple[float, str]:
+def _overall_test(planners: Sequence[WorldValues]) -> Tuple[float, str]:
     if len(planners) < 3:
         return math.nan, ""
     common_worlds = [world for world in planners[0] if all(world in worlds for worlds in planners)]
@@ -412,9 +421,9 @@ def planners_differ(rates: np.ndarray) -> Tuple[float, str]:
         statistic = (planners - 1) * spread / float((ranks**2).sum())
         return float(chdtrc(planners - 1, statistic)), f"{name} (χ²)"
     generator = np.random.default_rng(SEED)
-    as_far = 1
+    extreme_count = 1
     for _ in range(SHUFFLES // _CHUNK):
         shuffled_ranks = generator.permuted(np.broadcast_to(ranks, (_CHUNK, *ranks.shape)), axis=2)
         sums = (shuffled_ranks.sum(axis=1) ** 2).sum(axis=1)
-        as_far += int(np.count_nonzero(sums >= spread - 1e-9))
-    return as_far / (SHUFFLES + 1), f"{name} (shuffled within worlds)"
+        extreme_count += int(np.count_nonzero(sums >= spread - 1e-9))
+    return extreme_count / (SHUFFLES + 1), f"{name} (shuffled within worlds)"

@@ -9,7 +9,7 @@ from gz_testauto.results.manifest import PATIENCE
 from gz_testauto.results.store import LoadedCampaign
 
 # The only field of ``worlds`` that the hashes of files, starts and goals do not cover.
-OF_WORLDS_THAT_COUNTS = "worlds.plugins"
+RELEVANT_WORLDS_FIELD = "worlds.plugins"
 
 _HARMLESS = re.compile(  # inputs that can differ; the simulator is compared by the manifest
     r"(name|seed|repetitions|simulator|worlds|planners|stop|stack\.metrics)\b"
@@ -20,7 +20,8 @@ _HARMLESS = re.compile(  # inputs that can differ; the simulator is compared by 
 
 _CODE = ("code of ", "imported ")
 
-_DEPENDING: Mapping[str, Tuple[str, ...]] = {  # metrics by the parameter on which they depend
+# Metrics by the parameter on which they depend.
+_DEPENDENT_METRICS: Mapping[str, Tuple[str, ...]] = {
     "metrics.safety_distance_m": ("safety", "danger_share"),
     "metrics.acceleration_cutoff_hz": (
         "comfort_mps2",
@@ -51,7 +52,7 @@ class Conditions:
 SAME = Conditions((), (), frozenset())
 
 
-def conditions(first: LoadedCampaign, second: LoadedCampaign) -> Conditions:
+def compare_conditions(first: LoadedCampaign, second: LoadedCampaign) -> Conditions:
     manifest, other_manifest = first.manifest, second.manifest
     reasons: List[str] = []
     notes: List[str] = []
@@ -67,9 +68,9 @@ def conditions(first: LoadedCampaign, second: LoadedCampaign) -> Conditions:
     else:
         for name, values in _different_inputs(manifest.inputs, other_manifest.inputs):
             text = f"{name}: {values[0]}, and {values[1]}"
-            if name in _DEPENDING:
-                excluded_metrics |= frozenset(_DEPENDING[name])
-                notes.append(f"{text}; not compared: {', '.join(_DEPENDING[name])}")
+            if name in _DEPENDENT_METRICS:
+                excluded_metrics |= frozenset(_DEPENDENT_METRICS[name])
+                notes.append(f"{text}; not compared: {', '.join(_DEPENDENT_METRICS[name])}")
             else:
                 reasons.append(text)
     if (
@@ -90,17 +91,17 @@ def _different_inputs(
     inputs: Mapping[str, str], other_inputs: Mapping[str, str]
 ) -> Iterator[Tuple[str, Tuple[str, str]]]:
     for name in sorted({*inputs, *other_inputs}):
-        counts = name == OF_WORLDS_THAT_COUNTS or not _HARMLESS.match(name)
-        if not counts or name in PATIENCE or name.startswith(_CODE):
+        is_relevant = name == RELEVANT_WORLDS_FIELD or not _HARMLESS.match(name)
+        if not is_relevant or name in PATIENCE or name.startswith(_CODE):
             continue
         values = inputs.get(name, "null"), other_inputs.get(name, "null")
         if name.startswith(WORLD_FILES) and "null" in values:
             continue  # only the worlds of one campaign refer to this file
         if values[0] != values[1]:
-            yield name, (_shown(values[0]), _shown(values[1]))
+            yield name, (_describe_value(values[0]), _describe_value(values[1]))
 
 
-def _shown(value: str) -> str:
+def _describe_value(value: str) -> str:
     if value == "null":
         return "nothing"
     return "another file" if value.startswith("sha256:") else value

@@ -84,7 +84,7 @@ def decide(
     """
     pairs, alpha = _pairs_and_alpha(rule, planners)
     return tuple(
-        _decide(pair, judged_worlds, rates, alpha, rule.equivalence_margin) for pair in pairs
+        _decide_pair(pair, judged_worlds, rates, alpha, rule.equivalence_margin) for pair in pairs
     )
 
 
@@ -106,6 +106,7 @@ class DecisionScreen:
         self._largest = np.full(shape, -math.inf)
 
     def add(self, world: str, rates: Rates) -> None:
+        """Add the next evaluated world."""
         differences = np.array(
             [rates[first][world] - rates[second][world] for first, second in self._pairs]
         )
@@ -147,12 +148,12 @@ def success_rates(trials: Sequence[TrialRecord]) -> Dict[str, Dict[str, float]]:
     }
 
 
-def _decide(
+def _decide_pair(
     pair: Tuple[str, str],
     judged_worlds: Sequence[str],
     rates: Rates,
     alpha: float,
-    negligible: Optional[float],
+    equivalence_margin: Optional[float],
 ) -> PairDecision:
     first, second = pair
     if not judged_worlds:
@@ -168,7 +169,8 @@ def _decide(
     if p_value <= alpha:
         better = first if rejection_counts[0] < rejection_counts[1] else second
     is_negligible = (
-        negligible is not None and -negligible < difference.low <= difference.high < negligible
+        equivalence_margin is not None
+        and -equivalence_margin < difference.low <= difference.high < equivalence_margin
     )
     return PairDecision(
         first, second, len(values), alpha, difference, p_value, better, is_negligible and not better

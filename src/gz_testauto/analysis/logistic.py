@@ -130,7 +130,7 @@ class Profile:
         ``reach``, or infinity."""
         from scipy.optimize import brentq
 
-        start = self._inside(column, start, step, reach)
+        start = self._start_within_reach(column, start, step, reach)
         ends = []
         for sign in (-1.0, 1.0):
             inner, width = start, step
@@ -148,8 +148,9 @@ class Profile:
             ends.append(float(inner) if abs(inner) <= _UNLIMITED else sign * np.inf)
         return ends[0], ends[1]
 
-    def _inside(self, column: int, start: float, step: float, reach: float) -> float:
-        # It differs from start only if the estimate has another penalty.
+    def _start_within_reach(self, column: int, start: float, step: float, reach: float) -> float:
+        """Return a coefficient near ``start`` with a deviance of up to ``reach``."""
+        # The deviance at ``start`` is larger only if ``start`` is from a fit with another penalty.
         deviance = self.deviance(column, start)
         if deviance > reach and self.deviance(column, start + step) > deviance:
             step = -step
@@ -161,18 +162,18 @@ class Profile:
     @property
     def has_converged(self) -> bool:
         logit = self._design @ self.coefficients
-        step = np.linalg.solve(*self._equations(self._design, logit))
+        step = np.linalg.solve(*self._newton_equations(self._design, logit))
         return bool(np.abs(step).max() < _CONVERGED)
 
     def _maximum(self, free_columns: List[int], offset: np.ndarray) -> Tuple[float, np.ndarray]:
         """Return the largest log-likelihood over the coefficients of ``free_columns``, and these
         coefficients. ``offset``, shape (n,), is the logit of the other columns."""
         design, beta, logit = self._design[:, free_columns], np.zeros(len(free_columns)), offset
-        likelihood = self._value(logit)
+        likelihood = self._log_likelihood(logit)
         for _ in range(_STEPS if free_columns else 0):
-            step, gain = np.linalg.solve(*self._equations(design, logit)), -np.inf
+            step, gain = np.linalg.solve(*self._newton_equations(design, logit)), -np.inf
             for _ in range(_HALVINGS):
-                gain = self._value(offset + design @ (beta + step)) - likelihood
+                gain = self._log_likelihood(offset + design @ (beta + step)) - likelihood
                 if gain >= 0.0:
                     break
                 step = step / 2.0
@@ -184,7 +185,9 @@ class Profile:
                 break
         return likelihood, beta
 
-    def _equations(self, design: np.ndarray, logit: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:
+    def _newton_equations(
+        self, design: np.ndarray, logit: np.ndarray
+    ) -> Tuple[np.ndarray, np.ndarray]:
         from scipy.special import expit
 
         rate = expit(logit)
@@ -197,7 +200,7 @@ class Profile:
         information[np.diag_indices(design.shape[1])] += diagonal
         return information, design.T @ residual
 
-    def _value(self, logit: np.ndarray) -> float:
+    def _log_likelihood(self, logit: np.ndarray) -> float:
         failures = self._trial_counts - self._success
         loss = self._success @ np.logaddexp(0.0, -logit) + failures @ np.logaddexp(0.0, logit)
         if not self._is_penalized:

@@ -40,9 +40,13 @@ def analyze(
     # A selection by results, such as the trials that failed in an earlier version, does not
     # represent all worlds, and the other version would seem better in it.
     if results.selection:
-        comparisons = Comparisons(tuple(map(_described, comparisons.pairs)))
+        comparisons = Comparisons(tuple(map(_without_tests, comparisons.pairs)))
         summaries = tuple(
-            replace(summary, success=_value(summary.success), naive=_value(summary.naive))
+            replace(
+                summary,
+                success=_without_interval(summary.success),
+                naive=_without_interval(summary.naive),
+            )
             for summary in summaries
         )
     return Analysis(
@@ -55,15 +59,15 @@ def analyze(
     )
 
 
-def _value(estimate: Estimate) -> Estimate:
+def _without_interval(estimate: Estimate) -> Estimate:
     return Estimate.without_interval(estimate.value, SELECTED)
 
 
-def _described(pair: Comparison) -> Comparison:
+def _without_tests(pair: Comparison) -> Comparison:
     metrics = tuple(
         replace(
             metric,
-            difference=_value(metric.difference),
+            difference=_without_interval(metric.difference),
             p_value=math.nan,
             p_adjusted=math.nan,
             significant=False,
@@ -73,7 +77,7 @@ def _described(pair: Comparison) -> Comparison:
     )
     return replace(
         pair,
-        difference=_value(pair.difference),
+        difference=_without_interval(pair.difference),
         p_value=math.nan,
         p_adjusted=math.nan,
         significant=False,

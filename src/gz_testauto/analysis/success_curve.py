@@ -73,13 +73,13 @@ def success_curve(
         curve_design @ beta,
         np.sqrt(np.einsum("ij,jk,ik->i", curve_design, variance, curve_design)),
     )
-    slope, of_slope = float(beta[1]) / scale, reach * math.sqrt(variance[1, 1]) / scale
+    slope, half_width = float(beta[1]) / scale, reach * math.sqrt(variance[1, 1]) / scale
     return SuccessCurve(
         x,
         expit(logit),
         expit(logit - reach * error),
         expit(logit + reach * error),
-        Estimate(slope, slope - of_slope, slope + of_slope, "logistic regression, Firth"),
+        Estimate(slope, slope - half_width, slope + half_width, "logistic regression, Firth"),
         len(figure),
         float(2.0 * distribution.sf(abs(beta[1]) / math.sqrt(variance[1, 1]))),
     )

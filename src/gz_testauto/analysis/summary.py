@@ -107,7 +107,7 @@ def _summarize(planner: str, results: CampaignResults, metrics: Sequence[Metric]
         naive=success_rate(sum(successes), sum(counts)),
         design_effect=design_effect(successes, counts),
         metrics={m.name: _metric_summary(m, valid) for m in metrics if m.name in measured_names},
-        load=_load(records, results),
+        load=_machine_load(records, results),
     )
 
 
@@ -124,7 +124,7 @@ def failures(summaries: Iterable[PlannerSummary], all_but_rare: bool = False) ->
     ]
 
 
-def _load(records: Sequence[TrialRecord], results: CampaignResults) -> MachineLoad:
+def _machine_load(records: Sequence[TrialRecord], results: CampaignResults) -> MachineLoad:
     trials = {record.trial for record in records}
     metrics = [record.metrics for record in records if record.outcome.valid]
     slow_factor = MIN_REAL_TIME_FACTOR * results.normal_real_time_factor
@@ -159,7 +159,7 @@ def comparable_values(metric: Metric, records: Sequence[TrialRecord]) -> List[fl
 
 def clustered_rate(successes: Sequence[int], trials: Sequence[int]) -> Estimate:
     """Return the mean of the worlds' success rates, without an interval for a single world."""
-    success, trial_counts = _worlds(successes, trials)
+    success, trial_counts = _worlds_with_trials(successes, trials)
     if not len(trial_counts):
         return Estimate.unknown()
     if len(trial_counts) == 1:
@@ -176,7 +176,7 @@ def intraclass_correlation(successes: Sequence[int], trials: Sequence[int]) -> f
     Wong, Contemporary Clinical Trials 33 (2012), eq. (ANOVA). A negative estimate is replaced by 0.
     It is NaN for one trial per world, for fewer than two worlds, and if all outcomes are equal.
     """
-    success, trial_counts = _worlds(successes, trials)
+    success, trial_counts = _worlds_with_trials(successes, trials)
     total, worlds = trial_counts.sum(), len(trial_counts)
     if worlds < 2 or total <= worlds:
         return math.nan
@@ -192,13 +192,15 @@ def intraclass_correlation(successes: Sequence[int], trials: Sequence[int]) -> f
 def design_effect(successes: Sequence[int], trials: Sequence[int]) -> float:
     """Return ``1 + (m − 1)·ICC``, the factor of the variance of the success rate for ``m`` trials
     per world on average."""
-    _, trial_counts = _worlds(successes, trials)
+    _, trial_counts = _worlds_with_trials(successes, trials)
     correlation = intraclass_correlation(successes, trials)
     if math.isnan(correlation):
         return math.nan
     return 1.0 + (float(trial_counts.mean()) - 1.0) * correlation
 
 
-def _worlds(successes: Sequence[int], trials: Sequence[int]) -> Tuple[np.ndarray, np.ndarray]:
+def _worlds_with_trials(
+    successes: Sequence[int], trials: Sequence[int]
+) -> Tuple[np.ndarray, np.ndarray]:
     success, trial_counts = np.asarray(successes, dtype=float), np.asarray(trials, dtype=float)
     return success[trial_counts > 0], trial_counts[trial_counts > 0]

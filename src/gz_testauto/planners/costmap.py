@@ -59,16 +59,18 @@ class LocalCostmap:
 
     def move_to(self, pose: Pose2D) -> None:
         """Center the map on the robot, and clear the cells below its footprint."""
-        corner = (self._corner_of(pose.x_m), self._corner_of(pose.y_m))
+        corner = (self._first_cell_index(pose.x_m), self._first_cell_index(pose.y_m))
         if corner != self._corner:
-            self._shift(corner[1] - self._corner[1], corner[0] - self._corner[0])
+            self._shift_origin(corner[1] - self._corner[1], corner[0] - self._corner[0])
         self._corner = corner
         self._clear_footprint(pose, self._marked)
 
-    def _shift(self, rows: int, columns: int) -> None:
+    def _shift_origin(self, rows: int, columns: int) -> None:
         self._marked = shifted(self._marked, rows, columns)
 
-    def _corner_of(self, position_m: float) -> int:
+    def _first_cell_index(self, position_m: float) -> int:
+        """Return the index, along one axis of the world, of the first cell of a map around
+        ``position_m``."""
         return math.floor(position_m / self.resolution) - self._cells // 2
 
     def _clear_footprint(self, pose: Pose2D, grid: np.ndarray) -> None:
@@ -100,9 +102,10 @@ class LocalCostmap:
         _trace(self._marked, cells, np.ascontiguousarray(hits, dtype=np.bool_))
 
     def inflate(self) -> None:
-        self.costs = _inflated(self._obstacles(), self._stamp)
+        """Compute ``costs`` from the marked cells."""
+        self.costs = _inflated(self._occupied_cells(), self._stamp)
 
-    def _obstacles(self) -> np.ndarray:
+    def _occupied_cells(self) -> np.ndarray:
         return self._marked
 
     def cells_of(self, points_m: np.ndarray) -> np.ndarray:
@@ -140,7 +143,7 @@ class LocalCostmap:
 def _inflation_stamp(
     resolution_m: float, inscribed_m: float, radius_m: float, decay_perm: float
 ) -> np.ndarray:
-    """Return the costs that an obstacle causes in the cells around it, which is in the middle."""
+    """Return the costs, shape (k, k), that an obstacle in the middle cell causes around it."""
     reach = max(math.floor(radius_m / resolution_m), 0)
     offset = np.arange(-reach, reach + 1)
     away_m = np.hypot(offset[:, None], offset) * resolution_m
@@ -242,21 +245,22 @@ def _inflated(marked_cells, stamp):  # type: ignore[no-untyped-def]
 
 @compiled_for("i8[:, ::1](u1[:, ::1], i8[:, ::1])")
 def _distances(costs, targets):  # type: ignore[no-untyped-def]
+    """Return the steps of :meth:`LocalCostmap.distances` by a breadth-first search."""
     height, width = costs.shape
     cells = height * width
     steps = np.full((height, width), cells + 1, np.int64)
     queue = np.empty((cells, 2), np.int64)
-    length = 0
+    queue_end = 0
     for number in range(len(targets)):
         row, column = targets[number, 0], targets[number, 1]
         if steps[row, column] != 0:
             steps[row, column] = 0
-            queue[length, 0], queue[length, 1] = row, column
-            length += 1
-    first = 0
-    while first < length:
-        row, column = queue[first, 0], queue[first, 1]
-        first += 1
+            queue[queue_end, 0], queue[queue_end, 1] = row, column
+            queue_end += 1
+    queue_start = 0
+    while queue_start < queue_end:
+        row, column = queue[queue_start, 0], queue[queue_start, 1]
+        queue_start += 1
         for side in range(4):
             y = row + (side == 0) - (side == 1)
             x = column + (side == 2) - (side == 3)
@@ -265,8 +269,8 @@ def _distances(costs, targets):  # type: ignore[no-untyped-def]
                     steps[y, x] = cells
                 else:
                     steps[y, x] = steps[row, column] + 1
-                    queue[length, 0], queue[length, 1] = y, x
-                    length += 1
+                    queue[queue_end, 0], queue[queue_end, 1] = y, x
+                    queue_end += 1
     return steps
 
 
@@ -292,6 +296,8 @@ def _unlink(cell, bucket, first, next_cells, preceding):  # type: ignore[no-unty
 
 @compiled_for("i8[:, ::1](u1[:, ::1], i8, i8, i8, i8)")
 def _path(costs, start_row, start_column, target_row, target_column):  # type: ignore[no-untyped-def]
+    """Return the row and column of each cell on the path of :meth:`LocalCostmap.path`, shape (n,
+    2)."""
     # Dijkstra's algorithm with one bucket for each cost modulo their number (R. Dial, 1969), which
     # is larger than the cost of any step.
     height, width = costs.shape

@@ -36,13 +36,15 @@ class DetourPlanner:
         )
         if self.replanned:
             self._map.inflate()
-            self._path_m = self._new_path(pose)
+            self._path_m = self._plan_path(pose)
             self._age = 0
-        remaining_m = self._path_m[int(np.argmin(_away_m(self._path_m, pose))) :]
+        remaining_m = self._path_m[int(np.argmin(_distances_m(self._path_m, pose))) :]
         steps_m = np.hypot(*np.diff(remaining_m, axis=0).T)
         return np.asarray(remaining_m[np.concatenate([[0.0], np.cumsum(steps_m)]) <= length_m])
 
-    def _new_path(self, pose: Pose2D) -> np.ndarray:
+    def _plan_path(self, pose: Pose2D) -> np.ndarray:
+        """Return a new path (m, world frame), shape (n, 2): the global plan if it is near and free,
+        otherwise the cheapest path."""
         position_m, spacing_m = np.array([pose.x_m, pose.y_m]), self._map.resolution
         plan_m = self._plan.near(pose, self._map.reach_m)
         to_plan_m = math.hypot(*(plan_m[0] - position_m))
@@ -84,9 +86,9 @@ class _PlanSection:
         points_ahead_m = self._points_m[self._nearest_index :]
         # a point much farther ahead can be behind a wall
         points_ahead_m = points_ahead_m[: max(1, math.ceil(0.5 * reach_m / self._spacing_m))]
-        self._nearest_index += int(np.argmin(_away_m(points_ahead_m, pose)))
+        self._nearest_index += int(np.argmin(_distances_m(points_ahead_m, pose)))
         points = self._points_m[self._nearest_index :]
-        far_indexes = np.flatnonzero(_away_m(points, pose) > reach_m)
+        far_indexes = np.flatnonzero(_distances_m(points, pose) > reach_m)
         point_count = len(points) if len(far_indexes) == 0 else int(far_indexes[0])
         if point_count > 0:
             return points[:point_count]
@@ -97,5 +99,5 @@ class _PlanSection:
         )
 
 
-def _away_m(points_m: np.ndarray, pose: Pose2D) -> np.ndarray:
+def _distances_m(points_m: np.ndarray, pose: Pose2D) -> np.ndarray:
     return np.asarray(np.hypot(points_m[:, 0] - pose.x_m, points_m[:, 1] - pose.y_m))

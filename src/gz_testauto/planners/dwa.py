@@ -111,8 +111,8 @@ class DynamicWindow(LocalPlanner):
 
     def begin(self, task: Task) -> None:
         self._task = task
-        self._sim_time_s, self._forward_point_m = self._for_robot(self.reach)
-        (padding_m,) = self._for_robot([self.footprint_padding])
+        self._sim_time_s, self._forward_point_m = self._scaled_for_robot(self.reach)
+        (padding_m,) = self._scaled_for_robot([self.footprint_padding])
         outline_m = np.array(task.limits.footprint_m, dtype=float)
         self._outline_m = outline_m + np.sign(outline_m) * padding_m
         self._footprint = ConvexFootprint(task.limits.footprint_m)
@@ -131,19 +131,19 @@ class DynamicWindow(LocalPlanner):
         self._lookahead_m = 1.5 * self._sim_time_s * task.limits.max_linear_mps
         self._lookahead_m += self._forward_point_m
 
-    def _for_robot(self, values: Sequence[float]) -> List[float]:
+    def _scaled_for_robot(self, values: Sequence[float]) -> List[float]:
         limits = self._task.limits
         robot = limits.max_linear_mps, limits.max_linear_accel_mps2
         return [value_for_robot(value, *robot) for value in values]
 
-    def _new_costmap(self, values: Sequence[float]) -> LocalCostmap:
-        sizes = self._for_robot(values)
+    def _new_costmap(self, parameters: Sequence[float]) -> LocalCostmap:
+        scaled_parameters = self._scaled_for_robot(parameters)
         if self.sensors:
-            return VoxelCostmap(self._footprint, *sizes, heights_m=self.heights)
-        return LocalCostmap(self._footprint, *sizes)
+            return VoxelCostmap(self._footprint, *scaled_parameters, heights_m=self.heights)
+        return LocalCostmap(self._footprint, *scaled_parameters)
 
     def _new_flags(self) -> "OscillationFlags":
-        return OscillationFlags(*self._for_robot(self.oscillation_reset))
+        return OscillationFlags(*self._scaled_for_robot(self.oscillation_reset))
 
     def plan(self, observation: Observation) -> Twist2D:
         task, pose = self._task, observation.pose
@@ -152,7 +152,7 @@ class DynamicWindow(LocalPlanner):
         self._update_map(observation)
         if self._has_arrived or observation.scan is None:
             return self._limiter.apply(Twist2D(0.0, 0.0), observation.twist)
-        command = self._best(pose, self._limiter.previous(observation.twist))
+        command = self._best_command(pose, self._limiter.previous(observation.twist))
         if command is None:
             return self._limiter.apply(Twist2D(0.0, 0.0), observation.twist)
         self._flags.update(pose, command, self.least[1])
@@ -185,31 +185,31 @@ class DynamicWindow(LocalPlanner):
             if reading.stamp_s <= self._read_s.get(name, math.inf):
                 continue
             self._read_s[name] = reading.stamp_s
-            later_readings = [
+            later_poses = [
                 index
                 for index, timed_pose in enumerate(self._all_poses)
                 if timed_pose[0] > reading.stamp_s
             ]
-            first = max(0, (later_readings[0] if later_readings else len(self._all_poses)) - 1)
+            first = max(0, (later_poses[0] if later_poses else len(self._all_poses)) - 1)
             pose = _pose_at(self._all_poses[first:], reading.stamp_s)
             for costmap in (self._map, self._wide_costmap):
                 assert isinstance(costmap, VoxelCostmap), "it has sensors"
                 costmap.add_reading(reading, pose)
 
-    def _best(self, pose: Pose2D, twist: Twist2D) -> Optional[Twist2D]:
+    def _best_command(self, pose: Pose2D, previous_command: Twist2D) -> Optional[Twist2D]:
         path_m = self._detour.path(pose, self._map, self._lookahead_m)
         if self._detour.replanned:
             self._flags = self._new_flags()
-        window = self._window(twist)
+        window = self._window(previous_command)
         twists = window[self._flags.allow(window)]
         costs = trajectory_costs(
             pose,
             twists,
-            self._steps(twists),
+            self._pose_counts(twists),
             self._sim_time_s,
             (self._outline_m, self._scales(twists)),
             self._map,
-            self._distances(pose, path_m),
+            self._distance_grids(pose, path_m),
             self._forward_point_m,
             self._weights(math.hypot(path_m[-1, 0] - pose.x_m, path_m[-1, 1] - pose.y_m)),
         )
@@ -273,11 +273,11 @@ class DynamicWindow(LocalPlanner):
             moves &= rate <= tightest + ROUNDING_MPS
         return np.asarray(twists[moves])
 
-    def _steps(self, twists: np.ndarray) -> np.ndarray:
+    def _pose_counts(self, twists: np.ndarray) -> np.ndarray:
         distance_m, turn_rad = np.abs(twists).T * self._sim_time_s
-        step_m, step_rad = self._for_robot(self.granularity)
-        steps = np.ceil(np.maximum(distance_m / step_m, turn_rad / step_rad))
-        return np.asarray(np.maximum(steps, 1).astype(np.int64))
+        step_m, step_rad = self._scaled_for_robot(self.granularity)
+        counts = np.ceil(np.maximum(distance_m / step_m, turn_rad / step_rad))
+        return np.asarray(np.maximum(counts, 1).astype(np.int64))
 
     def _scales(self, twists: np.ndarray) -> np.ndarray:
         """Return the factor, shape (n,), by which the outline is enlarged on each trajectory, which
@@ -286,20 +286,21 @@ class DynamicWindow(LocalPlanner):
         excess_mps = np.maximum(0.0, np.abs(twists[:, 0]) - slow)
         return 1.0 + largest * excess_mps / max(self._task.limits.max_linear_mps - slow, 1e-9)
 
-    def _distances(self, pose: Pose2D, path_m: np.ndarray) -> Distances:
+    def _distance_grids(self, pose: Pose2D, path_m: np.ndarray) -> Distances:
+        """Return the distance grids of a path (m, world frame), shape (n, 2)."""
         end = path_m[-1]
         bearing = math.atan2(end[1] - pose.y_m, end[0] - pose.x_m)
         point_count = max(1, math.ceil(self._forward_point_m / self._map.resolution))
         ahead_m = self._forward_point_m * np.arange(1, point_count + 1)[:, None] / point_count
         beyond_m = end + ahead_m * np.array([math.cos(bearing), math.sin(bearing)])
-        grids = [self._map.distances(self._on_map(path_m))]
+        grids = [self._map.distances(self._cells_on_map(path_m))]
         for points_m in (path_m, np.concatenate([path_m, beyond_m])):
-            cells = self._on_map(points_m)
+            cells = self._cells_on_map(points_m)
             free_cells = cells[self._map.costs[cells[:, 0], cells[:, 1]] < INSCRIBED]
             grids.append(self._map.distances((free_cells if len(free_cells) else cells)[-1:]))
         return Distances(*grids)
 
-    def _on_map(self, points_m: np.ndarray) -> np.ndarray:
+    def _cells_on_map(self, points_m: np.ndarray) -> np.ndarray:
         cells = self._map.cells_of(points_m)
         return cells[self._map.contains(cells)]
 

@@ -89,6 +89,7 @@ class FoxDynamicWindow(ReactivePlanner):
     def _score(
         self, window: np.ndarray, sweep: Sweep, situation: Situation, reach_m: float
     ) -> np.ndarray:
+        """Return the score G of each command in the window before smoothing, shape (c,)."""
         limits, period_s = self.limits, self.task.control_period_s
         rate = np.abs(window[:, 1])
         braking_s = np.maximum(

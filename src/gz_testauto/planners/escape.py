@@ -18,7 +18,7 @@ ARC_LENGTH_M = 2.0
 CURVATURES_PERM = np.array([0.25, 0.5, 0.75, 1.0, 1.5, 2.0])
 
 STEPS = 16  # collision checks along each arc
-PLACES = 20  # positions along each arc that are checked for a turn in place
+POSES = 20  # poses along each arc that are checked for a turn in place
 TURNING_MARGIN_M = 0.05  # margin around the outline's circle for a turn in place
 
 STANDSTILL = 0.02  # speed (m/s) and yaw rate (rad/s) below which a command counts as a standstill
@@ -72,6 +72,7 @@ class Escape:
         return not self.active
 
     def _better_side(self, points_m: np.ndarray, goal_bearing_rad: float) -> float:
+        """Return 1 to turn left or −1 to turn right. ``points_m`` (n, 2) are in the base frame."""
         curvatures = np.concatenate([CURVATURES_PERM, -CURVATURES_PERM])
         arcs = np.column_stack([np.ones(len(curvatures)), curvatures])
         side_sweep = sweep_arcs(
@@ -105,32 +106,32 @@ def first_exit(
     stop_m = speed * period_s + speed**2 / (2 * limits.max_linear_accel_mps2)
     free_m = np.where(sweep.blocked, sweep.distance_m, reach_m)
     # The robot can reach each position between the stopping distance and the first obstacle.
-    share = np.linspace(0.0, 1.0, PLACES)
+    share = np.linspace(0.0, 1.0, POSES)
     driven_m = stop_m[:, None] + share * np.maximum(0.0, free_m - stop_m)[:, None]
-    places = arc_poses(twists, driven_m / np.maximum(speed, 1e-6)[:, None])
+    poses = arc_poses(twists, driven_m / np.maximum(speed, 1e-6)[:, None])
     radius_m = footprint.radius_m
     near_points_m = points_m[np.hypot(points_m[:, 0], points_m[:, 1]) < reach_m + 2 * radius_m]
-    first = _first_with_room(safe, places, near_points_m, radius_m + TURNING_MARGIN_M)
+    first = _first_with_free_circle(safe, poses, near_points_m, radius_m + TURNING_MARGIN_M)
     return None if first < 0 else int(first)
 
 
 @compiled
-def _has_room(x_m, y_m, points_m, needed_m):  # type: ignore[no-untyped-def]
+def _is_circle_free(x_m, y_m, points_m, radius_m):  # type: ignore[no-untyped-def]
     for point in range(len(points_m)):
-        across, along = points_m[point, 0] - x_m, points_m[point, 1] - y_m
-        if not math.sqrt(across * across + along * along) > needed_m:
+        dx_m, dy_m = points_m[point, 0] - x_m, points_m[point, 1] - y_m
+        if not math.sqrt(dx_m * dx_m + dy_m * dy_m) > radius_m:
             return False
     return True
 
 
 @compiled_for("i8(b1[::1], f8[:, :, ::1], f8[:, ::1], f8)")
-def _first_with_room(safe, places, points_m, needed_m):  # type: ignore[no-untyped-def]
-    """Return the index of the first safe command with a position farther than ``needed_m`` from all
-    points, or -1. ``places``, shape (c, p, 3), are the p poses on the arc of each command."""
+def _first_with_free_circle(safe, poses, points_m, radius_m):  # type: ignore[no-untyped-def]
+    """Return the index of the first safe command with a position farther than ``radius_m`` from all
+    points, or -1. ``poses``, shape (c, p, 3), are the p poses on the arc of each command."""
     for command in range(len(safe)):
         if safe[command]:
-            for place in range(places.shape[1]):
-                x_m, y_m = places[command, place, 0], places[command, place, 1]
-                if _has_room(x_m, y_m, points_m, needed_m):
+            for pose in range(poses.shape[1]):
+                x_m, y_m = poses[command, pose, 0], poses[command, pose, 1]
+                if _is_circle_free(x_m, y_m, points_m, radius_m):
                     return command
     return -1

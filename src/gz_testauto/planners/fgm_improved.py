@@ -84,14 +84,14 @@ class ImprovedFollowTheGap(ReactivePlanner):
         self._escape = Escape(task.limits, self._footprint, self._margin_m / 2)
 
     def forget(self) -> None:
-        self._turned_rad: Optional[float] = None
+        self._desired_rad: Optional[float] = None
 
     def steer(self, situation: Situation) -> Twist2D:
         radius_m = self.limits.half_width_m + self._margin_m
         horizon_m = min(self.for_robot(self.horizon_m), situation.goal_distance_m + radius_m)
         gaps = find_gaps(situation.points_m, radius_m, horizon_m, self.field_of_view_rad)
-        heading = self._heading(gaps, situation, radius_m)
-        self._turned_rad = heading
+        heading = self._desired_heading(gaps, situation, radius_m)
+        self._desired_rad = heading
         nearest_m = nearest_distance(situation.points_m, self._footprint.radius_m)
         share = min(1.0, max(self.slowest, nearest_m / self.for_robot(self.slowdown_m)))
         speed = min(situation.speed_limit_mps, share * self.limits.max_linear_mps)
@@ -102,7 +102,7 @@ class ImprovedFollowTheGap(ReactivePlanner):
                 return command
         return self._escape.command(situation.points_m, situation.goal_bearing_rad)
 
-    def _heading(self, gaps: List[Gap], situation: Situation, radius_m: float) -> float:
+    def _desired_heading(self, gaps: List[Gap], situation: Situation, radius_m: float) -> float:
         goal = situation.goal_bearing_rad
         previous_rad = self._previous_heading(situation)
         if not gaps:  # no gap is in view, so keep turning in the same direction
@@ -124,10 +124,10 @@ class ImprovedFollowTheGap(ReactivePlanner):
 
     def _previous_heading(self, situation: Situation) -> Optional[float]:
         """Return the previous desired heading relative to the current yaw."""
-        if self._turned_rad is None:
+        if self._desired_rad is None:
             return None
         turn_rad = situation.command.angular_radps * self.task.control_period_s
-        return wrap_angle(self._turned_rad - turn_rad)
+        return wrap_angle(self._desired_rad - turn_rad)
 
     def _nearest_safe(self, desired_twist: Twist2D, situation: Situation) -> Twist2D:
         """Return the nearest safe command that leads to space for a turn in place, otherwise the

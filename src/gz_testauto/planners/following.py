@@ -80,6 +80,8 @@ def _nearest_arc(  # type: ignore[no-untyped-def]
 
 @compiled_for("UniTuple(f8, 2)(f8[:, ::1], f8[:, ::1], f8[::1], f8[::1], f8)")
 def _point_at_arc(points_m, steps_m, lengths_m, starts_m, arc_m):  # type: ignore[no-untyped-def]
+    """Return the path's point (x, y) at an arc length (m), or its end. The arrays are those of
+    :func:`_nearest_arc`."""
     if arc_m >= starts_m[-1]:
         return points_m[-1, 0], points_m[-1, 1]
     number = np.searchsorted(starts_m, arc_m, side="right") - 1

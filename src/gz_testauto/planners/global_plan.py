@@ -122,8 +122,8 @@ def waypoints_along(
     return tuple(paths)
 
 
-def lateral_offset_m(lanes: Sequence[Lane], places_m: np.ndarray) -> np.ndarray:
+def lateral_offset_m(lanes: Sequence[Lane], positions_m: np.ndarray) -> np.ndarray:
     """Return the distance (m) of each position, shape (n, 2), from the nearest center line."""
-    points = shapely.points(places_m)
+    points = shapely.points(positions_m)
     lines = [shapely.LineString(lane.center_m) for lane in lanes]
     return np.asarray(np.min([shapely.distance(line, points) for line in lines], axis=0))

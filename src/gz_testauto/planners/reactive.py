@@ -64,6 +64,7 @@ class ReactivePlanner(LocalPlanner):
         return self._task
 
     def for_robot(self, value: Any) -> Any:
+        """Return the value of a parameter, scaled for this robot if it is a default."""
         limits = self.limits
         return value_for_robot(value, limits.max_linear_mps, limits.max_linear_accel_mps2)
 
@@ -79,8 +80,8 @@ class ReactivePlanner(LocalPlanner):
         task, pose = self.task, observation.pose
         to_goal_m = pose.distance_to(task.goal.x_m, task.goal.y_m)
         self._has_arrived = self._has_arrived or to_goal_m <= 0.8 * task.goal_tolerance_m
-        blind = self.needs_scan and observation.scan is None
-        if self._has_arrived or blind:
+        lacks_scan = self.needs_scan and observation.scan is None
+        if self._has_arrived or lacks_scan:
             return self._limiter.apply(Twist2D(0.0, 0.0), observation.twist)
         x_m, y_m = in_base_frame(pose, *self._follower.target(pose.x_m, pose.y_m))
         remaining_m = max(to_goal_m, self._follower.remaining_m) - 0.5 * task.goal_tolerance_m

@@ -28,7 +28,7 @@ def obstacle_points(scan: LaserScan) -> np.ndarray:
     beams = _beams(scan.angle_min_rad, scan.angle_max_rad, len(scan.ranges_m), scan.mount)
     ranges_m = np.array(scan.ranges_m, dtype=float)
     hits = _hits(ranges_m, scan.range_min_m, scan.range_max_m, beams.cosines, beams.sines)
-    return (matrix_product(hits, beams.turn.T) + beams.origin_m)[:, :2]
+    return (matrix_product(hits, beams.rotation.T) + beams.origin_m)[:, :2]
 
 
 def ray_ends(scan: LaserScan) -> Tuple[np.ndarray, np.ndarray]:
@@ -44,17 +44,22 @@ def ray_ends(scan: LaserScan) -> Tuple[np.ndarray, np.ndarray]:
     ranges_m = np.clip(ranges_m[has_range], scan.range_min_m, scan.range_max_m)
     ends = np.zeros((len(ranges_m), 3))
     ends[:, 0], ends[:, 1] = ranges_m * beams.cosines[has_range], ranges_m * beams.sines[has_range]
-    placed_m = matrix_product(ends, beams.turn.T) + beams.origin_m
+    placed_m = matrix_product(ends, beams.rotation.T) + beams.origin_m
     return placed_m[:, :2], ranges_m < scan.range_max_m
 
 
 class _Beams:
+    """The directions of a scan's rays, and the transforms between lidar and base frame."""
+
     def __init__(self, angle_min_rad: float, angle_max_rad: float, count: int, mount: Pose) -> None:
         angles_rad = np.linspace(angle_min_rad, angle_max_rad, count)
         self.cosines, self.sines = np.cos(angles_rad), np.sin(angles_rad)
-        self.turn, self.origin_m = mount.rotation, np.asarray(mount.position)
-        back = mount.inverse()
-        self.turn_back, self.origin_back_m = back.rotation, np.asarray(back.position)
+        self.rotation, self.origin_m = mount.rotation, np.asarray(mount.position)
+        inverse = mount.inverse()
+        self.inverse_rotation, self.inverse_origin_m = (
+            inverse.rotation,
+            np.asarray(inverse.position),
+        )
 
 
 _beams = functools.lru_cache(maxsize=8)(_Beams)
@@ -79,17 +84,19 @@ class ScanMemory:
         turn = np.array([[cos, -sin], [sin, cos]])
         origin = np.array([pose.x_m, pose.y_m])
         past = matrix_product(self._world_m - origin, turn)
-        past = past[self._out_of_view(scan, past)]
+        past = past[self._is_out_of_view(scan, past)]
         points = np.concatenate([visible, past])
         near_points = points[np.hypot(points[:, 0], points[:, 1]) < self._radius_m]
         self._world_m = _one_of_each_cell(matrix_product(near_points, turn.T) + origin, CELL_M)
         return points
 
-    def _out_of_view(self, scan: LaserScan, points_m: np.ndarray) -> np.ndarray:
+    def _is_out_of_view(self, scan: LaserScan, points_m: np.ndarray) -> np.ndarray:
         beams = _beams(scan.angle_min_rad, scan.angle_max_rad, len(scan.ranges_m), scan.mount)
         points_3d_m = np.empty((len(points_m), 3))
         points_3d_m[:, :2], points_3d_m[:, 2] = points_m, scan.mount.position[2]
-        points_in_sensor_m = matrix_product(points_3d_m, beams.turn_back.T) + beams.origin_back_m
+        points_in_sensor_m = (
+            matrix_product(points_3d_m, beams.inverse_rotation.T) + beams.inverse_origin_m
+        )
         bearing = arctan2(points_in_sensor_m[:, 1], points_in_sensor_m[:, 0])
         return (bearing < scan.angle_min_rad) | (bearing > scan.angle_max_rad)
 

@@ -121,6 +121,8 @@ def _transform_edges(normals, offsets_m, pose, cos, sin, lines):  # type: ignore
 
 @compiled_for("f8[::1](f8[:, ::1], f8[::1], f8[:, ::1], f8[::1], f8[::1], f8[:, ::1])")
 def _clearances(normals, offsets_m, poses, cosines, sines, points_m):  # type: ignore[no-untyped-def]
+    """Return the distances of :meth:`ConvexFootprint.clearance_m`, whose edges have ``normals``,
+    shape (e, 2), and ``offsets_m``, shape (e,). ``cosines`` and ``sines`` are those of the yaws."""
     nearest_m = np.full(len(poses), np.inf)
     lines = np.empty((len(offsets_m), 3))
     for index in range(len(poses)):

@@ -30,8 +30,8 @@ class VoxelCostmap(LocalCostmap):
         super().move_to(pose)
         self._clear_footprint(pose, self._columns)
 
-    def _shift(self, rows: int, columns: int) -> None:
-        super()._shift(rows, columns)
+    def _shift_origin(self, rows: int, columns: int) -> None:
+        super()._shift_origin(rows, columns)
         self._columns = shifted(self._columns, rows, columns)
 
     def add_reading(self, reading: SensorReading, pose: Pose2D) -> None:
@@ -53,7 +53,7 @@ class VoxelCostmap(LocalCostmap):
         points[:, 2] = (points[:, 2] - self._low_m) / self._height_m
         _trace_voxels(self._columns, points, hits, LEVELS)
 
-    def _obstacles(self) -> np.ndarray:
+    def _occupied_cells(self) -> np.ndarray:
         return np.maximum(self._marked, (self._columns != 0).astype(np.uint8))
 
 

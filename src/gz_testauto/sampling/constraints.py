@@ -61,7 +61,7 @@ class PositionedShape:
             return None
         return area.moved(self.x_m, self.y_m, self.shape.proposal.yaw_rad).core
 
-    def obstructs(self, other_shape: "PositionedShape") -> bool:
+    def obstructs_passages_of(self, other_shape: "PositionedShape") -> bool:
         return other_shape.passages is not None and self.is_nearer(other_shape.passages, 0.0)
 
     def is_nearer(self, geometry: BaseGeometry, distance_m: float) -> bool:
@@ -76,6 +76,7 @@ class _Zone:
         self._bounds = core.bounds
 
     def overlaps(self, positioned: PositionedShape) -> bool:
+        # The distance from the bounding box decides most cases.
         x_min, y_min, x_max, y_max = self._bounds
         distance_x = max(x_min - positioned.x_m, 0.0, positioned.x_m - x_max)
         distance_y = max(y_min - positioned.y_m, 0.0, positioned.y_m - y_max)
@@ -86,6 +87,9 @@ class _Zone:
 
 
 class Constraints:
+    """The constraints of all obstacles. ``regions`` and ``near_walls`` contain the groups (by
+    ``id``) whose positions must be compared with their region or the walls."""
+
     def __init__(self, spec: ObstacleSpec, site: Site, sampler: ObstacleSampler) -> None:
         self.gap_m = spec.min_gap_m
         self.wall_gap_m = spec.gap_to_walls_m
@@ -123,7 +127,7 @@ class PlacedShapes:
         self.placed: List[PositionedShape] = []
 
     def add(self, positioned: PositionedShape) -> None:
-        self._cells[self._cell(positioned)].append(positioned)
+        self._cells[self._grid_cell(positioned)].append(positioned)
         self.placed.append(positioned)
 
     def violated(self, positioned: PositionedShape) -> Optional[str]:
@@ -134,7 +138,7 @@ class PlacedShapes:
             return "outside the region"
         if any(self._is_too_near(positioned, neighbor) for neighbor in self._neighbors(positioned)):
             return "other obstacles"
-        if constraints.has_passages and self._is_at_door(positioned):
+        if constraints.has_passages and self._violates_passages(positioned):
             return "doors"
         if group in constraints.near_walls and positioned.is_nearer(
             constraints.walls, constraints.wall_gap_m
@@ -145,7 +149,7 @@ class PlacedShapes:
         return None
 
     def _neighbors(self, positioned: PositionedShape) -> Iterator[PositionedShape]:
-        column, row = self._cell(positioned)
+        column, row = self._grid_cell(positioned)
         for near_column in (column - 1, column, column + 1):
             for near_row in (row - 1, row, row + 1):
                 yield from self._cells.get((near_column, near_row), ())
@@ -167,16 +171,17 @@ class PlacedShapes:
             return distance_m < near_m or distance_m == 0.0
         return _is_nearer(positioned.outline.core, neighbor.outline.core, near_m)
 
-    def _is_at_door(self, positioned: PositionedShape) -> bool:
+    def _violates_passages(self, positioned: PositionedShape) -> bool:
         area = positioned.passages
         if area is not None and shapely.intersects(area, self._constraints.walls):
             return True
         return any(
-            positioned.obstructs(placed_shape) or placed_shape.obstructs(positioned)
+            positioned.obstructs_passages_of(placed_shape)
+            or placed_shape.obstructs_passages_of(positioned)
             for placed_shape in self.placed
         )
 
-    def _cell(self, positioned: PositionedShape) -> Tuple[int, int]:
+    def _grid_cell(self, positioned: PositionedShape) -> Tuple[int, int]:
         side_m = self._constraints.cell_m
         return math.floor(positioned.x_m / side_m), math.floor(positioned.y_m / side_m)
 
@@ -229,13 +234,14 @@ class Relations:
     def violated(self, positioned: PositionedShape) -> Optional[str]:
         for name, distance, outlines in self._requirements:
             nearest_m = min(map(positioned.outline.distance_m, outlines), default=math.inf)
-            too_far = distance.max is not None and nearest_m > distance.max
-            if nearest_m < distance.min or too_far:
+            is_too_far = distance.max is not None and nearest_m > distance.max
+            if nearest_m < distance.min or is_too_far:
                 return f"distance_m to {name}"
         return None
 
 
 def _is_nearer(first: BaseGeometry, second: BaseGeometry, distance_m: float) -> bool:
+    # Geometries that touch are too near even if the required distance is 0.
     geometry_distance_m = shapely.distance(first, second)
     return bool(geometry_distance_m < distance_m or geometry_distance_m == 0.0)
 

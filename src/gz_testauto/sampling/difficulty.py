@@ -82,10 +82,10 @@ class DifficultyEvaluator:
 
     def shortest_path(self, outlines: Sequence[Outline]) -> Optional[np.ndarray]:
         """Return the corners of the shortest path, shape (n, 2), or None if no path exists."""
-        widened_outlines = self._widened(outlines)
-        blocked_area = shapely.union_all([*widened_outlines, self._blocked_area])
+        inflated_outlines = self._inflate_by_robot(outlines)
+        blocked_area = shapely.union_all([*inflated_outlines, self._blocked_area])
         bounds = self._site.path_bounds(self._margin_m)
-        return self._site.shortest_path(blocked_area, list(widened_outlines), bounds)
+        return self._site.shortest_path(blocked_area, list(inflated_outlines), bounds)
 
     def difficulty(
         self, outlines: Sequence[Outline], covered_m2: float, path: Optional[np.ndarray]
@@ -108,7 +108,7 @@ class DifficultyEvaluator:
             _tortuosity(path),
         )
 
-    def _widened(self, outlines: Sequence[Outline]) -> np.ndarray:
+    def _inflate_by_robot(self, outlines: Sequence[Outline]) -> np.ndarray:
         mission = self._site.mission
         assert mission is not None
         cores, radii = cores_and_radii(outlines)
@@ -117,6 +117,8 @@ class DifficultyEvaluator:
     def _grid_measures(
         self, outlines: Sequence[Outline], path: np.ndarray
     ) -> Tuple[Optional[float], ...]:
+        """Return average visibility (cells), dispersion and characteristic dimension (cells), or
+        None for a large area."""
         from gz_testauto.grid.path_measures import path_measures  # loads numba
 
         points = _points_along(path)
@@ -125,12 +127,14 @@ class DifficultyEvaluator:
         columns, rows = map(int, np.ceil(extent / CELL_M))
         if rows * columns > MOST_GRID_CELLS:
             return None, None, None
-        blocked_areas = np.array([*self._widened(outlines), self._blocked_area], dtype=object)
+        blocked_areas = np.array(
+            [*self._inflate_by_robot(outlines), self._blocked_area], dtype=object
+        )
         occupied = cells_with_center_inside(
             blocked_areas, (float(origin[0]), float(origin[1])), (rows, columns), CELL_M
         )
         cells = ((points - origin) / CELL_M).astype(int)[:, ::-1]
-        occupied[cells[:, 0], cells[:, 1]] = False  # the path touches what it passes
+        occupied[cells[:, 0], cells[:, 1]] = False  # the path can touch obstacles
         return path_measures(occupied, cells, round(SIGHT_M / CELL_M))
 
     def _mean_clearance_m(self, outlines: Sequence[Outline], path: np.ndarray) -> Optional[float]:
@@ -139,9 +143,9 @@ class DifficultyEvaluator:
         if outlines:
             clearances_m = _distances(points, outlines).min(axis=1)
         if self._site.obstructing:
-            handles = shapely.points(points)
+            path_points = shapely.points(points)
             (index, _), distances = self._walls.query_nearest(
-                handles, return_distance=True, all_matches=False
+                path_points, return_distance=True, all_matches=False
             )
             clearances_m[index] = np.minimum(clearances_m[index], distances)
         mean = float(clearances_m.mean())

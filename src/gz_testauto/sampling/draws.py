@@ -72,16 +72,17 @@ class _GroupDraws:
         except ValueError as error:
             raise PlacementError(f"obstacles of {group.label!r}: {error}") from error
         self._x, self._y = (
-            None if distribution is None else _rounding(distribution)
+            None if distribution is None else _rounded_quantile(distribution)
             for distribution in (group.x_m, group.y_m)
         )
-        self.yaw = _rounding(group.yaw_rad)
+        self.yaw = _rounded_quantile(group.yaw_rad)
         self.sizes = [
-            None if distribution is None else _rounding(distribution)
+            None if distribution is None else _rounded_quantile(distribution)
             for _, distribution in group.sizes
         ]
 
     def position(self, first: float, second: float) -> Tuple[float, float]:
+        """Return a position (m, world frame) for two numbers in [0, 1)."""
         if self._x is not None and self._y is not None:
             return self._x(first), self._y(second)
         assert self.region is not None  # the specification has a region or x_m and y_m
@@ -195,6 +196,7 @@ class ObstacleSampler:
         return Proposal(slots[name], x_m, y_m, yaw_rad, tuple(sizes))
 
     def position(self, slot: Slot, first: float, second: float) -> Tuple[float, float]:
+        """Return a position (m, world frame) for two numbers in [0, 1)."""
         return self._draws[id(slot.group)].position(first, second)
 
     def ground(self) -> BaseGeometry:
@@ -214,11 +216,12 @@ class ObstacleSampler:
         return reach_m
 
     def area_m2(self) -> float:
+        """Return the area (m²) of the largest region of a group."""
         areas = [draws.region.area_m2 for draws in self._draws.values() if draws.region is not None]
         return max(areas, default=0.0)
 
 
-def _rounding(distribution: Distribution) -> Quantile:
+def _rounded_quantile(distribution: Distribution) -> Quantile:
     # Rounded values must remain within the bounds of the distribution.
     quantile, (low, high) = distribution.quantile, distribution.support
     return lambda probability: min(max(_rounded(quantile(probability)), low), high)

@@ -18,8 +18,8 @@ from gz_testauto.spec.obstacles import AnyObstacles, StepSpec, as_kind
 MOST_PARTS = 1000
 
 
-def _as_part(value: Any, info: ValidationInfo) -> Any:
-    # The defaults are set in place, since the loader finds lines by the identity.
+def _parse_part(value: Any, info: ValidationInfo) -> Any:
+    # The defaults are set in place, since the loader finds lines by the identity of the mapping.
     if isinstance(value, dict):
         for key, default in (("count", 1), ("x_m", 0.0), ("y_m", 0.0), ("yaw_rad", 0.0)):
             value.setdefault(key, default)
@@ -31,13 +31,13 @@ class GroupObstacles(ScaledObstacles):
     placed, rotated and scaled as a whole, and cannot be pushed."""
 
     type: Literal["group"]
-    parts: List[Annotated[AnyObstacles, BeforeValidator(_as_part)]] = Field(min_length=1)
+    parts: List[Annotated[AnyObstacles, BeforeValidator(_parse_part)]] = Field(min_length=1)
     """The parts: entries of any obstacle kind with constant values. ``x_m``, ``y_m`` and
     ``yaw_rad`` (default: 0) are in the frame of the group. ``count`` (default: 1) repeats the part,
     each time moved by ``step``."""
 
     @model_validator(mode="after")
-    def _constant_parts(self) -> "GroupObstacles":
+    def _require_constant_parts(self) -> "GroupObstacles":
         if self.model is not None:
             raise ValueError("a group has no model; add a part of type model, or remove model")
         if self.static is False:
@@ -78,7 +78,7 @@ class GroupObstacles(ScaledObstacles):
     def create_model(self) -> ObstacleModel:
         """Return a static model with each part as a nested model."""
         nested_models = []
-        for number, (part, pose) in enumerate(self._placed_parts()):
+        for number, (part, pose) in enumerate(self._parts_with_poses()):
             kind = cast(ObstacleKind, part)
             model = kind.create_model()
             size = tuple(
@@ -108,7 +108,7 @@ class GroupObstacles(ScaledObstacles):
         for model in element.iter("model"):
             set_static(model, static)
 
-    def _placed_parts(self) -> "Iterator[Tuple[AnyObstacles, Pose2D]]":
+    def _parts_with_poses(self) -> "Iterator[Tuple[AnyObstacles, Pose2D]]":
         for part in self.parts:
             assert part.x_m is not None and part.y_m is not None, "checked above"
             values = (part.x_m, part.y_m, part.yaw_rad)

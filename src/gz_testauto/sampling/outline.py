@@ -86,16 +86,18 @@ class Outline:
     def scaled(self, factor_x: float, factor_y: float) -> "Outline":
         """Scale along x and y about the origin. The radius is multiplied by ``factor_x``."""
         radius_m = self.radius_m * factor_x
-        return _Changed(self, radius_m, lambda points: points * (factor_x, factor_y))
+        return _TransformedOutline(self, radius_m, lambda points: points * (factor_x, factor_y))
 
     def moved(self, x_m: float, y_m: float, yaw_rad: float) -> "Outline":
+        """Return the outline rotated about the origin, then moved."""
 
         def move(points: np.ndarray) -> np.ndarray:
             cosine, sine = math.cos(yaw_rad), math.sin(yaw_rad)
-            turn = np.array([[cosine, sine], [-sine, cosine]])  # transposed, since points are rows
-            return matrix_product(points, turn) + np.array([x_m, y_m])
+            # transposed, since points are rows
+            rotation = np.array([[cosine, sine], [-sine, cosine]])
+            return matrix_product(points, rotation) + np.array([x_m, y_m])
 
-        return _Changed(self, self.radius_m, move)
+        return _TransformedOutline(self, self.radius_m, move)
 
     def distance_m(self, other_outline: "Outline") -> float:
         gap_m = (
@@ -104,8 +106,8 @@ class Outline:
         return max(0.0, float(gap_m))
 
 
-class _Changed(Outline):
-    # Computed only when it is needed. Most positions are accepted or rejected without it.
+class _TransformedOutline(Outline):
+    # The core is computed only when it is needed. Most positions are checked without it.
 
     def __init__(
         self, source: Outline, radius_m: float, transform: Callable[[np.ndarray], np.ndarray]

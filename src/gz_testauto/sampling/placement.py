@@ -124,12 +124,12 @@ class Placer:
             except _UnplaceableError as error:
                 last_error = error
                 continue
-            obstacle_set = self._evaluated(obstacles, draw)
+            obstacle_set = self._evaluate(obstacles, draw)
             if obstacle_set is not None:
                 return obstacle_set
         if last_error is not None:
             raise PlacementError(str(last_error))
-        raise PlacementError(self._unsolvable())
+        raise PlacementError(self._unsolvable_message())
 
     def place_given(self, proposals: Sequence[Proposal]) -> ObstacleSet:
         """Return the obstacles with exactly the given values. Raises ``PlacementError`` with the
@@ -141,7 +141,9 @@ class Placer:
             center, slot = shapely.Point(proposal.x_m, proposal.y_m), proposal.slot
             violated_constraint: Optional[str] = "outside the region"
             places = places_of(self.spec, slot.group)
-            if slot.group.x_m is not None or places.distance(center) < TOLERANCE_M:  # rounded
+            if (
+                slot.group.x_m is not None or places.distance(center) < TOLERANCE_M
+            ):  # positions are rounded
                 relations = Relations(shape, placed_shapes, self._constraints)
                 violated_constraint = placed_shapes.violated(positioned) or relations.violated(
                     positioned
@@ -152,12 +154,12 @@ class Placer:
                     f"constraint of the obstacle specification: {violated_constraint}; move it"
                 )
             placed_shapes.add(positioned)
-        obstacle_set = self._evaluated(tuple(map(_obstacle, placed_shapes.placed)), 0)
+        obstacle_set = self._evaluate(tuple(map(_create_obstacle, placed_shapes.placed)), 0)
         if obstacle_set is None:
             raise PlacementError("the given obstacles leave no path from start to goal; move one")
         return obstacle_set
 
-    def _evaluated(self, obstacles: Tuple[Obstacle, ...], draw: int) -> Optional[ObstacleSet]:
+    def _evaluate(self, obstacles: Tuple[Obstacle, ...], draw: int) -> Optional[ObstacleSet]:
         """Compute path and difficulty. Return None if a required path does not exist."""
         if self._evaluator is None:
             return ObstacleSet(obstacles)
@@ -187,7 +189,9 @@ class Placer:
                 for attempt in range(TRIES_PER_OBSTACLE):
                     if tries == self.spec.max_tries:
                         max_placed = max(max_placed, len(placed_shapes.placed))
-                        raise PlacementError(self._no_space(max_placed, proposals, violations))
+                        raise PlacementError(
+                            self._no_space_message(max_placed, proposals, violations)
+                        )
                     tries += 1
                     if attempt or not is_first:
                         position = relations.draw(generator) or self.sampler.position(
@@ -206,10 +210,10 @@ class Placer:
                 else:
                     break
             else:
-                return tuple(map(_obstacle, placed_shapes.placed))
+                return tuple(map(_create_obstacle, placed_shapes.placed))
             max_placed, is_first = max(max_placed, len(placed_shapes.placed)), False
 
-    def _no_space(
+    def _no_space_message(
         self, max_placed: int, proposals: Sequence[Proposal], violations: CounterType[str]
     ) -> str:
         spec = self.spec
@@ -228,7 +232,7 @@ class Placer:
             + (", (6) widen distance_m" if any(p.slot.group.distance_m for p in proposals) else "")
         )
 
-    def _unsolvable(self) -> str:
+    def _unsolvable_message(self) -> str:
         mission = self.site.mission
         assert mission is not None and self.spec.solvable is not None
         width = 2 * (mission.radius_m + self.spec.solvable.margin_m)
@@ -250,7 +254,7 @@ class _UnplaceableError(Exception):
         )
 
 
-def _obstacle(positioned: PositionedShape) -> Obstacle:
+def _create_obstacle(positioned: PositionedShape) -> Obstacle:
     proposal = positioned.shape.proposal
     slot = proposal.slot
     z = slot.ground_z_m + slot.model.height_of_frame_m(proposal.size)

@@ -24,13 +24,13 @@ def spec_for_site(spec: ObstacleSpec, site: Site) -> ObstacleSpec:
     """Return a specification with polygons in place of bands along the shortest path, and numbers
     of obstacles in place of densities. Raises ``PlacementError`` for a band without a mission or
     path, for a region without free area, and for too many obstacles."""
-    has_band = [_has_band(spec, group) for group in spec.obstacles]
-    if any(has_band):
-        spec = with_bands(spec, _base_path(spec, site))
+    has_path_region = [_has_path_region(spec, group) for group in spec.obstacles]
+    if any(has_path_region):
+        spec = with_bands(spec, _path_without_obstacles(spec, site))
     groups = list(spec.obstacles)
     for index, group in enumerate(groups):
-        if has_band[index] or isinstance(group.count, CountDensity):
-            area_m2 = _free_area_m2(spec, group, site)
+        if has_path_region[index] or isinstance(group.count, CountDensity):
+            area_m2 = _placeable_area_m2(spec, group, site)
             if not area_m2 > 0:
                 raise PlacementError(
                     f"obstacles[{index}]: the region has no area outside of walls and keep_out; "
@@ -54,7 +54,9 @@ def with_bands(spec: ObstacleSpec, path: Sequence[Point]) -> ObstacleSpec:
 
     segments = [shapely.LineString(ends) for ends in zip(path, path[1:])]
 
-    def polygons(regions: Optional[Sequence[Union[Region, PathRegion]]]) -> Optional[List[Region]]:
+    def replace_bands(
+        regions: Optional[Sequence[Union[Region, PathRegion]]],
+    ) -> Optional[List[Region]]:
         if regions is None:
             return None
         polygons: List[Region] = []
@@ -70,17 +72,17 @@ def with_bands(spec: ObstacleSpec, path: Sequence[Point]) -> ObstacleSpec:
         return polygons
 
     groups = [
-        group.model_copy(update={"region": polygons(group.region)}) for group in spec.obstacles
+        group.model_copy(update={"region": replace_bands(group.region)}) for group in spec.obstacles
     ]
-    return spec.model_copy(update={"region": polygons(spec.region), "obstacles": groups})
+    return spec.model_copy(update={"region": replace_bands(spec.region), "obstacles": groups})
 
 
-def _has_band(spec: ObstacleSpec, group: AnyObstacles) -> bool:
+def _has_path_region(spec: ObstacleSpec, group: AnyObstacles) -> bool:
     regions = group.region or spec.region or []
     return any(isinstance(region, PathRegion) for region in regions)
 
 
-def _base_path(spec: ObstacleSpec, site: Site) -> List[Point]:
+def _path_without_obstacles(spec: ObstacleSpec, site: Site) -> List[Point]:
     if site.mission is None:
         raise PlacementError(
             "region.along_path needs a mission; set 'mission' with start, goal, and robot or "
@@ -92,7 +94,7 @@ def _base_path(spec: ObstacleSpec, site: Site) -> List[Point]:
     return [(x, y) for x, y in path.tolist()]
 
 
-def _free_area_m2(spec: ObstacleSpec, group: AnyObstacles, site: Site) -> float:
+def _placeable_area_m2(spec: ObstacleSpec, group: AnyObstacles, site: Site) -> float:
     zones = [
         shapely.buffer(core, radius_m, quad_segs=CIRCLE_SEGMENTS)
         for core, radius_m in site.keep_out(spec.keep_out)
@@ -134,8 +136,8 @@ class RegionSampler:
         widths = right - left
         # Between neighboring x coordinates of corners, all vertical lines intersect the same edges,
         # and their length inside the region changes linearly: two inner chords fix the line.
-        at_third = self._chords(left + widths / 3)
-        at_two_thirds = self._chords(left + 2 * widths / 3)
+        at_third = self._chord_lengths(left + widths / 3)
+        at_two_thirds = self._chord_lengths(left + 2 * widths / 3)
         first = np.maximum(2 * at_third - at_two_thirds, 0.0)
         last = np.maximum(2 * at_two_thirds - at_third, 0.0)
         self._slabs = list(zip(left.tolist(), widths.tolist(), first.tolist(), last.tolist()))
@@ -168,7 +170,7 @@ class RegionSampler:
             height -= high - low
         return x, spans[-1][1]
 
-    def _chords(self, xs: np.ndarray) -> np.ndarray:
+    def _chord_lengths(self, xs: np.ndarray) -> np.ndarray:
         return np.array([sum(high - low for low, high in self._spans(x)) for x in xs.tolist()])
 
     def _spans(self, x: float) -> List[Tuple[float, float]]:

@@ -49,15 +49,15 @@ def child_generator(seed: int, *path: Union[int, str]) -> np.random.Generator:
     The path is a purpose of this module, followed by names or indices >= 0. Generators at different
     paths are independent. Raises ``ValueError`` for a negative seed or index.
     """
-    return np.random.Generator(np.random.PCG64(_sequence(seed, path)))
+    return np.random.Generator(np.random.PCG64(_seed_sequence(seed, path)))
 
 
 def child_seed(seed: int, *path: Union[int, str]) -> int:
     """Return the seed at ``path`` below ``seed``, in [0, 2**31), for another library."""
-    return int(_sequence(seed, path).generate_state(1, np.uint32)[0] >> 1)
+    return int(_seed_sequence(seed, path).generate_state(1, np.uint32)[0] >> 1)
 
 
-def _sequence(seed: int, path: Tuple[Union[int, str], ...]) -> np.random.SeedSequence:
+def _seed_sequence(seed: int, path: Tuple[Union[int, str], ...]) -> np.random.SeedSequence:
     key = []
     for part in path:
         number = zlib.crc32(part.encode("utf-8")) if isinstance(part, str) else int(part)

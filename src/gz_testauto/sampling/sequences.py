@@ -44,7 +44,7 @@ class UnitSequence:
         size = self._sampling.block if self._sampling.method == "lhs" else SOBOL_BLOCK
         number, offset = divmod(index, size)
         if number not in self._blocks:
-            self._blocks[number] = self._sampler(number).random(size)
+            self._blocks[number] = self._block_sampler(number).random(size)
         return self._blocks[number][offset]
 
     def coverage(self, count: int) -> Coverage:
@@ -61,7 +61,7 @@ class UnitSequence:
         independent = ((5 / 4) ** dimensions - (13 / 12) ** dimensions) / count
         return Coverage(float(np.mean(discrepancies)), independent)
 
-    def _sampler(self, block: int) -> Any:
+    def _block_sampler(self, block: int) -> Any:
         from scipy.stats import qmc
 
         if self._sampling.method == "lhs":

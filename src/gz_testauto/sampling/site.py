@@ -114,6 +114,7 @@ class Site:
         return shapely.union_all(inflate(walls, self.mission.radius_m + margin_m))
 
     def base_area(self, margin_m: float) -> BaseGeometry:
+        """Return the area of :func:`check_base`, computed once per margin."""
         if margin_m not in self._base_areas:
             self._base_areas[margin_m] = check_base(self, margin_m)
         return self._base_areas[margin_m]

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from trials_from_letters import campaign
 
-from gz_testauto.analysis.comparison import trials_by_world
+from gz_testauto.analysis.comparison import valid_trials_by_world
 from gz_testauto.base.errors import SpecError
 from gz_testauto.extras.gate.options import GateOptions
 from gz_testauto.extras.gate.questions import (
@@ -29,7 +29,9 @@ LENGTH = Metric(
 
 def pair(length=lambda planner, world: 10.0 + world, **letters):
     results = campaign(length, **letters)
-    return GatePair("a", trials_by_world(results.of("a")), "b", trials_by_world(results.of("b")))
+    return GatePair(
+        "a", valid_trials_by_world(results.of("a")), "b", valid_trials_by_world(results.of("b"))
+    )
 
 
 def test_worlds_are_sorted_into_differences_failures_and_missing_values():
@@ -151,7 +153,7 @@ def test_a_metric_of_the_rules_must_be_known_and_have_a_direction_and_bounds():
 
 def test_without_a_common_world_a_question_is_undecided():
     results = campaign(a="RR", b="II")
-    nothing = GatePair("a", trials_by_world(results.of("a")), "b", {})
+    nothing = GatePair("a", valid_trials_by_world(results.of("a")), "b", {})
     (answer,) = evaluate([nothing], GateOptions(not_worse_than=0.1))
     assert (answer.verdict, answer.worlds, answer.more_worlds) == (Verdict.UNDECIDED, 0, None)
     assert math.isnan(answer.value)

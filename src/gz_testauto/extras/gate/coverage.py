@@ -5,7 +5,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import AbstractSet, Dict, Iterator, List, Sequence, Set, Tuple
 
-from gz_testauto.analysis.comparison import WorldTrials, trials_by_world
+from gz_testauto.analysis.comparison import WorldTrials, valid_trials_by_world
 from gz_testauto.analysis.early_stop import early_stop
 from gz_testauto.extras.gate.options import GateOptions
 from gz_testauto.extras.gate.questions import GatePair, metric_worlds
@@ -53,7 +53,7 @@ class GateSide:
 
     def valid_trials(self, planner: str) -> WorldTrials:
         """Return the trials that can be evaluated, by world in the plan's order."""
-        trials = trials_by_world([t for t in self.settled if t.planner == planner])
+        trials = valid_trials_by_world([t for t in self.settled if t.planner == planner])
         return {world: trials[world] for world in self.worlds if world in trials}
 
     def unsettled(self) -> Tuple[str, ...]:

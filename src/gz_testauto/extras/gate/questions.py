@@ -16,7 +16,7 @@ from typing import Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
 import numpy as np
 
 from gz_testauto.analysis import anytime, bounded_mean, rounding
-from gz_testauto.analysis.comparison import WorldTrials, rate, world_differences
+from gz_testauto.analysis.comparison import WorldTrials, completed_share, world_differences
 from gz_testauto.analysis.summary import comparable_values
 from gz_testauto.base.errors import SpecError
 from gz_testauto.base.registry import unknown_name
@@ -248,7 +248,7 @@ def _required_success(pair: GatePair, least: float) -> _Question:
         pair,
         f"the success rate of {pair.planner}",
         f"at least {100 * least:g} %",
-        {world: rate(trials) for world, trials in pair.trials.items()},
+        {world: completed_share(trials) for world, trials in pair.trials.items()},
         bounded_mean.RATE,
         least,
         against=1.0,
@@ -258,7 +258,7 @@ def _required_success(pair: GatePair, least: float) -> _Question:
 
 def _success_margin(pair: GatePair, margin: float) -> _Question:
     rates, baseline_rates = (
-        [rate(trials[world]) for world in pair.worlds]
+        [completed_share(trials[world]) for world in pair.worlds]
         for trials in (pair.trials, pair.baseline_trials)
     )
     return _Question(

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Iterable, List, Sequence, Tuple
 
 from gz_testauto.analysis.across import PairedCampaigns, pair_campaigns
-from gz_testauto.analysis.conditions import conditions
+from gz_testauto.analysis.conditions import compare_conditions
 from gz_testauto.base.errors import ResultsError, SpecError
 from gz_testauto.base.registry import unknown_name
 from gz_testauto.campaign.resume import read_campaign
@@ -415,7 +415,7 @@ def _comparable_metrics(
 
     With ``ignore_differences``, they are not removed.
     """
-    without = conditions(campaign, other).without
+    without = compare_conditions(campaign, other).without
     affected = [margin.name for margin in options.margins if margin.name in without]
     ignored = options.ignore_differences
     fact = "is compared although it" if ignored else "is not compared: it"

@@ -12,7 +12,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from gz_testauto import __version__
-from gz_testauto.analysis.comparison import compare, trials_by_world
+from gz_testauto.analysis.comparison import compare, valid_trials_by_world
 from gz_testauto.analysis.intervals import LEVEL
 from gz_testauto.extras.tune.space import Parameter, describe
 from gz_testauto.extras.tune.tuning import Tuning
@@ -58,7 +58,7 @@ class Figures:
 
 def figures_of(results: CampaignResults, names: Sequence[str]) -> List[Figures]:
     """Return the figures in the worlds in which all planners have valid trials."""
-    trials_of = [trials_by_world(results.of(name)) for name in names]
+    trials_of = [valid_trials_by_world(results.of(name)) for name in names]
     common = sorted(set.intersection(*(set(by_world) for by_world in trials_of)))
     reached = [w for w in common if all(r.completed for by_world in trials_of for r in by_world[w])]
     figures = []
