@@ -22,7 +22,7 @@ from gz_testauto.results.comparability import (
     file_sha256,
     list_differences,
     refuse_differences,
-    software,
+    software_versions,
 )
 from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.results.manifest import PATIENCE, Manifest, campaign_inputs
@@ -62,7 +62,7 @@ def test_inputs_that_older_versions_did_not_store_are_not_compared():
 
 
 def test_libraries_that_are_not_installed_have_no_version():
-    found = software(["no-such-library-at-all", "numpy"])
+    found = software_versions(["no-such-library-at-all", "numpy"])
     assert found["libraries"] == {"numpy": np.__version__}
     assert set(found) == {"gz_testauto", "python", "platform", "libraries"}
 
@@ -111,7 +111,7 @@ def test_the_identity_is_that_of_the_inputs(smoke, monkeypatch):
     assert first == Manifest.of(smoke, {"code": "1"}).content["identity"]
     assert first != Manifest.of(smoke, {"code": "2"}).content["identity"]
     assert first.startswith(SHA256) and len(first) == len(SHA256) + 64
-    other = {**manifests.software(()), "gz_testauto": "9"}
+    other = {**manifests.software_versions(()), "gz_testauto": "9"}
     monkeypatch.setattr(manifests, "software", lambda libraries: other)
     assert first == Manifest.of(smoke, {"code": "1"}).content["identity"]
 

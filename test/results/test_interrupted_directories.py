@@ -11,7 +11,7 @@ from scripted import record
 from gz_testauto.base.errors import ResultsError
 from gz_testauto.base.pose import Pose2D
 from gz_testauto.results.directory import CampaignDirectory, RunDirectory, disk_message
-from gz_testauto.results.paper_log import CampaignLog, end_line
+from gz_testauto.results.paper_log import CampaignLog, format_outcome
 from gz_testauto.trial.outcome import Outcome
 
 
@@ -195,10 +195,10 @@ def test_a_log_that_is_complete_is_not_written_again(tmp_path):
 
 def test_the_last_line_of_a_trial_has_the_numbers_that_its_outcome_has():
     metrics = {"distance_m": 1234567.0}
-    reached = end_line(record(outcome=Outcome.REACHED, metrics=metrics))
+    reached = format_outcome(record(outcome=Outcome.REACHED, metrics=metrics))
     assert reached.endswith("traveled is: 1.23457e+06 || Avg execution time per cycle is: nan\n\n")
     for outcome in Outcome:
-        line = end_line(record(outcome=outcome, metrics=metrics))
+        line = format_outcome(record(outcome=outcome, metrics=metrics))
         assert line.startswith(outcome.declaration.log)
         assert ("traveled" in line) == outcome.success
         assert ("cycle" in line) == outcome.valid

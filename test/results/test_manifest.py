@@ -61,9 +61,9 @@ def test_a_difference_is_named_with_both_values_unless_it_may_differ(tmp_path):
     with pytest.raises(ResultsError) as caught:
         manifest().require_same(stored, directory)
     assert str(caught.value).splitlines()[1:] == ["  robot.radius_m is 0.3, was 0.4"]
-    manifest().require_same(stored, directory, but_for="robot.")
+    manifest().require_same(stored, directory, ignored_prefix="robot.")
     with pytest.raises(ResultsError):
-        manifest().require_same(stored, directory, but_for="seed")
+        manifest().require_same(stored, directory, ignored_prefix="seed")
 
 
 @pytest.mark.parametrize(("number", "lines"), [(0, 0), (1, 1), (5, 5), (6, 6), (9, 6)])

@@ -22,10 +22,12 @@ def compiled_for(signature: str) -> Callable[[Any], Any]:
 
 
 def _compile(function: Any, signature: Optional[str]) -> Any:
-    return _cached(numba.njit, function, signature, error_model="numpy")
+    return _compile_with_cache(numba.njit, function, signature, error_model="numpy")
 
 
-def _cached(compile_with: Callable[..., Any], function: Any, signature: Any, **options: Any) -> Any:
+def _compile_with_cache(
+    compile_with: Callable[..., Any], function: Any, signature: Any, **options: Any
+) -> Any:
     try:
         return compile_with(signature, cache=True, **options)(function)
     except RuntimeError:  # neither the source's directory nor the user's cache is writable

@@ -65,7 +65,7 @@ def find_file(word: str) -> Optional[Path]:
     """Return the path that an absolute path or a URI denotes, whether or not it exists, or None for
     another word, and for a URI of an unknown package or model."""
     if word.startswith(_SCHEMES):
-        path = _resource(word, os.environ.get("ROS_PACKAGE_PATH", ""))
+        path = _resolve_resource(word, os.environ.get("ROS_PACKAGE_PATH", ""))
         return Path(path) if path else None
     return Path(word) if word.startswith("/") and "\0" not in word and len(word) < 4096 else None
 
@@ -93,15 +93,15 @@ class _NamedFileSearch:
         for element in root.iter(etree.Element):
             kind = etree.QName(element).localname
             name, value = element.get("name"), element.get("value", element.get("default"))
-            is_always = is_evaluated and _NOT_ALWAYS.isdisjoint(
+            is_always_evaluated = is_evaluated and _NOT_ALWAYS.isdisjoint(
                 etree.QName(ancestor).localname for ancestor in (element, *element.iterancestors())
             )
-            self._is_evaluated = is_always
+            self._is_evaluated = is_always_evaluated
             if kind == "arg" and name and value is not None:
-                scope.setdefault(name, self._replaced(value, scope, file))
+                scope.setdefault(name, self._substitute(value, scope, file))
             elif kind == "property" and name and value is not None:
-                self._properties[name] = self._replaced(value, scope, file)
-            for word in self._words(element, scope, file):
+                self._properties[name] = self._substitute(value, scope, file)
+            for word in self._possible_paths(element, scope, file):
                 path = find_file(word)
                 if path is None and kind == "include" and word in element.attrib.values():
                     path = file.parent / word
@@ -109,17 +109,20 @@ class _NamedFileSearch:
                     continue
                 self.files.append(path.resolve())
                 if path.suffix in SUFFIXES or kind == "include":
-                    self.follow(path.resolve(), scope, depth - 1, is_always and kind == "include")
-                    self._is_evaluated = is_always
+                    self.follow(
+                        path.resolve(), scope, depth - 1, is_always_evaluated and kind == "include"
+                    )
+                    self._is_evaluated = is_always_evaluated
 
-    def _words(
+    def _possible_paths(
         self, element: "etree._Element", scope: Mapping[str, str], file: Path
     ) -> Iterator[str]:
+        """Yield words of attributes and text. Store texts with paths that cannot be substituted."""
         texts = [(name, str(text)) for name, text in element.attrib.items()]
         if element.text and element.text.strip():
             texts.append((etree.QName(element).localname, element.text.strip()))
         for name, text in texts:
-            value = self._replaced(text, scope, file)
+            value = self._substitute(text, scope, file)
             if _UNSOLVED.search(value):
                 quoted = [word for word in _QUOTED.findall(value) if find_file(word) is not None]
                 yield from quoted
@@ -130,7 +133,7 @@ class _NamedFileSearch:
             yield value
             yield from value.split()
 
-    def _replaced(self, text: str, scope: Mapping[str, str], file: Path) -> str:
+    def _substitute(self, text: str, scope: Mapping[str, str], file: Path) -> str:
         def value_of(match: "re.Match[str]") -> str:
             kind, name, default = match.groups()
             if kind == "find":
@@ -151,7 +154,8 @@ class _NamedFileSearch:
 
 
 @functools.lru_cache(maxsize=None)
-def _resource(uri: str, package_path: str) -> str:
+def _resolve_resource(uri: str, package_path: str) -> str:
+    # ``package_path`` is only a key of the cache, since the result depends on this variable.
     try:
         return str(resources.resolve(uri, Path("/")))
     except ResourceError:

@@ -26,7 +26,7 @@ Value = TypeVar("Value")
 def read_file(path: Union[str, Path], most_bytes: int = MOST_BYTES) -> bytes:
     """Return the content of a file. Raises ``OSError`` also for a pipe, a device, or a file larger
     than ``most_bytes``."""
-    with _opened(path) as stream:
+    with _open_regular_file(path) as stream:
         if os.fstat(stream.fileno()).st_size > most_bytes:
             reason = f"it is larger than {most_bytes / 1e6:g} MB, the limit for such a file"
             raise OSError(errno.EFBIG, reason, str(path))
@@ -34,12 +34,12 @@ def read_file(path: Union[str, Path], most_bytes: int = MOST_BYTES) -> bytes:
 
 
 def read_start(path: Union[str, Path], most_bytes: int) -> bytes:
-    with _opened(path) as stream:
+    with _open_regular_file(path) as stream:
         return stream.read(most_bytes)
 
 
 def read_end(path: Union[str, Path], most_bytes: int) -> bytes:
-    with _opened(path) as stream:
+    with _open_regular_file(path) as stream:
         stream.seek(max(0, os.fstat(stream.fileno()).st_size - most_bytes))
         return stream.read(most_bytes)
 
@@ -67,7 +67,7 @@ def read_text(
 def hash_file(path: Union[str, Path]) -> str:
     """Return the SHA-256 sum of a regular file of any size."""
     digest = hashlib.sha256()
-    with _opened(path) as stream:
+    with _open_regular_file(path) as stream:
         for block in iter(lambda: stream.read(_BLOCK_BYTES), b""):
             digest.update(block)
     return digest.hexdigest()
@@ -89,7 +89,7 @@ def with_input(
 
 
 @contextlib.contextmanager
-def _opened(path: Union[str, Path]) -> Iterator[BinaryIO]:
+def _open_regular_file(path: Union[str, Path]) -> Iterator[BinaryIO]:
     with open(path, "rb", opener=_open_without_waiting) as stream:
         if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
             raise OSError(errno.EINVAL, "the path is not a regular file", str(path))
@@ -120,7 +120,7 @@ def replaced_file(path: Path) -> Iterator[BinaryIO]:
     with contextlib.suppress(FileNotFoundError):  # a killed process leaves its file
         partial_path.unlink()
     try:
-        with open(partial_path, "w+b", opener=_create) as stream:
+        with open(partial_path, "w+b", opener=_create_exclusively) as stream:
             yield stream
             stream.flush()
             os.fsync(stream.fileno())
@@ -132,7 +132,7 @@ def replaced_file(path: Path) -> Iterator[BinaryIO]:
     synchronize(path.parent)
 
 
-def _create(path: str, flags: int) -> int:
+def _create_exclusively(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_EXCL | os.O_NOFOLLOW, 0o666)
 
 

@@ -13,17 +13,18 @@ UNKNOWN = "CHECKOUT"  # placeholder for the directory of the source if it is unk
 
 
 def install_command(extra: str) -> str:
-    return f"{shlex.quote(sys.executable)} -m pip install {_source(extra)}"
+    return f"{shlex.quote(sys.executable)} -m pip install {_pip_requirement(extra)}"
 
 
-def _source(extra: str) -> str:
+def _pip_requirement(extra: str) -> str:
     try:
         distribution = metadata.distribution(PACKAGE)
     except metadata.PackageNotFoundError:
-        return _of_directory(_checkout(), extra)
+        return _directory_requirement(_checkout_directory(), extra)
     text = distribution.read_text("direct_url.json")  # PEP 610; absent if installed from an index
-    if text is None and _checkout() != UNKNOWN:  # a build left its metadata in the checkout
-        return _of_directory(_checkout(), extra)
+    # A build in the checkout leaves its metadata there.
+    if text is None and _checkout_directory() != UNKNOWN:
+        return _directory_requirement(_checkout_directory(), extra)
     if text is None:
         return shlex.quote(f"{PACKAGE}[{extra}]=={distribution.version}")
     origin = json.loads(text)
@@ -35,14 +36,14 @@ def _source(extra: str) -> str:
         return shlex.quote(f"{PACKAGE}[{extra}] @ {url}")
     editable = "-e " if origin["dir_info"].get("editable") else ""
     directory = url[len("file://") :] if url.startswith("file://") else url
-    return editable + _of_directory(directory, extra)
+    return editable + _directory_requirement(directory, extra)
 
 
-def _of_directory(directory: str, extra: str) -> str:
+def _directory_requirement(directory: str, extra: str) -> str:
     return shlex.quote(f"{directory}[{extra}]")
 
 
-def _checkout() -> str:
+def _checkout_directory() -> str:
     try:
         share = share_directory()
     except ResourceError:

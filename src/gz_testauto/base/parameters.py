@@ -58,7 +58,7 @@ def check_parameters(
     valid_parameters: Dict[str, Any] = {}
     for key, value in parameters.items():
         if key in declarations:
-            valid_parameters[key] = _check(owner, key, value, hints.get(key, Any))
+            valid_parameters[key] = _check_value(owner, key, value, hints.get(key, Any))
         elif takes_any:
             valid_parameters[key] = value
         else:
@@ -95,7 +95,7 @@ def _annotations(plugin: Any) -> Dict[str, Any]:
         return {}
 
 
-def _check(owner: str, name: str, value: Any, annotation: Any) -> Any:
+def _check_value(owner: str, name: str, value: Any, annotation: Any) -> Any:
     try:
         adapter: TypeAdapter = TypeAdapter(_BARE.get(annotation, annotation))
     except PydanticUserError:  # a class of the plug-in

@@ -181,7 +181,7 @@ class Registry:
     def _from_ros_packages(self) -> Iterator[Tuple[str, Loader]]:
         for _, directory in sorted(ros_packages().items()):
             manifest = directory / "package.xml"
-            for reference in _exported(directory, self._group.partition(".")[2]):
+            for reference in _exported_references(directory, self._group.partition(".")[2]):
                 try:
                     plugin = load_object(reference)
                 except Exception as error:  # a plug-in's module can raise any exception
@@ -197,7 +197,7 @@ class Registry:
                     yield name, partial(_return_plugin, value)
 
 
-def _exported(directory: Path, attribute: str) -> List[str]:
+def _exported_references(directory: Path, attribute: str) -> List[str]:
     # rospkg requires a configured rosdep to list dependent packages.
     try:
         root = read_manifest(directory)

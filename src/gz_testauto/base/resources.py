@@ -44,7 +44,7 @@ def resolve(
     _require_file_name(text)
     scheme, separator, path = text.partition("://")
     if not separator:
-        return _relative_path(text, relative_to)
+        return _absolute_path(text, relative_to)
     if scheme == "file":
         return _resolve_file(path, relative_to)
     if scheme == "package":
@@ -136,7 +136,7 @@ def model_file(path: Path) -> Path:
     except (etree.XMLSyntaxError, OSError) as error:
         raise ResourceError(f"{manifest} cannot be read: {error}") from error
     entries = [] if root is None else list(root.iter("sdf"))
-    files = [(_version(entry), (entry.text or "").strip()) for entry in entries]
+    files = [(_sdf_version(entry), (entry.text or "").strip()) for entry in entries]
     readable_entries = [entry for entry in files if entry[0] <= NEWEST_SDF] or files
     name = max(readable_entries, key=lambda entry: entry[0])[1] if readable_entries else ""
     _require_file_name(name)
@@ -146,7 +146,7 @@ def model_file(path: Path) -> Path:
     return path / name
 
 
-def _version(entry: "etree._Element") -> Tuple[int, ...]:
+def _sdf_version(entry: "etree._Element") -> Tuple[int, ...]:
     numbers = re.findall(r"[0-9]+", entry.get("version", ""))
     return tuple(int(number.lstrip("0")[:9] or "0") for number in numbers[:2]) or (0,)
 
@@ -159,7 +159,7 @@ def _require_file_name(text: str) -> None:
         )
 
 
-def _relative_path(path: str, relative_to: Path) -> Path:
+def _absolute_path(path: str, relative_to: Path) -> Path:
     base = relative_to if os.path.isdir(relative_to) else relative_to.parent
     try:
         expanded_path = Path(path).expanduser()
@@ -169,7 +169,7 @@ def _relative_path(path: str, relative_to: Path) -> Path:
 
 
 def _resolve_file(path: str, relative_to: Path) -> Path:
-    relative = _relative_path(path, relative_to)
+    relative = _absolute_path(path, relative_to)
     if Path(path).is_absolute() or os.path.exists(relative):
         return relative
     for folder in media_directories():

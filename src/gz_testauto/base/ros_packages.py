@@ -29,8 +29,8 @@ def ros_packages() -> Mapping[str, Path]:
         import rospkg
     except ImportError:
         entries = os.environ.get("ROS_PACKAGE_PATH", "").split(os.pathsep)
-        return _search(tuple(entry for entry in entries if entry))
-    return _search(tuple(rospkg.get_ros_paths()))
+        return _find_packages(tuple(entry for entry in entries if entry))
+    return _find_packages(tuple(rospkg.get_ros_paths()))
 
 
 def read_manifest(package: Path) -> "etree._Element":
@@ -39,12 +39,12 @@ def read_manifest(package: Path) -> "etree._Element":
 
 
 @lru_cache(maxsize=1)
-def _search(folders: Tuple[str, ...]) -> Mapping[str, Path]:
+def _find_packages(folders: Tuple[str, ...]) -> Mapping[str, Path]:
     packages: Dict[str, Path] = {}
     for parent in folders:
         in_parent: Dict[str, Path] = {}
-        for folder, is_package in _folders(os.path.abspath(parent)):
-            name = _name(folder) if is_package else folder.name
+        for folder, is_package in _package_folders(os.path.abspath(parent)):
+            name = _package_name(folder) if is_package else folder.name
             if name:
                 in_parent[name] = folder
         for name, folder in in_parent.items():
@@ -52,7 +52,7 @@ def _search(folders: Tuple[str, ...]) -> Mapping[str, Path]:
     return packages
 
 
-def _folders(parent: str) -> Iterator[Tuple[Path, bool]]:
+def _package_folders(parent: str) -> Iterator[Tuple[Path, bool]]:
     for folder, subfolders, files in os.walk(parent, followlinks=True):
         if "CATKIN_IGNORE" not in files and (_MANIFEST in files or "manifest.xml" in files):
             yield Path(folder), _MANIFEST in files
@@ -61,7 +61,7 @@ def _folders(parent: str) -> Iterator[Tuple[Path, bool]]:
         subfolders[:] = [name for name in subfolders if not name.startswith(".")]
 
 
-def _name(package: Path) -> str:
+def _package_name(package: Path) -> str:
     try:
         root = read_manifest(package)
         if root.find("export/metapackage") is not None:

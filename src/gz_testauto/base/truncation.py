@@ -16,7 +16,9 @@ _LOGGER.setLevel(logging.INFO)  # independent of the level of a node's console
 
 def truncate(message: str) -> str:
     return (
-        "\n".join(map(_brief_line, message.splitlines())) if len(message) > MAX_LENGTH else message
+        "\n".join(map(_truncate_line, message.splitlines()))
+        if len(message) > MAX_LENGTH
+        else message
     )
 
 
@@ -34,7 +36,7 @@ def log_untruncated(message: str) -> None:
         _LOGGER.info("full message: %s", message)
 
 
-def _brief_line(line: str) -> str:
+def _truncate_line(line: str) -> str:
     if len(line) <= MAX_LENGTH:
         return line
     begin = re.sub(r"\S*$", "", line[:_BEGIN]) or line[:_BEGIN]

@@ -127,7 +127,7 @@ def open_for_replay(
     require_trust([spec], [world.path for world in worlds])
     robot = read_body(spec)
     current_manifest = Manifest.of(spec, further_files(spec, robot))
-    current_manifest.require_same(Manifest.read(directory), directory, but_for=PLANNER_CODE)
+    current_manifest.require_same(Manifest.read(directory), directory, ignored_prefix=PLANNER_CODE)
     missions = missions_of(spec, directory.worlds)
     return PreparedCampaign(bed_of(spec, robot), worlds, missions)
 

@@ -80,7 +80,7 @@ class Attempts:
         self._abandoned_trials = {record.trial for record in results.invalid}
         self._lost_trial: Optional[Trial] = None
         if retry_invalid or not self._valid:
-            self._discard_exhausted()
+            self._reset_exhausted_trials()
         self._reopen_if_limits_were_raised()
 
     def remaining(self, trials: Sequence[Trial]) -> List[Trial]:
@@ -101,7 +101,7 @@ class Attempts:
         return len(invalid) >= limits.max_attempts or len(deaths) >= limits.max_worker_deaths
 
     def last_cause(self, trial: int) -> str:
-        return self._counted(trial)[-1].cause
+        return self._attempts_at(trial)[-1].cause
 
     def failed(self, attempt: AttemptRecord, worker_died: bool) -> None:
         if worker_died:
@@ -121,7 +121,7 @@ class Attempts:
         """
         if scene_at_fault:
             return
-        causes = {_NUMBER.sub("0", attempt.cause) for attempt in self._counted(trial.index)}
+        causes = {_NUMBER.sub("0", attempt.cause) for attempt in self._attempts_at(trial.index)}
         if len(causes) == 1:
             self._lost_trial = self._lost_trial or trial
 
@@ -133,7 +133,7 @@ class Attempts:
 
     def raise_if_hopeless(self) -> None:
         if self.is_hopeless and self._lost_trial is not None:
-            attempts = self._counted(self._lost_trial.index)
+            attempts = self._attempts_at(self._lost_trial.index)
             attempt_count = len(attempts)
             subject = "the attempt" if attempt_count == 1 else f"each of {attempt_count} attempts"
             cause = attempts[-1].cause.rstrip(".")
@@ -143,7 +143,7 @@ class Attempts:
                 "remove the cause and run the same command again"
             )
 
-    def _discard_exhausted(self) -> None:
+    def _reset_exhausted_trials(self) -> None:
         exhausted_trials = {
             trial for trial in self._attempt_counts if self.has_reached_limit(trial)
         }
@@ -175,6 +175,6 @@ class Attempts:
         self._attempt_counts[attempt.trial] += 1
         attempts[attempt.trial].append(attempt)
 
-    def _counted(self, trial: int) -> Tuple[AttemptRecord, ...]:
+    def _attempts_at(self, trial: int) -> Tuple[AttemptRecord, ...]:
         attempts = [*self._invalid[trial], *self._deaths[trial]]
         return tuple(sorted(attempts, key=lambda attempt: attempt.attempt))

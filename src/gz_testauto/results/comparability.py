@@ -61,7 +61,7 @@ def comparable(stored: Mapping[str, Any], current: Mapping[str, Any]) -> Dict[st
 def list_differences(stored: Mapping[str, Any], current: Mapping[str, Any]) -> List[str]:
     """Return one line for each input that differs: ``NAME is CURRENT, was STORED``."""
     return [
-        f"{name} is {_text(current, name)}, was {_text(stored, name)}"
+        f"{name} is {_describe_input(current, name)}, was {_describe_input(stored, name)}"
         for name in differing_names(stored, current)
     ]
 
@@ -84,16 +84,16 @@ def refuse_differences(
     raise ResultsError(f"{path}: contains {content}; {remedy}. Differences:\n  {text}")
 
 
-def software(libraries: Sequence[str]) -> Dict[str, Any]:
+def software_versions(libraries: Sequence[str]) -> Dict[str, Any]:
     return {
         "gz_testauto": __version__,
         "python": platform.python_version(),
         "platform": platform.platform(),
-        "libraries": dict(_versions(libraries)),
+        "libraries": dict(_library_versions(libraries)),
     }
 
 
-def _versions(libraries: Sequence[str]) -> Iterator[Tuple[str, str]]:
+def _library_versions(libraries: Sequence[str]) -> Iterator[Tuple[str, str]]:
     for library in libraries:
         try:
             yield library, metadata.version(library)
@@ -101,7 +101,7 @@ def _versions(libraries: Sequence[str]) -> Iterator[Tuple[str, str]]:
             continue
 
 
-def _text(inputs: Mapping[str, Any], name: str) -> str:
+def _describe_input(inputs: Mapping[str, Any], name: str) -> str:
     if name not in inputs:
         return "not set"
     value = inputs[name]

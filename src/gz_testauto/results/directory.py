@@ -119,11 +119,11 @@ class RunDirectory:
         """Remove the files that a killed command left. The caller must hold the lock."""
         with reporting_disk(self.path):
             for pattern in self.UNFINISHED:
-                for remains in list(self.path.glob(pattern)):
-                    if remains.is_dir():
-                        shutil.rmtree(remains)
+                for unfinished_path in list(self.path.glob(pattern)):
+                    if unfinished_path.is_dir():
+                        shutil.rmtree(unfinished_path)
                     else:
-                        remains.unlink()
+                        unfinished_path.unlink()
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
@@ -185,7 +185,9 @@ class RunDirectory:
         # would be read or overwritten. The programs of a stack can create links in "logs".
         folders = [str(self.path)]
         for folder in folders:
-            for entry in with_input(folder, ResultsError, functools.partial(_entries, folder)):
+            for entry in with_input(
+                folder, ResultsError, functools.partial(_list_directory, folder)
+            ):
                 if entry.is_symlink():
                     raise ResultsError(
                         f"{entry.path}: is a symbolic link, which a results directory must not "
@@ -195,7 +197,7 @@ class RunDirectory:
                     folders.append(entry.path)
 
 
-def _entries(folder: str) -> List["os.DirEntry[str]"]:
+def _list_directory(folder: str) -> List["os.DirEntry[str]"]:
     with os.scandir(folder) as entries:
         return list(entries)
 

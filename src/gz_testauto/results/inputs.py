@@ -49,13 +49,17 @@ def further_files(spec: CampaignSpec, robot: RobotBody) -> Dict[str, str]:
     if isinstance(spec, StackCampaignSpec):
         inputs.update(_launch_contents(spec))
     if isinstance(spec, BuiltinCampaignSpec):
-        inputs.update({**_planner_code(spec), **_actor_files(spec), **_actor_code(spec)})
-        inputs.update(_planner_files(spec))
+        inputs.update(
+            {**_planner_code_hashes(spec), **_moving_model_hashes(spec), **_actor_code_hashes(spec)}
+        )
+        inputs.update(_planner_inputs(spec))
     source = world_source(spec)
     if source is not None:
         inputs.update(source.input_files())
     if isinstance(robot, RobotModel):
-        inputs.update(_named_files("robot", robot.sdf.encode("utf-8"), is_urdf(robot.path)))
+        inputs.update(
+            _hashes_of_named_files("robot", robot.sdf.encode("utf-8"), is_urdf(robot.path))
+        )
         if robot.lidar is not None:
             inputs[SELECTED_LIDAR] = str(robot.lidar)
     return inputs
@@ -76,7 +80,7 @@ def _world_files(spec: CampaignSpec) -> Dict[str, str]:
             continue
         known_paths.add(path)
         for uri, file in _referenced_files(path):
-            name = _name_of_file(owner, uri)
+            name = _input_name(owner, uri)
             digests[name].add(file_sha256(file))
             queue.append((name, file))
     return {
@@ -85,11 +89,11 @@ def _world_files(spec: CampaignSpec) -> Dict[str, str]:
     }
 
 
-def _name_of_file(owner: str, uri: str) -> str:
+def _input_name(owner: str, uri: str) -> str:
     if uri.startswith(("model://", "package://")):
         return uri
     path = uri.replace("file://", "", 1)
-    if os.path.isabs(path):  # locations do not matter
+    if os.path.isabs(path):  # trials do not depend on the location
         return Path(path).name
     return f"{owner}/{path}" if owner else path
 
@@ -124,7 +128,8 @@ def _launch_contents(spec: StackCampaignSpec) -> Dict[str, str]:
     }
 
 
-def _planner_files(spec: BuiltinCampaignSpec) -> Dict[str, str]:
+def _planner_inputs(spec: BuiltinCampaignSpec) -> Dict[str, str]:
+    """Return hashes of the files that parameters of planners name, and descriptions of planners."""
     inputs = {}
     planners = [
         (f"planner {planner.name}", planner.plugin, planner.parameters) for planner in spec.planners
@@ -151,16 +156,16 @@ def _planner_files(spec: BuiltinCampaignSpec) -> Dict[str, str]:
     return inputs
 
 
-def _planner_code(spec: BuiltinCampaignSpec) -> Dict[str, str]:
+def _planner_code_hashes(spec: BuiltinCampaignSpec) -> Dict[str, str]:
     names = [entry.plugin for entry in spec.planners]
     names += [entry.planner for entry in spec.robots if entry.planner]
-    return _code(PLANNER_CODE, PLANNERS, names)
+    return _code_hashes(PLANNER_CODE, PLANNERS, names)
 
 
 def default_parameters(plugin: str, inputs: Mapping[str, str]) -> Dict[str, Any]:
     """Return the default parameters of a planner, or none if the plug-in is not installed, or if
     its code is not that of ``inputs``."""
-    digests = _code(PLANNER_CODE, PLANNERS, [plugin])
+    digests = _code_hashes(PLANNER_CODE, PLANNERS, [plugin])
     code = {name: SHA256 + digest for name, digest in digests.items()}
     code_of_planner = PLANNER_CODE + plugin
     if code_of_planner not in inputs or any(
@@ -174,16 +179,16 @@ def default_parameters(plugin: str, inputs: Mapping[str, str]) -> Dict[str, Any]
     }
 
 
-def _actor_code(spec: BuiltinCampaignSpec) -> Dict[str, str]:
+def _actor_code_hashes(spec: BuiltinCampaignSpec) -> Dict[str, str]:
     terms = (term.term for term in spec.randomize if isinstance(term, PluginTerm))
     return {
-        **_code("code of behavior ", BEHAVIORS, (actor.behavior for actor in spec.actors)),
-        **_code("code of term ", TERMS, terms),
-        **_code("code of hook ", HOOKS, (hook.hook for hook in spec.hooks)),
+        **_code_hashes("code of behavior ", BEHAVIORS, (actor.behavior for actor in spec.actors)),
+        **_code_hashes("code of term ", TERMS, terms),
+        **_code_hashes("code of hook ", HOOKS, (hook.hook for hook in spec.hooks)),
     }
 
 
-def _code(prefix: str, registry: Registry, names: Iterable[str]) -> Dict[str, str]:
+def _code_hashes(prefix: str, registry: Registry, names: Iterable[str]) -> Dict[str, str]:
     inputs = {}
     for name in names:
         try:
@@ -218,15 +223,15 @@ def modules_of(plugin: Any) -> Dict[str, Path]:
         queue += [base for base in bases if base.startswith(f"{top}.")]
     while queue:
         module = queue.pop()
-        path = _file_of(module)
+        path = _module_file(module)
         if path is not None and module not in files:
             files[module] = path
-            queue += _imports_of(module, path, scope)
+            queue += _imports_in_scope(module, path, scope)
     files.pop(name, None)
     return dict(sorted(files.items()))
 
 
-def _file_of(module: str) -> Optional[Path]:
+def _module_file(module: str) -> Optional[Path]:
     top, _, submodules = module.partition(".")
     for folder in getattr(sys.modules.get(top), "__path__", ()):
         base = Path(folder, *submodules.split(".")) if submodules else Path(folder)
@@ -238,7 +243,7 @@ def _file_of(module: str) -> Optional[Path]:
     return None
 
 
-def _imports_of(module: str, path: Path, scope: str) -> Iterator[str]:
+def _imports_in_scope(module: str, path: Path, scope: str) -> Iterator[str]:
     if path.suffix != ".py":
         return
     try:
@@ -260,10 +265,10 @@ def _imports_of(module: str, path: Path, scope: str) -> Iterator[str]:
         if f"{base}.".startswith(f"{scope}."):
             # the name is a module of the package, or a value that its __init__.py provides
             submodule = f"{base}.{name}"
-            yield submodule if name and _file_of(submodule) else base
+            yield submodule if name and _module_file(submodule) else base
 
 
-def _actor_files(spec: BuiltinCampaignSpec) -> Dict[str, str]:
+def _moving_model_hashes(spec: BuiltinCampaignSpec) -> Dict[str, str]:
     inputs = {}
     moving_models = [("actor", actor.name, actor.model) for actor in spec.actors]
     moving_models += [("robot", robot.name, robot.model) for robot in spec.robots]
@@ -274,18 +279,18 @@ def _actor_files(spec: BuiltinCampaignSpec) -> Dict[str, str]:
             path = model_file(path)
             inputs[f"{kind} {name}/{path.name}"] = file_sha256(path)
         try:
-            inputs.update(_files_of_model(f"{kind} {name}", path))
-        except (etree.XMLSyntaxError, GzTestautoError):  # it is raised when the model is used
+            inputs.update(_model_hashes(f"{kind} {name}", path))
+        except (etree.XMLSyntaxError, GzTestautoError):  # it is raised again when the model is used
             continue
     return inputs
 
 
-def _files_of_model(owner: str, path: Path) -> Dict[str, str]:
+def _model_hashes(owner: str, path: Path) -> Dict[str, str]:
     if not is_urdf(path):
-        return _named_files(owner, read_file(path), is_converted=False)
+        return _hashes_of_named_files(owner, read_file(path), is_converted=False)
     document = read_robot_file(path)
     ModelLibrary().absolutize(document, document.root)
-    return _named_files(owner, etree.tostring(document.root), is_converted=True)
+    return _hashes_of_named_files(owner, etree.tostring(document.root), is_converted=True)
 
 
 def _hash_without_folders(sdf: bytes) -> str:
@@ -295,7 +300,7 @@ def _hash_without_folders(sdf: bytes) -> str:
     return hashlib.sha256(etree.tostring(root, method="c14n")).hexdigest()
 
 
-def _named_files(owner: str, sdf: bytes, is_converted: bool) -> Dict[str, str]:
+def _hashes_of_named_files(owner: str, sdf: bytes, is_converted: bool) -> Dict[str, str]:
     inputs = {owner + CONVERTED: _hash_without_folders(sdf)} if is_converted else {}
     for element in parse_xml(sdf).iter("uri"):
         path = Path((element.text or "").strip().replace("file://", "", 1))

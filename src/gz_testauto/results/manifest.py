@@ -27,7 +27,7 @@ from gz_testauto.results.comparability import (
     flatten,
     list_differences,
     refuse_differences,
-    software,
+    software_versions,
 )
 from gz_testauto.results.directory import CampaignDirectory, write_atomically
 from gz_testauto.spec.campaign import CampaignSpec
@@ -58,14 +58,14 @@ def campaign_inputs(spec: CampaignSpec) -> Dict[str, str]:
         if name in PATIENCE:
             continue
         if isinstance(value, Path):
-            for suffix, digest in _content(value):
+            for suffix, digest in _hashes_of_path(value):
                 inputs[name + suffix] = SHA256 + digest
         else:
             inputs[name] = json.dumps(value)
     return inputs
 
 
-def _content(path: Path) -> Iterator[Tuple[str, str]]:
+def _hashes_of_path(path: Path) -> Iterator[Tuple[str, str]]:
     if path.is_dir():
         for world in sorted(path.glob("*.world")):
             yield f"/{world.name}", file_sha256(world)
@@ -130,7 +130,7 @@ class ManifestFile:
 
 
 @dataclass(frozen=True)
-class _Used:
+class _ReadFields:
     """The fields that are read from a manifest; other fields are ignored."""
 
     campaign: str
@@ -155,15 +155,15 @@ class Manifest:
         hashes or descriptions."""
         inputs = {
             **campaign_inputs(spec),
-            **{name: _as_input(text) for name, text in files.items()},
+            **{name: _with_hash_prefix(text) for name, text in files.items()},
         }
         file = ManifestFile(
             format=FORMAT,
             campaign=spec.name,
-            identity=_identity(inputs),
+            identity=_hash_inputs(inputs),
             seed=spec.seed,
             inputs=dict(sorted(inputs.items())),
-            **software(LIBRARIES),
+            **software_versions(LIBRARIES),
             simulator=None,
             robot=robot,
         )
@@ -177,7 +177,7 @@ class Manifest:
         file = ManifestFile(
             format=FORMAT,
             campaign=name,
-            identity=_identity(inputs),
+            identity=_hash_inputs(inputs),
             seed=None,
             inputs=inputs,
             gz_testauto=__version__,
@@ -198,7 +198,7 @@ class Manifest:
                 f"{directory.manifest}: the file has format {content.get('format')}, not {FORMAT}; "
                 "use the version of gz_testauto that wrote it"
             )
-        validate_as(_Used, content, str(directory.manifest), ResultsError)
+        validate_as(_ReadFields, content, str(directory.manifest), ResultsError)
         return cls(content)
 
     def write(self, directory: CampaignDirectory) -> None:
@@ -206,27 +206,29 @@ class Manifest:
         write_atomically(directory.manifest, text.encode("utf-8"))
 
     def is_same(self, stored: "Manifest") -> bool:
-        return not self._differences(stored, but_for="")
+        return not self._differences(stored, ignored_prefix="")
 
     def require_same(
-        self, stored: "Manifest", directory: CampaignDirectory, but_for: str = ""
+        self, stored: "Manifest", directory: CampaignDirectory, ignored_prefix: str = ""
     ) -> None:
         """Raise ``ResultsError`` unless this and the ``stored`` manifest describe the same
-        campaign, except for inputs whose names start with ``but_for``."""
+        campaign, except for inputs whose names start with ``ignored_prefix``."""
         content = f"results of another campaign ({stored._content['campaign']})"
-        refuse_differences(directory.path, content, self._differences(stored, but_for))
+        refuse_differences(directory.path, content, self._differences(stored, ignored_prefix))
 
     def differing_inputs(self, stored: "Manifest") -> List[str]:
         return differing_names(stored.inputs, comparable(stored.inputs, self.inputs))
 
-    def _differences(self, stored: "Manifest", but_for: str) -> List[str]:
-        current_inputs = comparable(stored.inputs, self._compared(but_for))
-        return list_differences(stored._compared(but_for), current_inputs)
+    def _differences(self, stored: "Manifest", ignored_prefix: str) -> List[str]:
+        current_inputs = comparable(stored.inputs, self._inputs_to_compare(ignored_prefix))
+        return list_differences(stored._inputs_to_compare(ignored_prefix), current_inputs)
 
-    def _compared(self, but_for: str) -> Dict[str, str]:
+    def _inputs_to_compare(self, ignored_prefix: str) -> Dict[str, str]:
         inputs = self.inputs.items()
         kept_inputs = {
-            name: value for name, value in inputs if not (but_for and name.startswith(but_for))
+            name: value
+            for name, value in inputs
+            if not (ignored_prefix and name.startswith(ignored_prefix))
         }
         return {**kept_inputs, "gz_testauto": self.gz_testauto}
 
@@ -278,10 +280,10 @@ class Manifest:
         return IMPORTED in self._content["inputs"]
 
 
-def _identity(inputs: Mapping[str, str]) -> str:
+def _hash_inputs(inputs: Mapping[str, str]) -> str:
     canonical = json.dumps(inputs, sort_keys=True).encode()
     return SHA256 + hashlib.sha256(canonical).hexdigest()
 
 
-def _as_input(text: str) -> str:
+def _with_hash_prefix(text: str) -> str:
     return SHA256 + text if _DIGEST.fullmatch(text) else text

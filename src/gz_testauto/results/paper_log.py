@@ -29,32 +29,32 @@ class CampaignLog:
         self._goals_in = goals_in
 
     def rewrite(self, records: Iterable[TrialRecord]) -> None:
-        content = "".join(map(self._entry, records)).encode("utf-8")
+        content = "".join(map(self._format_trial, records)).encode("utf-8")
         if not self._path.is_file() or read_file(self._path) != content:
             write_atomically(self._path, content)
 
     def add(self, record: TrialRecord) -> None:
         with reporting_disk(self._path), open(self._path, "a", encoding="utf-8") as stream:
-            stream.write(self._entry(record))
+            stream.write(self._format_trial(record))
 
-    def _entry(self, record: TrialRecord) -> str:
+    def _format_trial(self, record: TrialRecord) -> str:
         goals = self._goals_in(record.world)
-        places = ", ".join(f"({float(goal.x_m)}, {float(goal.y_m)})" for goal in goals)
+        positions = ", ".join(f"({float(goal.x_m)}, {float(goal.y_m)})" for goal in goals)
         number = world_number(record.world, record.world_index)
         return (
             f"# {record.planner}\n"
-            f"Simulation Started! || Goal successfully published at {places} in world {number}\n"
-            f"{end_line(record)}"
+            f"Simulation Started! || Goal successfully published at {positions} in world {number}\n"
+            f"{format_outcome(record)}"
         )
 
 
-def end_line(record: TrialRecord) -> str:
+def format_outcome(record: TrialRecord) -> str:
     text = record.outcome.declaration.log
     if not record.outcome.valid:
         return f"{text} || {record.detail}\n\n"
-    cycle = f"Avg execution time per cycle is: {_number(record, 'cycle_mean_s')}"
+    cycle = f"Avg execution time per cycle is: {_format_metric(record, 'cycle_mean_s')}"
     if record.completed:
-        distance = _number(record, "distance_m")
+        distance = _format_metric(record, "distance_m")
         return f"{text} Total distance traveled is: {distance} || {cycle}\n\n"
     return f"{text} || {cycle}\n\n"
 
@@ -65,5 +65,5 @@ def world_number(world: str, world_index: int) -> str:
     return digits.lstrip("0") or ("0" if digits else str(world_index))
 
 
-def _number(record: TrialRecord, metric: str) -> str:
+def _format_metric(record: TrialRecord, metric: str) -> str:
     return f"{record.metrics.get(metric, math.nan):.6g}"

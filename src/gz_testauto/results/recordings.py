@@ -69,7 +69,7 @@ def write_trajectory(path: Path, recording: Recording) -> None:
         },
         wall_time_s=np.array(recording.wall_time_s),
         completed=np.array(recording.completed),
-        **{name: np.array(_or_nan(getattr(recording, name))) for name in _LENGTHS},
+        **{name: np.array(_none_as_nan(getattr(recording, name))) for name in _LENGTHS},
     )
     write_atomically(path, stream.getvalue())
 
@@ -87,7 +87,7 @@ def read_trajectory(path: Path) -> Recording:
             contacts=tuple(ContactEpisode(*episode) for episode in contacts),
             wall_time_s=float(data["wall_time_s"]),
             completed=bool(data["completed"]),
-            **{name: _or_none(float(data[name])) for name in _LENGTHS},
+            **{name: _nan_as_none(float(data[name])) for name in _LENGTHS},
             series={name[len(_SERIES) :]: data[name] for name in data if name.startswith(_SERIES)},
             numbers={
                 name[len(_NUMBER) :]: float(data[name]) for name in data if name.startswith(_NUMBER)
@@ -131,12 +131,12 @@ def read_arrays(path: Path, most_unpacked: int = 0) -> Dict[str, np.ndarray]:
         arrays = {}
         for entry in entries:
             with archive.open(entry) as stream:  # without a size, more than stated is unpacked
-                array = _plain_array(entry.filename, stream.read(entry.file_size))
+                array = _parse_npy(entry.filename, stream.read(entry.file_size))
             arrays[re.sub(r"\.npy$", "", entry.filename)] = array
         return arrays
 
 
-def _plain_array(name: str, content: bytes) -> np.ndarray:
+def _parse_npy(name: str, content: bytes) -> np.ndarray:
     version = np.lib.format.read_magic(io.BytesIO(content[:_MAGIC_BYTES]))
     if version not in _LENGTH_BYTES:
         raise ValueError(
@@ -147,7 +147,7 @@ def _plain_array(name: str, content: bytes) -> np.ndarray:
     if start > _HEADER_BYTES:
         raise ValueError(f"{name} has no valid header")
     try:
-        shape, by_columns, dtype = _header(version, content[_MAGIC_BYTES:start])
+        shape, is_column_major, dtype = _header(version, content[_MAGIC_BYTES:start])
     except (SyntaxError, tokenize.TokenError, MemoryError, RecursionError) as error:
         raise ValueError(f"{name} has no valid header") from error
     value_count = math.prod(shape)
@@ -158,7 +158,7 @@ def _plain_array(name: str, content: bytes) -> np.ndarray:
     if not value_count:
         return np.empty(shape, dtype)
     values = np.frombuffer(content, dtype, offset=start)
-    return values.reshape(shape, order="F" if by_columns else "C").copy(order="K")
+    return values.reshape(shape, order="F" if is_column_major else "C").copy(order="K")
 
 
 @functools.lru_cache(maxsize=256)  # cached, since most arrays of a recording have the same shape
@@ -167,9 +167,9 @@ def _header(version: Tuple[int, int], text: bytes) -> Tuple[Tuple[int, ...], boo
     return _HEADER_READERS[version](io.BytesIO(text))  # type: ignore[no-any-return]
 
 
-def _or_nan(length_m: Optional[float]) -> float:
+def _none_as_nan(length_m: Optional[float]) -> float:
     return np.nan if length_m is None else length_m
 
 
-def _or_none(length_m: float) -> Optional[float]:
+def _nan_as_none(length_m: float) -> Optional[float]:
     return None if np.isnan(length_m) else length_m

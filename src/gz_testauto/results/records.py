@@ -182,7 +182,9 @@ class CampaignResults:
         metrics: Dict[str, Metric] = {
             metric.name: metric for metric in self.declared or builtin_metrics()
         }
-        metrics.update({name: _installed(name) for name in sorted(measured_names - metrics.keys())})
+        metrics.update(
+            {name: _find_metric(name) for name in sorted(measured_names - metrics.keys())}
+        )
         return tuple(
             metric
             for metric in metrics.values()
@@ -227,7 +229,7 @@ class CampaignResults:
         return tuple(record for record in self.trials if record.planner == planner)
 
 
-def _installed(name: str) -> Metric:
+def _find_metric(name: str) -> Metric:
     try:
         metric = REPORTED.get(name) or METRICS.get(name)
     except GzTestautoError:

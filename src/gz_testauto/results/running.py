@@ -45,7 +45,9 @@ class Heartbeat:
         self._changed = threading.Condition()
         self._dirty = False
         self._end_event = threading.Event()
-        self._thread = threading.Thread(target=self._beat, name="heartbeat", daemon=True)
+        self._thread = threading.Thread(
+            target=self._write_until_exit, name="heartbeat", daemon=True
+        )
 
     def __enter__(self) -> "Heartbeat":
         self._thread.start()
@@ -66,10 +68,10 @@ class Heartbeat:
             worker,
             utc_now(),
         )
-        self._note({**self._trials, trial.index: entry})
+        self._set_trials({**self._trials, trial.index: entry})
 
     def ended(self, trial: Trial) -> None:
-        self._note(
+        self._set_trials(
             {
                 index: running_trial
                 for index, running_trial in self._trials.items()
@@ -77,12 +79,12 @@ class Heartbeat:
             }
         )
 
-    def _note(self, trials: Dict[int, RunningTrial]) -> None:
+    def _set_trials(self, trials: Dict[int, RunningTrial]) -> None:
         with self._changed:
             self._trials, self._dirty = trials, True
             self._changed.notify()
 
-    def _beat(self) -> None:
+    def _write_until_exit(self) -> None:
         try:
             connection = sqlite3.connect(
                 str(self._path), timeout=_BUSY_TIMEOUT_S, isolation_level=None
@@ -94,15 +96,15 @@ class Heartbeat:
                 with self._changed:
                     trials, self._dirty = self._trials, False
                 runner = replace(self._runner, heartbeat_at=utc_now())
-                _write(connection, replace(runner, trials=tuple(trials.values())))
+                _write_runner(connection, replace(runner, trials=tuple(trials.values())))
                 self._end_event.wait(GATHERING_S)
                 with self._changed:
                     if not self._dirty and not self._end_event.is_set():
                         self._changed.wait(BEAT_S - GATHERING_S)
-            _write(connection, None)
+            _write_runner(connection, None)
 
 
-def _write(connection: sqlite3.Connection, runner: Optional[Runner]) -> None:
+def _write_runner(connection: sqlite3.Connection, runner: Optional[Runner]) -> None:
     with contextlib.suppress(sqlite3.Error):
         connection.execute("BEGIN IMMEDIATE")
         try:

@@ -97,7 +97,7 @@ class Table(Generic[Record]):
         names = getattr(record, "model_fields", None) or record.__dataclass_fields__  # type: ignore[attr-defined]
         self.name = name
         self._record = record
-        self._kinds = {field: _kind(hints[field]) for field in names if field not in without}
+        self._kinds = {field: _column_type(hints[field]) for field in names if field not in without}
         self.columns: Tuple[str, ...] = tuple(self._kinds)
         self._constraints, self._options, self._order = constraints, options, order
 
@@ -113,8 +113,9 @@ class Table(Generic[Record]):
 
     def insert(self, connection: sqlite3.Connection, records: Iterable[Record]) -> None:
         connection.executemany(
-            f"INSERT INTO {self.name} ({self._named}) VALUES (?{', ?' * (len(self.columns) - 1)})",
-            [[_stored(getattr(record, name)) for name in self.columns] for record in records],
+            f"INSERT INTO {self.name} ({self._column_list}) "
+            f"VALUES (?{', ?' * (len(self.columns) - 1)})",
+            [[_sql_value(getattr(record, name)) for name in self.columns] for record in records],
         )
 
     def rows(
@@ -129,7 +130,7 @@ class Table(Generic[Record]):
             if decoder is not None
         }
         cursor = connection.execute(
-            f"SELECT {self._named} FROM {self.name} {where} ORDER BY {self._order}", values
+            f"SELECT {self._column_list} FROM {self.name} {where} ORDER BY {self._order}", values
         )
         rows = [dict(zip(self.columns, row)) for row in cursor.fetchall()]
         required_columns = [name for name, (_, optional) in self._kinds.items() if not optional]
@@ -161,12 +162,13 @@ class Table(Generic[Record]):
             raise ValueError(f"{self.name}: {error}") from error
 
     @property
-    def _named(self) -> str:
+    def _column_list(self) -> str:
         # SQLite interprets the double-quoted name of a missing column as a string.
         return ", ".join(f"[{name}]" for name in self.columns)
 
 
-def _kind(hint: Any) -> Tuple[Any, bool]:
+def _column_type(hint: Any) -> Tuple[Any, bool]:
+    """Return the type of a field without ``Optional``, and whether it is optional."""
     arguments = get_args(hint)
     if get_origin(hint) is Union and type(None) in arguments:
         (kind,) = (argument for argument in arguments if argument is not type(None))
@@ -174,7 +176,7 @@ def _kind(hint: Any) -> Tuple[Any, bool]:
     return hint, False
 
 
-def _stored(value: Any) -> Any:
+def _sql_value(value: Any) -> Any:
     if isinstance(value, enum.Enum):
         return value.value
     if isinstance(value, Path):

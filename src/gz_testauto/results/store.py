@@ -65,7 +65,7 @@ class ResultStore:
         stop: Optional[StopSpec] = None,
     ) -> "ResultStore":
         """Return a new store in the directory. The caller must hold the directory's lock."""
-        _make_trajectories(directory)
+        _make_trajectory_directory(directory)
         store = cls(directory, connect(directory.results))
         with store._transaction():
             schema.create_tables(store._connection)
@@ -85,7 +85,7 @@ class ResultStore:
         can raise an error before the tables of an older version are upgraded."""
         if not os.path.isfile(directory.results):
             return None
-        _make_trajectories(directory)
+        _make_trajectory_directory(directory)
         return cls(directory, connect(directory.results))._upgraded(check)
 
     @classmethod
@@ -149,7 +149,7 @@ class ResultStore:
         """Store that the next trials were selected. ``selection`` describes the selection, such as
         ``worlds selected with --only``."""
         with _reporting_damage(self._directory.results):
-            stored_selection = self._campaign().selection
+            stored_selection = self._campaign_row().selection
         if selection in stored_selection:
             return
         with self._transaction():
@@ -179,7 +179,7 @@ class ResultStore:
         """Return the limits of the last call of :meth:`reopen` by name; a limit is None before the
         first call."""
         with _reporting_damage(self._directory.results):
-            row = self._campaign()
+            row = self._campaign_row()
         return {"max_attempts": row.max_attempts, "max_worker_deaths": row.max_worker_deaths}
 
     def reopen(self, trials: Iterable[int], max_attempts: int, max_worker_deaths: int) -> None:
@@ -224,7 +224,7 @@ class ResultStore:
     def results(self) -> CampaignResults:
         path = self._directory.results
         with _reporting_damage(path), reporting_errors(path):
-            results = _checked(self._all_rows(), path)
+            results = _check(self._read_all(), path)
         if has_equal_files(results.worlds):
             inputs = Manifest.read(self._directory).inputs
             results = replace(results, copies=copies_of_worlds(results.worlds, inputs))
@@ -232,9 +232,9 @@ class ResultStore:
             return replace(results, selection="")
         return results
 
-    def _all_rows(self) -> CampaignResults:
+    def _read_all(self) -> CampaignResults:
         connection = self._connection
-        campaign = self._campaign()
+        campaign = self._campaign_row()
         metrics: Dict[int, Dict[str, float]] = {}
         for row in schema.METRICS.rows(connection):
             value = row["value"]
@@ -261,7 +261,7 @@ class ResultStore:
             running=running.read_runner(connection),
         )
 
-    def _campaign(self) -> schema.CampaignRow:
+    def _campaign_row(self) -> schema.CampaignRow:
         rows = schema.CAMPAIGN.read(self._connection)
         if len(rows) != 1:
             raise ValueError(f"{schema.CAMPAIGN.name} has {len(rows)} rows, not 1")
@@ -349,7 +349,7 @@ def load_campaign(path: Path, label: str = "") -> LoadedCampaign:
     return LoadedCampaign(label or directory.path.name, results, Manifest.read(directory))
 
 
-def _checked(results: CampaignResults, path: Path) -> CampaignResults:
+def _check(results: CampaignResults, path: Path) -> CampaignResults:
     """Return ``results``, or raise ``ResultsError`` if a value does not have the type of its
     column, which SQLite does not enforce, or if the world or the planner of a trial is not
     listed."""
@@ -373,7 +373,7 @@ def _checked(results: CampaignResults, path: Path) -> CampaignResults:
     return checked
 
 
-def _make_trajectories(directory: CampaignDirectory) -> None:
+def _make_trajectory_directory(directory: CampaignDirectory) -> None:
     with reporting_disk(directory.trajectories):
         make_directory(directory.trajectories)
 
@@ -428,10 +428,10 @@ def _require_no_further_files(path: Path) -> None:
     """Raise ``ResultsError`` if SQLite would open or delete files other than the database and its
     journal, or would wait for a pipe."""
     fault = ""
-    if b"\2" in _part(path, read_start, 20)[18:] or os.path.lexists(f"{path}-wal"):
+    if b"\2" in _read_part(path, read_start, 20)[18:] or os.path.lexists(f"{path}-wal"):
         fault = "the database has a write-ahead log"
     journal = path.with_name(path.name + JOURNAL)
-    if _part(journal, read_end, len(_JOURNAL_MAGIC)) == _JOURNAL_MAGIC:
+    if _read_part(journal, read_end, len(_JOURNAL_MAGIC)) == _JOURNAL_MAGIC:
         fault = f"{journal.name} names another file, which SQLite would delete"
     if fault:
         raise ResultsError(
@@ -446,7 +446,7 @@ def _limited(value: float) -> float:
     return math.copysign(math.inf, value) if is_huge else value
 
 
-def _part(path: Path, read: Callable[[Path, int], bytes], size: int) -> bytes:
+def _read_part(path: Path, read: Callable[[Path, int], bytes], size: int) -> bytes:
     try:
         return read(path, size)
     except FileNotFoundError:  # a running process can remove its journal at any time

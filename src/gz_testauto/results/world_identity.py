@@ -25,7 +25,7 @@ def missions(inputs: Mapping[str, str]) -> Dict[str, Mission]:
     """Return the start, goals and road of each world, by name, from the inputs of the manifest."""
     return {
         name: tuple(item for item in entry if not item[0].startswith("random_numbers"))
-        for name, entry in _entries(inputs).items()
+        for name, entry in _missions_with_numbers(inputs).items()
     }
 
 
@@ -34,14 +34,14 @@ def copies_of_worlds(worlds: Sequence[WorldRecord], inputs: Mapping[str, str]) -
 
     ``inputs`` are those of the manifest. A world without a known file is not a copy.
     """
-    entries = _entries(inputs)
+    entries = _missions_with_numbers(inputs)
     is_drawn = any(map(_DRAWN_PER_WORLD.match, inputs))
     originals: Dict[Tuple[object, ...], str] = {}
     copies = {}
     for world in worlds:
         entry = entries.get(world.name, ())
         has_numbers = any(key.startswith("random_numbers") for key, _ in entry)
-        content = _content(world)
+        content = _content_hash(world)
         key = (content, entry, world.world_index if is_drawn and not has_numbers else None)
         original = originals.setdefault(key, world.name) if content else world.name
         if original != world.name:
@@ -50,15 +50,17 @@ def copies_of_worlds(worlds: Sequence[WorldRecord], inputs: Mapping[str, str]) -
 
 
 def has_equal_files(worlds: Sequence[WorldRecord]) -> bool:
-    counts = Counter(filter(None, map(_content, worlds)))
+    counts = Counter(filter(None, map(_content_hash, worlds)))
     return any(count > 1 for count in counts.values())
 
 
-def _content(world: WorldRecord) -> str:
+def _content_hash(world: WorldRecord) -> str:
     return world.content_sha256 or world.sha256
 
 
-def _entries(inputs: Mapping[str, str]) -> Dict[str, Mission]:
+def _missions_with_numbers(inputs: Mapping[str, str]) -> Dict[str, Mission]:
+    """Return the inputs ``worlds.files[0].KEY`` of each world, by the name of the world, as pairs
+    of key and value."""
     entries: Dict[str, Dict[str, str]] = {}
     for name, value in inputs.items():
         match = _ENTRY.match(name)
@@ -66,13 +68,13 @@ def _entries(inputs: Mapping[str, str]) -> Dict[str, Mission]:
             entries.setdefault(match[1], {})[match[2]] = value
     named = {}
     for entry in entries.values():
-        file, name = (_text(entry.pop(key, "")) for key in ("file", "name"))
+        file, name = (_parse_text(entry.pop(key, "")) for key in ("file", "name"))
         items = sorted(item for item in entry.items() if item[1] != "null")
         named[name or Path(file).stem] = tuple(items)
     return named
 
 
-def _text(value: str) -> str:
+def _parse_text(value: str) -> str:
     try:
         content = json.loads(value or '""')
     except ValueError:

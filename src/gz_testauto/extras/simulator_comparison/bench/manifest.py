@@ -21,7 +21,7 @@ from gz_testauto.results.comparability import (
     flatten,
     list_differences,
     refuse_differences,
-    software,
+    software_versions,
 )
 
 FORMAT = 1
@@ -68,7 +68,7 @@ class BenchManifest:
         self._content: Dict[str, Any] = {
             "format": FORMAT,
             "bench": plan.spec.name,
-            **software(LIBRARIES),
+            **software_versions(LIBRARIES),
             "inputs": {**before, **inputs},
             "simulators": dict(stored.get("simulators", {})),
         }
