@@ -31,7 +31,7 @@ def placed():
 def test_pose_after_a_twist_has_the_value_on_paper():
     poses = placed()
     poses.request([SetModel("p", None, (1.0, -0.5, 0.0), (0.0, 0.0, 2.0))], snapshot(START), 0.1)
-    found = poses.shown(snapshot(moved(START, 0.1, -0.05, 0.2))).models["p"].pose
+    found = poses.with_computed_poses(snapshot(moved(START, 0.1, -0.05, 0.2))).models["p"].pose
     assert found.position == (START.position[0] + 0.1 * 1.0, -2.0 + 0.1 * -0.5, 0.02)
     assert found.yaw_rad == pytest.approx(1.2, abs=1e-12)
 
@@ -39,7 +39,7 @@ def test_pose_after_a_twist_has_the_value_on_paper():
 def test_rounded_start_is_shown_exactly_and_corrected_by_the_next_twist():
     poses = placed()
     rounded = Pose.from_rpy(7.65432, -2.0, 0.02, 0.0, 0.0, 1.0 + 3e-6)
-    shown = poses.shown(snapshot(rounded))
+    shown = poses.with_computed_poses(snapshot(rounded))
     assert shown.models["p"].pose == START
     twist = SetModel("p", None, (1.0, 0.0, 0.0), (0.0, 0.0, 0.0))
     (change,) = poses.request([twist], shown, 0.1)
@@ -50,10 +50,10 @@ def test_rounded_start_is_shown_exactly_and_corrected_by_the_next_twist():
 def test_start_can_be_rounded_by_more_than_a_step():
     rounded, twist = snapshot(moved(START, 4e-4)), SetModel("p", None, (0.0,) * 3, (0.0,) * 3)
     poses = placed()
-    shown = poses.shown(rounded)
+    shown = poses.with_computed_poses(rounded)
     assert shown.models["p"].pose == START
     poses.request([twist], shown, 0.1)
-    assert poses.shown(rounded).models["p"].pose == rounded.models["p"].pose
+    assert poses.with_computed_poses(rounded).models["p"].pose == rounded.models["p"].pose
 
 
 @pytest.mark.parametrize("error", [{"y_m": 2e-5}, {"yaw_rad": 2e-4}])
@@ -62,12 +62,16 @@ def test_pushed_model_keeps_the_pose_of_the_simulator(error):
     poses = placed()
     poses.request([twist], snapshot(START), 0.1)
     pushed = snapshot(moved(START, 0.1, **error))
-    shown = poses.shown(pushed)
+    shown = poses.with_computed_poses(pushed)
     assert shown.models["p"].pose == pushed.models["p"].pose
     # the next step is computed from there
     assert poses.request([twist], shown, 0.1) == [twist]
     x_m, y_m, _ = pushed.models["p"].pose.position
-    later = poses.shown(snapshot(moved(pushed.models["p"].pose, 0.1 + 1e-9))).models["p"].pose
+    later = (
+        poses.with_computed_poses(snapshot(moved(pushed.models["p"].pose, 0.1 + 1e-9)))
+        .models["p"]
+        .pose
+    )
     assert later.position == (x_m + 0.1 * 1.0, y_m, 0.02)
 
 
@@ -81,14 +85,14 @@ def test_twist_continues_without_a_request():
     twist = SetModel("p", None, (1.0, 0.0, 0.0), (0.0, 0.0, 0.0))
     poses.request([twist], snapshot(START), 0.1)
     poses.request([], snapshot(START), 0.1)
-    found = poses.shown(snapshot(moved(START, 0.2 + 1e-9))).models["p"].pose
+    found = poses.with_computed_poses(snapshot(moved(START, 0.2 + 1e-9))).models["p"].pose
     assert found.position[0] == START.position[0] + 0.1 + 0.1
 
 
 def test_requested_pose_is_shown_exactly():
     poses, target = placed(), moved(START, 1.0, 1.0, math.pi / 2)
     poses.request([SetModel("p", target)], snapshot(START), 0.1)
-    assert poses.shown(snapshot(moved(target, 1e-9))).models["p"].pose == target
+    assert poses.with_computed_poses(snapshot(moved(target, 1e-9))).models["p"].pose == target
 
 
 @pytest.mark.parametrize(
@@ -102,7 +106,7 @@ def test_requested_pose_is_shown_exactly():
 def test_other_requests_use_the_pose_of_the_simulator(change):
     poses, found = placed(), snapshot(moved(START, 1e-9))
     assert poses.request([change], found, 0.1) == [change]
-    assert poses.shown(found).models == found.models
+    assert poses.with_computed_poses(found).models == found.models
 
 
 def test_changes_of_other_and_unknown_models_are_unchanged():
@@ -116,7 +120,7 @@ def test_changes_of_other_and_unknown_models_are_unchanged():
 def test_forgotten_and_deleted_models_have_no_computed_pose():
     poses, found = placed(), snapshot(moved(START, 1e-9))
     poses.forget(["p", "unknown"])
-    assert poses.shown(found).models == found.models
+    assert poses.with_computed_poses(found).models == found.models
     poses = placed()
-    assert poses.shown(Snapshot(0.0, {}, {})).models == {}
-    assert poses.shown(found).models == found.models
+    assert poses.with_computed_poses(Snapshot(0.0, {}, {})).models == {}
+    assert poses.with_computed_poses(found).models == found.models

@@ -94,6 +94,7 @@ def in_contact_group(sdf: str, group: int) -> str:
 
 
 def _as_actor_body(root: Element) -> str:
+    """Return the SDF of an upright model without plug-ins, joints and gravity."""
     model = root.find("model")
     for tag in ("static", "plugin", "joint"):
         for element in model.findall(tag):
@@ -111,6 +112,7 @@ def _as_actor_body(root: Element) -> str:
 
 
 def _keep_upright(root: Element) -> None:
+    """Replace the inertia, so that contacts do not tilt the model."""
     text = etree.tostring(root, encoding="unicode")
     document = SdfDocument.parse(text, "actor")
     inertia = read_inertial(document, next(document.root.iter("link")))

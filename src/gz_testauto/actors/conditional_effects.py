@@ -62,7 +62,7 @@ class EffectTargets:
         return (selector,)
 
 
-def kind_of(spec: spec_of.EffectSpec) -> ChangeKind:
+def change_kind_of(spec: spec_of.EffectSpec) -> ChangeKind:
     if isinstance(spec, spec_of.PushEffect):
         return Push
     if isinstance(spec, spec_of.LightEffect):
@@ -82,10 +82,10 @@ def create_effects(
     hooks: List[Hook] = []
     for spec in specs:
         with spec.locating("target", "target"):
-            links = _checked(spec, targets)
+            links = _check_target(spec, targets)
         with spec.locating("when.trigger", "when"):
             if spec.when.region is not None or spec.when.trigger_distance_m is not None:
-                _models(spec, spec.when.trigger, targets)
+                _models_of(spec, spec.when.trigger, targets)
         if isinstance(spec, spec_of.PushEffect):
             hooks.append(ConditionalPush(spec, links))
         else:
@@ -135,7 +135,7 @@ class _Conditional(Hook):
         self.numbers = (column_of(spec),)
         self._spec, self._condition = spec, spec.when
         self._area = None if spec.when.region is None else union_of(spec.when.region)
-        self._held_targets: Dict[str, bool] = {}
+        self._met_by_target: Dict[str, bool] = {}
         self._ends_s: Dict[str, float] = {}
         self._active_s = 0.0
 
@@ -158,22 +158,25 @@ class _Conditional(Hook):
             return [WORLD]
         names = [name for name in context.names_of(self._spec.target) if context.state(name)]
         # if a deleted model is spawned again, its effect starts anew
-        for name in [name for name in self._held_targets if name not in names]:
-            del self._held_targets[name]
+        for name in [name for name in self._met_by_target if name not in names]:
+            del self._met_by_target[name]
             self._ends_s.pop(name, None)
         return names
 
     def _is_active(self, target: str, context: StepContext) -> bool:
-        was_held, holds = self._held_targets.get(target, False), self._holds(target, context)
-        self._held_targets[target] = holds
+        was_met, is_met = (
+            self._met_by_target.get(target, False),
+            self._is_condition_met(target, context),
+        )
+        self._met_by_target[target] = is_met
         if self._spec.duration_s is None:
-            return holds
+            return is_met
         ends_s = self._ends_s.get(target, -math.inf)
-        if holds and not was_held and context.time_s > ends_s - ROUNDING_S:
+        if is_met and not was_met and context.time_s > ends_s - ROUNDING_S:
             ends_s = self._ends_s[target] = context.time_s + self._spec.duration_s
         return context.time_s < ends_s - ROUNDING_S
 
-    def _holds(self, target: str, context: StepContext) -> bool:
+    def _is_condition_met(self, target: str, context: StepContext) -> bool:
         condition, time_s = self._condition, context.time_s + ROUNDING_S
         if time_s < condition.after_s or (
             condition.until_s is not None and time_s >= condition.until_s
@@ -203,7 +206,7 @@ class _Conditional(Hook):
 class ConditionalEffect(_Conditional):
     def __init__(self, spec: spec_of.EffectSpec, seed: int, world: int, repetition: int) -> None:
         super().__init__(spec)
-        self._path = (seed, EFFECT, spec.name, world, repetition)
+        self._random_path = (seed, EFFECT, spec.name, world, repetition)
         self._running_effects: Dict[str, RunningEffect] = {}
 
     @override
@@ -212,7 +215,7 @@ class ConditionalEffect(_Conditional):
             self._running_effects.pop(target).stop()
         for target in active:
             if target not in self._running_effects:
-                effect = _effect(self._spec, (*self._path, target))
+                effect = _create_effect(self._spec, (*self._random_path, target))
                 name = getattr(self._spec, "target", "") if target == WORLD else target
                 running_effect = context.effects.start(effect, name, self._spec.duration_s)
                 self._running_effects[target] = running_effect
@@ -230,7 +233,7 @@ class ConditionalPush(_Conditional):
             context.change(push)
 
 
-def _effect(spec: spec_of.EffectSpec, path: Tuple[Any, ...]) -> Effect:
+def _create_effect(spec: spec_of.EffectSpec, path: Tuple[Any, ...]) -> Effect:
     if isinstance(spec, spec_of.InvisibleEffect):
         return Invisible()
     if isinstance(spec, spec_of.PaintEffect):
@@ -252,14 +255,14 @@ def _opaque(color: Sequence[float]) -> Color:
     return (red, green, blue, 1.0)
 
 
-def _models(spec: spec_of.EffectSpec, selector: str, targets: EffectTargets) -> Sequence[str]:
+def _models_of(spec: spec_of.EffectSpec, selector: str, targets: EffectTargets) -> Sequence[str]:
     try:
         return targets.models_of(selector)
     except SpecError as error:
         raise SpecError(f"effect {spec.name!r}: {error}") from error
 
 
-def _checked(spec: spec_of.EffectSpec, targets: EffectTargets) -> Dict[str, str]:
+def _check_target(spec: spec_of.EffectSpec, targets: EffectTargets) -> Dict[str, str]:
     """Validate the target of an effect. Return the link to push of each model, empty if the effect
     does not push."""
     description = targets.description
@@ -271,9 +274,9 @@ def _checked(spec: spec_of.EffectSpec, targets: EffectTargets) -> Dict[str, str]
         return {}
     if not isinstance(spec, spec_of.ModelEffectSpec):
         return {}
-    models = _models(spec, spec.target, targets)
+    models = _models_of(spec, spec.target, targets)
     if isinstance(spec, spec_of.PushEffect):
-        return {model: _link_of(spec, model, targets) for model in models}
+        return {model: _link_to_push(spec, model, targets) for model in models}
     for model in models:
         if not any(name.startswith(f"{model}::") for name in description.visuals):
             raise SpecError(
@@ -283,7 +286,7 @@ def _checked(spec: spec_of.EffectSpec, targets: EffectTargets) -> Dict[str, str]
     return {}
 
 
-def _link_of(spec: spec_of.PushEffect, model: str, targets: EffectTargets) -> str:
+def _link_to_push(spec: spec_of.PushEffect, model: str, targets: EffectTargets) -> str:
     if model in targets.actors:
         raise SpecError(
             f"effect {spec.name!r}: {model!r} is an actor, whose velocity is set by its behavior, "

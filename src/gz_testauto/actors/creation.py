@@ -48,6 +48,7 @@ class ObstacleOutlines:
         return min((self._names[int(index)] for index in hits), default=None)
 
     def crossed(self, lines: np.ndarray) -> np.ndarray:
+        """Return whether each line crosses an obstacle, shape (n,)."""
         crosses = np.zeros(len(lines), dtype=bool)
         crosses[self._tree.query(lines, predicate="intersects")[0]] = True
         return crosses
@@ -186,14 +187,14 @@ def create_actors(
     actors: Dict[str, Actor] = {}
     started_circles: List[Tuple[float, float, float]] = []
     outlines: Dict[str, BaseGeometry] = {}
-    own_outlines = dict(area.robots)
+    local_outlines = dict(area.robots)
     for spec in specs:
         sdf = sdf_of(spec)
         outline = placed_model(sdf, spec.name, Pose()).footprint(-math.inf, math.inf)
         for index, name in enumerate(spec.names):
             path = (ACTOR, spec.name, index, world, repetition)
             random = child_generator(seed, *path)
-            new_actor = NewActor(name, index, random, area, started_circles, actors, own_outlines)
+            new_actor = NewActor(name, index, random, area, started_circles, actors, local_outlines)
             actor, start = spec.create(new_actor)
             if name in actors:
                 raise SpecError(
@@ -208,11 +209,11 @@ def create_actors(
                     )
             actor.start(child_generator(seed, *path, 1))
             actors[name] = actor
-            own_outlines[name] = shapely.get_coordinates(outline)
-            in_group = sdf
+            local_outlines[name] = shapely.get_coordinates(outline)
+            grouped_sdf = sdf
             if spec.needs_free_path and not area.has_bit_masks:
-                in_group = in_contact_group(sdf, (len(actors) - 1) % CONTACT_GROUPS)
-            model = NamedModel(name, in_group, start.to_pose(spec.height_above_ground_m))
+                grouped_sdf = in_contact_group(sdf, (len(actors) - 1) % CONTACT_GROUPS)
+            model = NamedModel(name, grouped_sdf, start.to_pose(spec.height_above_ground_m))
             if actor.spawn_later:
                 actor.spare_models = (*actor.spare_models, model)
             else:

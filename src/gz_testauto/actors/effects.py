@@ -107,9 +107,9 @@ class Flicker(Effect):
         factor = self._drawn_factors[number]
         return replace(
             look,
-            ambient=_dimmed(look.ambient, factor),
-            diffuse=_dimmed(look.diffuse, factor),
-            emissive=_dimmed(look.emissive, factor),
+            ambient=_dim(look.ambient, factor),
+            diffuse=_dim(look.diffuse, factor),
+            emissive=_dim(look.emissive, factor),
         )
 
 
@@ -125,7 +125,7 @@ class Dim(Effect):
     def apply(self, look: Light, time_s: float, share: float) -> Light:
         if self.interval_s is not None and _is_off(time_s, self.interval_s):
             return look
-        diffuse, specular = _dimmed(look.diffuse, self.factor), _dimmed(look.specular, self.factor)
+        diffuse, specular = _dim(look.diffuse, self.factor), _dim(look.specular, self.factor)
         return replace(look, diffuse=diffuse, specular=specular)
 
 
@@ -143,7 +143,7 @@ def _is_off(time_s: float, interval_s: float) -> bool:
     return bool(math.floor(time_s / interval_s + 1e-9) % 2)
 
 
-def _dimmed(color: Color, factor: float) -> Color:
+def _dim(color: Color, factor: float) -> Color:
     red, green, blue, alpha = color
     return (red * factor, green * factor, blue * factor, alpha)
 
@@ -212,7 +212,7 @@ class Effects:
                 )
                 look = running_effect.effect.apply(look, passed_s, share)
             if look != self._shown.get(part):
-                context.change(_change(*part, look))
+                context.change(_create_change(*part, look))
                 self._shown[part] = look
             if not layers:
                 del self._originals[part], self._shown[part]
@@ -251,7 +251,7 @@ class Effects:
             if not self._has_originals(running, context)
         ]
         if new_effects:
-            for part, look in _values(context.describe()).items():
+            for part, look in _original_values(context.describe()).items():
                 if part not in self._originals and any(
                     running.acts_on(*part) for running in new_effects
                 ):
@@ -271,7 +271,7 @@ class Effects:
         return any(running_effect.acts_on(*part) for part in self._originals)
 
 
-def _values(description: Description) -> Dict[Part, Any]:
+def _original_values(description: Description) -> Dict[Part, Any]:
     return {
         **{("visual", name): look for name, look in description.visuals.items()},
         **{("light", name): look for name, look in description.lights.items()},
@@ -279,7 +279,7 @@ def _values(description: Description) -> Dict[Part, Any]:
     }
 
 
-def _change(part: str, name: str, look: Any) -> Change:
+def _create_change(part: str, name: str, look: Any) -> Change:
     if part == "visual":
         return SetVisual(name, **vars(look))
     if part == "light":

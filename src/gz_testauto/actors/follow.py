@@ -58,7 +58,7 @@ class Follow(Actor):
         if away_m <= self._spec.distance_m:
             self.stop()
             return
-        part = (away_m - self._spec.distance_m) / away_m
+        share = (away_m - self._spec.distance_m) / away_m
         self.go_to(
-            self.pose.position[0] + part * dx, self.pose.position[1] + part * dy, self.speed_mps
+            self.pose.position[0] + share * dx, self.pose.position[1] + share * dy, self.speed_mps
         )

@@ -38,6 +38,7 @@ class _RequestedMotion:
     tolerance_m: float = TOLERANCE_M
 
     def advance(self, duration_s: float) -> None:
+        """Integrate the pose over a step."""
         x, y, z = (a + duration_s * v for a, v in zip(self.pose.position, self.linear_mps))
         quaternion, half_rad = self.pose.quaternion, duration_s * self.turn_radps / 2
         if half_rad:
@@ -47,6 +48,8 @@ class _RequestedMotion:
         self.pose = Pose((x, y, z), quaternion)
 
     def agrees(self, pose: Pose) -> bool:
+        """Store the offset from the simulator's ``pose``, and return whether it is within the
+        tolerance."""
         x, y, z = (a - b for a, b in zip(self.pose.position, pose.position))
         i, j, k, w = pose.quaternion
         i, j, k, w = quaternion_product(self.pose.quaternion, (-i, -j, -k, w))
@@ -74,15 +77,17 @@ class RequestedPoses:
     ) -> List[Change]:
         """Compute the poses at the end of a step, and return the changes with corrected twists.
         ``snapshot`` contains the computed poses before the step."""
-        corrected_states = [
-            self._requested(change, snapshot, duration_s) if type(change) is SetModel else change
+        corrected_changes = [
+            self._correct_twist(change, snapshot, duration_s)
+            if type(change) is SetModel
+            else change
             for change in changes
         ]
         for motion in self._motions.values():
             motion.advance(duration_s)
-        return corrected_states
+        return corrected_changes
 
-    def _requested(self, change: SetModel, snapshot: Snapshot, duration_s: float) -> SetModel:
+    def _correct_twist(self, change: SetModel, snapshot: Snapshot, duration_s: float) -> SetModel:
         linear, angular = change.linear_mps, change.angular_radps
         if change.pose is not None and linear is None and angular is None:
             self._motions[change.name] = _RequestedMotion(change.pose)
@@ -102,7 +107,7 @@ class RequestedPoses:
         turn = angular[2] + motion.offset_rad / duration_s
         return replace(change, linear_mps=(x, y, z), angular_radps=(*angular[:2], turn))
 
-    def shown(self, snapshot: Snapshot) -> Snapshot:
+    def with_computed_poses(self, snapshot: Snapshot) -> Snapshot:
         models = dict(snapshot.models)
         for name, motion in tuple(self._motions.items()):
             state = models.get(name)

@@ -60,7 +60,7 @@ class ScriptSpec(ActorSpec):
         return paths[0] if len(paths) == 1 else shapely.unary_union(paths).convex_hull
 
     @model_validator(mode="after")
-    def _has_legs(self) -> "ScriptSpec":
+    def _check_legs(self) -> "ScriptSpec":
         waypoint_count = len(self.waypoints_m)
         if self.repeat == "loop" and waypoint_count < 3:
             raise ValueError(
@@ -125,7 +125,7 @@ class Timetable:
         speeds = np.asarray(speeds_mps, dtype=float)
         if repeat == "back_and_forth":
             speeds = np.append(speeds, speeds[::-1])
-        points = _repeated(points, repeat)
+        points = _repeat_points(points, repeat)
         if len(speeds) != len(points) - 1:
             raise ValueError(
                 f"{len(points)} points have {len(points) - 1} legs, but {len(speeds)} speeds"
@@ -145,7 +145,7 @@ class Timetable:
         durations = np.diff(np.asarray(times_s, dtype=float))
         if repeat == "back_and_forth":
             durations = np.append(durations, durations[::-1])
-        points = _repeated(points, repeat)
+        points = _repeat_points(points, repeat)
         if len(durations) != len(points) - 1:
             raise ValueError(
                 f"{len(points)} points need {len(points)} times, but have {len(durations) + 1}"
@@ -172,8 +172,8 @@ class Timetable:
         """
         times = np.asarray(times_s, dtype=float)
         if not len(self._offsets):
-            place = np.append(self._points[0], standing_yaw_rad)
-            return np.broadcast_to(place, (len(times), 3)).copy()
+            pose = np.append(self._points[0], standing_yaw_rad)
+            return np.broadcast_to(pose, (len(times), 3)).copy()
         if self.repeats:
             times = np.where(times > 0.0, np.mod(times, self.duration_s), times)
         leg = np.searchsorted(self._starts_s, times, side="right") - 1
@@ -183,7 +183,7 @@ class Timetable:
         return np.column_stack([positions, self._yaws[leg]])
 
 
-def _repeated(points: np.ndarray, repeat: str) -> np.ndarray:
+def _repeat_points(points: np.ndarray, repeat: str) -> np.ndarray:
     if repeat == "back_and_forth":
         return np.vstack([points, points[-2::-1]])
     return np.vstack([points, points[:1]]) if repeat == "loop" else points

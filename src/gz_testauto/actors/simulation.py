@@ -67,7 +67,7 @@ class ActorSimulation(Simulation):
         self._before: Optional[Snapshot] = None
         self._scan: Optional[Tuple[LaserScan, LaserScan]] = None
         self._command = Twist2D()
-        self._driven = False
+        self._has_command = False
         for hook in hooks:
             self.add(hook)
 
@@ -79,7 +79,7 @@ class ActorSimulation(Simulation):
             raise ValueError(f"a hook named {hook.name!r} exists already; use another name")
         self._hooks[hook.name] = hook
         self._requested_poses.place(hook.models)
-        self._arrange()
+        self._sort_hooks()
 
     def remove(self, name: str) -> None:
         """Remove a hook. Raises ``ValueError`` if no hook has this name."""
@@ -87,13 +87,13 @@ class ActorSimulation(Simulation):
             raise ValueError(
                 f"no hook is named {name!r}; hooks: {', '.join(self._hooks) or 'none'}"
             )
-        self._arrange()
+        self._sort_hooks()
 
     @property
     def hooks(self) -> Mapping[str, Hook]:
         return dict(self._hooks)
 
-    def _arrange(self) -> None:
+    def _sort_hooks(self) -> None:
         hooks = self._hooks.values()
         self._order = tuple(sorted(hooks, key=lambda hook: (hook.priority, hook.name)))
         self._actors = {hook.name: hook for hook in hooks if isinstance(hook, Actor)}
@@ -103,20 +103,20 @@ class ActorSimulation(Simulation):
 
     def snapshot(self) -> Snapshot:
         """Return the snapshot with the scan that the planner receives."""
-        return self._shown(self._read())
+        return self._apply_scan_filters(self._read_snapshot())
 
     def drive(self, command: Twist2D, robot: Optional[str] = None) -> None:
         """Set the velocity command of a robot. The filters change that of the first robot."""
         self._inner.drive(command, robot)  # validates the command; step() applies the filters
         if robot is not None and (self.robot is None or robot != self.robot.name):
             return
-        self._command, self._driven = command, True
+        self._command, self._has_command = command, True
 
     def step(self, duration_s: float) -> Snapshot:
         """Call all hooks, apply their requests, and simulate ``duration_s``. If a hook raises an
         exception other than ``SimulatorError``, end the simulation, and raise ``SceneError``."""
         self._check_usable()
-        snapshot = self._read() if self._seen_snapshot is None else self._seen_snapshot
+        snapshot = self._read_snapshot() if self._seen_snapshot is None else self._seen_snapshot
         context = StepContext(
             snapshot,
             duration_s,
@@ -143,16 +143,16 @@ class ActorSimulation(Simulation):
         changes = self._requested_poses.request(changes, snapshot, duration_s)
         if changes:
             self._inner.apply(changes)
-        if self._filters and self._driven:
+        if self._filters and self._has_command:
             command = self._command
             for filter_ in self._filters:
                 command = filter_.commanded(command, snapshot.time_s, duration_s)
             self._inner.drive(command)
-        next_snapshot = self._requested_poses.shown(self._inner.step(duration_s))
+        next_snapshot = self._requested_poses.with_computed_poses(self._inner.step(duration_s))
         for hook in self._order:
             with self._ending_at_failure(hook, next_snapshot.time_s):
                 hook.after_step(next_snapshot)
-        return self._shown(next_snapshot)
+        return self._apply_scan_filters(next_snapshot)
 
     @contextlib.contextmanager
     def _ending_at_failure(self, hook: Union[Hook, Effects], time_s: float) -> Iterator[None]:
@@ -203,16 +203,14 @@ class ActorSimulation(Simulation):
     def save_world(self, path: Path) -> None:
         self._inner.save_world(path)
 
-    # inside
-
     def _check_usable(self) -> None:
         super()._check_usable()
         self._inner._check_usable()
 
-    def _read(self) -> Snapshot:
-        return self._requested_poses.shown(self._inner.snapshot())
+    def _read_snapshot(self) -> Snapshot:
+        return self._requested_poses.with_computed_poses(self._inner.snapshot())
 
-    def _shown(self, snapshot: Snapshot) -> Snapshot:
+    def _apply_scan_filters(self, snapshot: Snapshot) -> Snapshot:
         """Store the snapshot, and return a copy with the scan after all filters."""
         self._seen_snapshot = snapshot
         scan = snapshot.scan

@@ -93,8 +93,8 @@ class ObjectTracker:
         past = [received for received in self._past if received.time_s <= latest_s]
         if past:
             current_snapshot, previous_snapshot = past[-1], past[-2] if len(past) > 1 else None
-            for name in self._visible(current_snapshot):
-                observed_object = self._object(name, current_snapshot, previous_snapshot)
+            for name in self._visible_names(current_snapshot):
+                observed_object = self._measure_object(name, current_snapshot, previous_snapshot)
                 self._observations[name] = _LastObservation(
                     current_snapshot.time_s, observed_object, current_snapshot.poses[name]
                 )
@@ -103,10 +103,10 @@ class ObjectTracker:
             name: last for name, last in self._observations.items() if last.time_s >= oldest_s
         }
         return tuple(
-            self._predicted(self._observations[name], time_s) for name in sorted(self._observations)
+            self._predict(self._observations[name], time_s) for name in sorted(self._observations)
         )
 
-    def _visible(self, snapshot: _ReceivedSnapshot) -> List[str]:
+    def _visible_names(self, snapshot: _ReceivedSnapshot) -> List[str]:
         limit_m = np.inf if self._spec.range_m is None else self._spec.range_m
         x_m, y_m = snapshot.robot.x_m, snapshot.robot.y_m
         near_names = [
@@ -136,24 +136,24 @@ class ObjectTracker:
                 is_free &= ~shapely.intersects(shape, lines)
         return bool(is_free.any())
 
-    def _object(
+    def _measure_object(
         self,
         name: str,
         current_snapshot: _ReceivedSnapshot,
         previous_snapshot: Optional[_ReceivedSnapshot],
     ) -> TrackedObject:
         pose, velocity = current_snapshot.poses[name], (0.0, 0.0, 0.0)
-        was = None if previous_snapshot is None else previous_snapshot.poses.get(name)
-        if previous_snapshot is not None and was is not None:
+        previous_pose = None if previous_snapshot is None else previous_snapshot.poses.get(name)
+        if previous_snapshot is not None and previous_pose is not None:
             passed_s = current_snapshot.time_s - previous_snapshot.time_s
             velocity = (
-                (pose.x_m - was.x_m) / passed_s,
-                (pose.y_m - was.y_m) / passed_s,
-                wrap_angle(pose.yaw_rad - was.yaw_rad) / passed_s,
+                (pose.x_m - previous_pose.x_m) / passed_s,
+                (pose.y_m - previous_pose.y_m) / passed_s,
+                wrap_angle(pose.yaw_rad - previous_pose.yaw_rad) / passed_s,
             )
         noise = self._spec.noise
         if noise.position_m or noise.yaw_rad or noise.speed_mps:
-            drawn = self._noise(name, current_snapshot.time_s)
+            drawn = self._draw_noise(name, current_snapshot.time_s)
             x_m, y_m = (drawn[:2] * noise.position_m).tolist()
             vx_mps, vy_mps = (drawn[3:] * noise.speed_mps).tolist()
             yaw_rad = wrap_angle(pose.yaw_rad + float(drawn[2]) * noise.yaw_rad)
@@ -162,7 +162,7 @@ class ObjectTracker:
         no_path = np.empty((0, 3))
         return TrackedObject(name, pose, velocity, self._outlines[name], no_path, self._spec.step_s)
 
-    def _predicted(self, observation: _LastObservation, now_s: float) -> TrackedObject:
+    def _predict(self, observation: _LastObservation, now_s: float) -> TrackedObject:
         seen_object, age_s = observation.seen, now_s - observation.time_s
         actor = self._actors.get(seen_object.name)
         path: Optional[np.ndarray] = None
@@ -172,10 +172,12 @@ class ObjectTracker:
         if path is None:
             path = pose + (age_s + self._times)[:, None] * np.array(seen_object.velocity)
         else:
-            path = path + (pose - np.array(observation.true))  # nothing without noise
+            path = path + (pose - np.array(observation.true))  # the offset is 0 without noise
         return replace(seen_object, path=path, age_s=age_s)
 
-    def _noise(self, name: str, stamp_s: float) -> np.ndarray:
+    def _draw_noise(self, name: str, stamp_s: float) -> np.ndarray:
+        """Return standard normal numbers for x, y, yaw and both components of the velocity, shape
+        (5,)."""
         scene = self._scene
         path: Tuple[Union[int, str], ...] = (TRACKING, name, scene.world, scene.repetition)
         stamp = round(max(stamp_s, 0.0) * 1e6)

@@ -95,7 +95,7 @@ class Wander(Actor):
         if self._going and context.time_s > self._until_s:
             self._going, self._until_s = False, context.time_s  # the path is blocked
         if not self._going and context.time_s >= self._until_s - 1e-9:
-            self._draw(context)
+            self._draw_target(context)
         if not self._going or self._must_give_way(context):
             self.stop()
         elif self.go(context):
@@ -105,7 +105,7 @@ class Wander(Actor):
     def go(self, context: StepContext) -> bool:
         return self.go_to(*self._target, self.speed_mps)
 
-    def _draw(self, context: StepContext) -> None:
+    def _draw_target(self, context: StepContext) -> None:
         position_m = (self.pose.position[0], self.pose.position[1])
         for _ in range(TRIES):
             point = draw_point(self._region, self.random)

@@ -34,7 +34,7 @@ class WorldActorSpec(ScriptSpec):
 def world_actors(scene: WorldScene) -> Tuple[WorldActorSpec, ...]:
     world = scene.document.world
     elements = [] if world is None else world.findall("actor")
-    return tuple(_read(scene.document, element) for element in elements)
+    return tuple(_read_actor(scene.document, element) for element in elements)
 
 
 def notice_of(scene: WorldScene) -> str:
@@ -48,7 +48,7 @@ def notice_of(scene: WorldScene) -> str:
     )
 
 
-def _read(document: SdfDocument, element: Element) -> WorldActorSpec:
+def _read_actor(document: SdfDocument, element: Element) -> WorldActorSpec:
     name = re.sub(r"\W", "_", element.get("name") or "actor")
     start = pose_value(document, element.find("pose"))
     values: Dict[str, Any] = {

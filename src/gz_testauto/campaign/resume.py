@@ -71,7 +71,7 @@ def open_or_create_campaign(
     """
     robot = read_body(spec)
     declared_metrics = _declared_metrics(spec)
-    manifest = Manifest.of(spec, further_files(spec, robot), _extent(spec, robot))
+    manifest = Manifest.of(spec, further_files(spec, robot), _robot_extent(spec, robot))
     directory.remove_unfinished()
     store = _open_store(manifest, directory) if directory.is_begun else None
     try:
@@ -154,7 +154,7 @@ def open_for_reading(
     return PreparedCampaign(bed, worlds, missions)
 
 
-def _extent(spec: CampaignSpec, robot: RobotBody) -> RobotExtent:
+def _robot_extent(spec: CampaignSpec, robot: RobotBody) -> RobotExtent:
     footprint_m = robot_limits(spec, robot).footprint_m
     return RobotExtent(tuple(footprint_m), robot.height_m, scan_height_m(spec, robot))
 
@@ -218,7 +218,7 @@ def _read_spec(directory: CampaignDirectory) -> CampaignSpec:
 def _declared_metrics(spec: CampaignSpec) -> Tuple[Metric, ...]:
     source = world_source(spec)
     numbers = () if source is None else source.recorded_numbers()
-    of_hooks = [(hook.name, number) for hook in spec.hooks for number in numbers_of(hook)]
+    hook_numbers = [(hook.name, number) for hook in spec.hooks for number in numbers_of(hook)]
     metrics = (
         *installed_metrics(),
         *task_metrics(spec),
@@ -231,7 +231,7 @@ def _declared_metrics(spec: CampaignSpec) -> Tuple[Metric, ...]:
         *(metric for robot in spec.robots for metric in metrics_of_companion(robot.name)),
         *(metric_of_recorded_value(name) for name in numbers),
         *(metric_of_active_time(column_of(effect)) for effect in spec.effects),
-        *(metric_of_recorded_value(name, f"the hook {hook!r}") for hook, name in of_hooks),
+        *(metric_of_recorded_value(name, f"the hook {hook!r}") for hook, name in hook_numbers),
     )
     relevant = spec.metrics.smallest_relevant
     known_names = {SUCCESS, *(metric.name for metric in metrics)}
@@ -266,6 +266,7 @@ def find_world(world: WorldRecord, directory: CampaignDirectory) -> WorldRecord:
 
 
 def _open_store(manifest: Manifest, directory: CampaignDirectory) -> Optional[ResultStore]:
+    """Open the store of this campaign, or delete a store without valid trials and return None."""
     stored_manifest = Manifest.read(directory)
 
     def require_same(store: ResultStore) -> None:

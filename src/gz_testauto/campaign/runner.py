@@ -155,15 +155,15 @@ class EarlyStopMonitor:
             self._waiting_trials.pop(world, None)
             self._screen.add(world, rates)
         self._update_decision()
-        self._advance()
+        self._evaluate_finished_worlds()
 
-    def ended(self, record: TrialRecord) -> None:
+    def add_finished(self, record: TrialRecord) -> None:
         if self._rule is not None:
             world = self._copies.get(record.world, record.world)
             self._records[record.trial] = replace(record, world=world)
-            self._advance()
+            self._evaluate_finished_worlds()
 
-    def _advance(self) -> None:
+    def _evaluate_finished_worlds(self) -> None:
         evaluated_worlds = []
         for world, trials in self._waiting_trials.items():
             if self.is_decided or not trials <= self._records.keys():
@@ -331,7 +331,7 @@ class _Run:
     def _notify_finished(self, record: TrialRecord) -> None:
         self._done_count += 1
         self._log.add(record)
-        self._decision.ended(record)
+        self._decision.add_finished(record)
         self._listener.trial_ended(record, self._progress())
 
     def _progress(self, running: Optional[Trial] = None) -> Progress:

@@ -160,17 +160,17 @@ def selected_trials(
     if failed_in is None:
         return trials
     failures = _failures(failed_in.results.trials)
-    failed_places = {(world, repetition) for world, _, repetition in failures}
+    failed_repetitions = {(world, repetition) for world, _, repetition in failures}
     repeated_trials = [
         trial
         for trial in trials
         if (trial.world.name, trial.planner.name, trial.repetition) in failures
         or (
             trial.planner.name not in failed_in.results.planners
-            and (trial.world.name, trial.repetition) in failed_places
+            and (trial.world.name, trial.repetition) in failed_repetitions
         )
     ]
-    _require_equal(repeated_trials, failed_in, failures)
+    _require_same_files_and_seeds(repeated_trials, failed_in, failures)
     return repeated_trials
 
 
@@ -191,7 +191,7 @@ def _failures(trials: Sequence[TrialRecord]) -> Set[Identity]:
     }
 
 
-def _require_equal(
+def _require_same_files_and_seeds(
     repeated_trials: Sequence[Trial],
     earlier_campaign: LoadedCampaign,
     failures: Set[Identity],

@@ -139,7 +139,7 @@ class TrialRunner:
     def worlds(self) -> Tuple[WorldRecord, ...]:
         """The worlds of the campaign; first use generates them in a temporary directory."""
         if self._worlds is None:
-            folder = self._temporary() / "worlds"
+            folder = self._temporary_folder() / "worlds"
             self._worlds = gather_worlds(self.spec, self._bed.robot, folder)
             self._missions = missions_of(self.spec, folder)
         return self._worlds
@@ -152,7 +152,7 @@ class TrialRunner:
         The parameters are those of :meth:`run`. No trial is simulated.
         """
         record = self.record(world)
-        mission = self._mission(record, start, goals)
+        mission = self._mission_in(record, start, goals)
         return path_of_mission_m(self.spec, self._bed.robot, record.path, mission)
 
     def run(
@@ -200,9 +200,9 @@ class TrialRunner:
         record = self.record(world)
         trial = Trial(
             record,
-            self._mission(record, start, goals),
-            self._planner(planner, parameters),
-            self._numbers(record, seed),
+            self._mission_in(record, start, goals),
+            self._planner_spec(planner, parameters),
+            self._random_numbers(record, seed),
             omitted=frozenset(without),
             timeout_s=timeout_s,
         )
@@ -280,29 +280,33 @@ class TrialRunner:
         return WorldRecord(0, name, path.absolute(), digest)
 
     def _write_world(self, name: str, content: bytes) -> Path:
-        path = self._temporary() / f"{name}.world"
+        path = self._temporary_folder() / f"{name}.world"
         if not os.path.exists(path):
             path.write_bytes(content)
         return path
 
-    def _temporary(self) -> Path:
+    def _temporary_folder(self) -> Path:
         if self._folder is None:
             self._folder = tempfile.TemporaryDirectory(prefix="gz_testauto_trials_")
         return Path(self._folder.name)
 
-    def _numbers(self, record: WorldRecord, seed: Union[RandomNumbers, int, None]) -> RandomNumbers:
+    def _random_numbers(
+        self, record: WorldRecord, seed: Union[RandomNumbers, int, None]
+    ) -> RandomNumbers:
         if seed is None:
             return self.spec.random_numbers(record.world_index, 0)
         return RandomNumbers(seed=seed) if isinstance(seed, int) else seed
 
-    def _mission(
+    def _mission_in(
         self, record: WorldRecord, start: Optional[Pose2D], goals: Optional[Sequence[Pose2D]]
     ) -> Mission:
         mission = self._missions.of(record.name)
         goals = mission.goals if goals is None else tuple(goals)
         return Mission(start or mission.start, goals, mission.road)
 
-    def _planner(self, name: str, parameters: Optional[Mapping[str, Any]]) -> BuiltinPlannerSpec:
+    def _planner_spec(
+        self, name: str, parameters: Optional[Mapping[str, Any]]
+    ) -> BuiltinPlannerSpec:
         entries = {entry.name: entry for entry in self.spec.planners}
         if name not in entries:
             if name not in PLANNERS.names():
@@ -330,14 +334,14 @@ def _content_key(trial: Trial) -> str:
         "mission": asdict(trial.mission),
         "numbers": trial.numbers.model_dump(),
         "plugin": planner.plugin,
-        "parameters": {key: _by_content(value) for key, value in planner.parameters.items()},
+        "parameters": {key: _hash_if_file(value) for key, value in planner.parameters.items()},
         "omitted": sorted(trial.omitted),
         "timeout_s": trial.timeout_s,
     }
     return hashlib.sha256(json.dumps(inputs, sort_keys=True, default=str).encode()).hexdigest()
 
 
-def _by_content(value: Any) -> Any:
+def _hash_if_file(value: Any) -> Any:
     if isinstance(value, (str, Path)) and os.path.isfile(value):
         return sha256_of(read_input(Path(value), SpecError))
     return value

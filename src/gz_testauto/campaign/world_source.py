@@ -255,8 +255,8 @@ def _multiply_base(
 
 
 def _require_no_other_files(folder: Path) -> None:
-    left_files = (f"{generated_name(0)}.world", f"{MANIFEST}{PARTIAL_SUFFIX}")
-    foreign_names = sorted(p.name for p in folder.glob("*") if p.name not in left_files)
+    unfinished_files = (f"{generated_name(0)}.world", f"{MANIFEST}{PARTIAL_SUFFIX}")
+    foreign_names = sorted(p.name for p in folder.glob("*") if p.name not in unfinished_files)
     if foreign_names:
         raise ResultsError(
             f"{folder}: has files, but no {MANIFEST} ({join_truncated(foreign_names)}); remove "

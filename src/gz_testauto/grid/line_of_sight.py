@@ -58,6 +58,7 @@ def edge_grid(tails: np.ndarray, next_edges: np.ndarray) -> EdgeGrid:
 
 @compiled
 def _list_edges(grid):  # type: ignore[no-untyped-def]
+    """Return ``first`` and ``listed`` of an :class:`EdgeGrid`."""
     first = np.zeros(grid.columns * grid.rows + 1, np.int64)
     listed = np.zeros(0, np.int64)
     for is_counting in (True, False):
@@ -86,6 +87,7 @@ def _list_edges(grid):  # type: ignore[no-untyped-def]
 
 @compiled
 def _columns(x, end_x, grid):  # type: ignore[no-untyped-def]
+    """Return the first and the last column that a segment passes."""
     low = math.floor((min(x, end_x) - _PAD_M - grid.low_x) / grid.cell_m)
     high = math.floor((max(x, end_x) + _PAD_M - grid.low_x) / grid.cell_m)
     return max(0, int(low)), min(grid.columns - 1, int(high))
@@ -147,6 +149,7 @@ def _is_blocking(edge, x, y, end_x, end_y, own_start, own_end, grid):  # type: i
 
 @compiled
 def _blocking_edge(x, y, end_x, end_y, own_start, own_end, grid):  # type: ignore[no-untyped-def]
+    """Return an edge that blocks a segment (:func:`_is_blocking`), or -1."""
     low_column, high_column = _columns(x, end_x, grid)
     for column in range(low_column, high_column + 1):
         low_row, high_row = _rows(x, y, end_x, end_y, column, grid)

@@ -166,7 +166,7 @@ def _read_pgm(path: Path) -> np.ndarray:
     if header.group(1) == b"P5":
         values = np.frombuffer(body, dtype=np.uint8)
     else:
-        values = _plain_values(path, body)
+        values = _parse_plain_pixels(path, body)
     if len(values) < rows * columns:
         raise SpecError(
             f"{path}: the file ends after {len(values)} of {rows * columns} pixels; write the file "
@@ -183,7 +183,7 @@ def _read_pgm(path: Path) -> np.ndarray:
     return np.rint(pixels.astype(float) * (255.0 / highest)).astype(np.uint8)
 
 
-def _plain_values(path: Path, body: bytes) -> np.ndarray:
+def _parse_plain_pixels(path: Path, body: bytes) -> np.ndarray:
     words = re.sub(rb"#[^\n]*", b"", body).split()
     for word in words:
         if not (word.isdigit() and len(word) <= 3):

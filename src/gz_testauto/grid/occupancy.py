@@ -55,12 +55,12 @@ class OccupancyGrid:
             raise ValueError(
                 f"bounds {bounds} have no area; specify x_min < x_max and y_min < y_max"
             )
-        columns = _cells(x_max - x_min, resolution_m)
-        rows = _cells(y_max - y_min, resolution_m)
+        columns = _cell_count(x_max - x_min, resolution_m)
+        rows = _cell_count(y_max - y_min, resolution_m)
         occupied = np.zeros((rows, columns), dtype=bool)
         for shape in shapes:
             if not shape.is_empty:
-                _mark(occupied, shape, x_min, y_min, resolution_m)
+                _mark_touched_cells(occupied, shape, x_min, y_min, resolution_m)
         return cls(occupied, float(resolution_m), x_min, y_min)
 
     @property
@@ -159,12 +159,12 @@ def cells_with_center_inside(
     return np.asarray(np.cumsum(windings, axis=1)[:, :columns] > 0.5)
 
 
-def _cells(extent_m: float, resolution_m: float) -> int:
+def _cell_count(extent_m: float, resolution_m: float) -> int:
     # the tolerance is for rounding errors
     return max(1, math.ceil(extent_m / resolution_m - 1e-9))
 
 
-def _mark(
+def _mark_touched_cells(
     occupied: np.ndarray, shape: shapely.Geometry, x_min: float, y_min: float, cell: float
 ) -> None:
     rows, columns = occupied.shape

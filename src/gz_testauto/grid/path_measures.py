@@ -84,6 +84,8 @@ def _free_cells(occupied, cells, moves, max_cells):  # type: ignore[no-untyped-d
 
 @compiled
 def _are_obstructed(occupied, cells, moves, steps):  # type: ignore[no-untyped-def]
+    """Return whether a cell within ``steps[j]`` moves in direction ``moves[j]`` of each of
+    ``cells`` (n, 2) is occupied, shape (n, k)."""
     rows, columns = occupied.shape
     is_obstructed = np.zeros((len(cells), len(moves)), dtype=np.bool_)
     for index in range(len(cells)):

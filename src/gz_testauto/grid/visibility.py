@@ -123,15 +123,15 @@ class PathBounds:
         """Return the bounds (m) from one of ``points``; the last one is NaN, that of an unknown
         point."""
         if end not in self._distances:
-            distances = self._distances_from(end) * (1.0 - 1e-12)  # for rounding
+            distances = self._path_lengths_from(end) * (1.0 - 1e-12)  # for rounding
             self._distances[end] = np.append(distances, np.nan)
         return self._distances[end]
 
-    def _distances_from(self, end: Point) -> np.ndarray:
+    def _path_lengths_from(self, end: Point) -> np.ndarray:
         from gz_testauto.grid.line_of_sight import Nodes, shortest_paths
 
-        bends, nowhere = self._edges.nodes(np.array([end], float)), np.zeros_like(self._points)
-        ends = Nodes(self._points, np.full(len(nowhere), -1), nowhere, nowhere)
+        bends, no_edges = self._edges.nodes(np.array([end], float)), np.zeros_like(self._points)
+        ends = Nodes(self._points, np.full(len(no_edges), -1), no_edges, no_edges)
         nodes = Nodes(*map(np.concatenate, zip(bends, ends)))
         ahead, bend_count = np.zeros(len(nodes.points)), len(bends.points)
         distances, _ = shortest_paths(nodes, self._edges.grid, ahead, -1, bend_count)
@@ -181,6 +181,7 @@ class _Edges:
         return edge_grid(self.tails, self.after)
 
     def nodes(self, ends: np.ndarray) -> "Nodes":
+        """Return the ends of a path, then the corners."""
         from gz_testauto.grid.line_of_sight import Nodes
 
         corners = self.corners
@@ -204,8 +205,8 @@ def _rings(free_area: shapely.Polygon) -> List[_Edges]:
     reversed_[0] = not reversed_[0]
     outlines = [shapely.get_coordinates(ring) for ring in rings]
     return [
-        _Edges.of_ring(outline[::-1] if turn else outline)
-        for outline, turn in zip(outlines, reversed_)
+        _Edges.of_ring(outline[::-1] if is_reversed else outline)
+        for outline, is_reversed in zip(outlines, reversed_)
     ]
 
 
@@ -216,10 +217,11 @@ def _cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 def _shortest_among(
     edges: _Edges, ends: np.ndarray, bounds: Optional[PathBounds]
 ) -> Optional[np.ndarray]:
+    """Return the shortest path between two ``ends``, shape (2, 2), among outlines, or None."""
     nodes = edges.nodes(ends)
     ahead_m = np.hypot(*(nodes.points - ends[1]).T)
     if bounds is None:
-        return _search(nodes, edges, ahead_m)
+        return _search_path(nodes, edges, ahead_m)
     start, goal = map(tuple, ends.tolist())
     numbers = bounds.numbers(nodes.points)
     to_goal_m = bounds.of(goal)[numbers]
@@ -230,13 +232,15 @@ def _shortest_among(
         limit_m = through_m[1] + detour_m
         is_near = ~(through_m > limit_m)  # unknown nodes are near
         near_nodes = type(nodes)(*(values[is_near] for values in nodes))
-        path = _search(near_nodes, edges, ahead_m[is_near])
+        path = _search_path(near_nodes, edges, ahead_m[is_near])
         if is_near.all() or (path is not None and path_length_m(path) <= limit_m):
             return path
         detour_m *= 4.0
 
 
-def _search(nodes: "Nodes", edges: _Edges, ahead_m: np.ndarray) -> Optional[np.ndarray]:
+def _search_path(nodes: "Nodes", edges: _Edges, ahead_m: np.ndarray) -> Optional[np.ndarray]:
+    """Return the shortest path from node 0 to node 1. ``ahead_m`` are lower bounds of distances to
+    node 1."""
     from gz_testauto.grid.line_of_sight import shortest_paths
 
     lengths, predecessors = shortest_paths(nodes, edges.grid, ahead_m, 1, len(nodes.points))

@@ -43,7 +43,7 @@ class TaskPool(Generic[Item, Result]):
 
     def __init__(self, task: Callable[[Item], Result], workers: int, activity: str) -> None:
         context = multiprocessing.get_context("spawn")
-        self._pool = ProcessPoolExecutor(workers, context, _initialize, (os.getpid(), task))
+        self._pool = ProcessPoolExecutor(workers, context, _initialize_process, (os.getpid(), task))
         self._workers, self._activity = workers, activity
 
     def __enter__(self) -> "TaskPool[Item, Result]":
@@ -85,7 +85,7 @@ def map_in_processes(
 _task: List[Callable[[Any], Any]] = []
 
 
-def _initialize(parent: int, task: Callable[[Any], Any]) -> None:
+def _initialize_process(parent: int, task: Callable[[Any], Any]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C
     on_parent_exit(parent, lambda: os._exit(1))
     _task.append(task)

@@ -124,12 +124,12 @@ def send_reply(parent: Connection, act: Callable[[], Any]) -> None:
         message = Reply(act())
     except BaseException as error:
         # an error that cannot be pickled is replaced by its text
-        message = Reply(None, _sendable(error), traceback.format_exc())
+        message = Reply(None, _picklable_error(error), traceback.format_exc())
     with contextlib.suppress(ConnectionError):  # the parent has exited; this process will too
         parent.send(message)
 
 
-def _sendable(error: BaseException) -> BaseException:
+def _picklable_error(error: BaseException) -> BaseException:
     with contextlib.suppress(Exception):
         pickle.loads(pickle.dumps(error))  # some errors can be pickled but not unpickled
         if isinstance(error, Exception):

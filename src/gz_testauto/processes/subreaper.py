@@ -35,11 +35,13 @@ def descendants(root: int) -> Set[int]:
                 # A zombie's children still count, because its other threads can run.
                 zombies.add(int(entry))
     descendant_pids: Set[int] = set()
-    open_pids = [root]
-    while open_pids:
-        new_pids = [pid for pid in children.get(open_pids.pop(), []) if pid not in descendant_pids]
+    pending_pids = [root]
+    while pending_pids:
+        new_pids = [
+            pid for pid in children.get(pending_pids.pop(), []) if pid not in descendant_pids
+        ]
         descendant_pids.update(new_pids)
-        open_pids += new_pids
+        pending_pids += new_pids
     return descendant_pids - zombies
 
 

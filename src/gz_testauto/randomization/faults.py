@@ -33,7 +33,7 @@ class ScanNoise(Filter):
         ranges[finite] += error[finite]
         ranges[finite & (ranges > scan.range_max_m)] = math.inf
         ranges[finite & (ranges < scan.range_min_m)] = -math.inf
-        return _with(scan, ranges)
+        return _with_ranges(scan, ranges)
 
 
 class ScanDropout(Filter):
@@ -46,7 +46,7 @@ class ScanDropout(Filter):
     def scanned(self, scan: LaserScan) -> LaserScan:
         ranges = np.array(scan.ranges_m)
         ranges[self._draw(scan.stamp_s).random(len(ranges)) < self._share] = math.inf
-        return _with(scan, ranges)
+        return _with_ranges(scan, ranges)
 
 
 class ScanDelay(Filter):
@@ -101,6 +101,6 @@ class WheelSlip(Filter):
         return Twist2D((left + right) / 2, (right - left) / self._separation_m)
 
 
-def _with(scan: LaserScan, ranges: np.ndarray) -> LaserScan:
+def _with_ranges(scan: LaserScan, ranges: np.ndarray) -> LaserScan:
     ranges.setflags(write=False)
     return replace(scan, ranges_m=ranges)

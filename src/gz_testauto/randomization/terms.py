@@ -104,7 +104,7 @@ def kinds_of(specs: Sequence[RandomizationTermSpec]) -> FrozenSet[ChangeKind]:
     kinds: List[ChangeKind] = []
     for spec in specs:
         if isinstance(spec, PluginTerm):
-            kinds.extend(_plugin(spec).kinds)
+            kinds.extend(_construct_plugin(spec).kinds)
         elif not isinstance(spec, FaultTerm):
             kinds.append(_TERMS[type(spec)][0])
     return frozenset(kinds)
@@ -121,10 +121,10 @@ def draw_terms(
     value, or if a name pattern matches no element of the world."""
     terms = DrawnTerms()
     for spec in specs:
-        random = _generator(spec, seed, world, repetition)
+        random = _term_generator(spec, seed, world, repetition)
         if isinstance(spec, FaultTerm):
             path = (TERM, spec.name, world, repetition, 1)
-            _add_fault(spec, random, functools.partial(_of_scan, seed, path), scene, terms)
+            _add_fault(spec, random, functools.partial(_scan_generator, seed, path), scene, terms)
             continue
         drawing = _Drawing(spec, scene, random)
         if isinstance(spec.when, EverySpec):
@@ -146,19 +146,19 @@ def localization_scale(specs: Sequence[RandomizationTermSpec], numbers: RandomNu
     scale = 1.0
     for spec in specs:
         if isinstance(spec, FaultTerm) and spec.term == LOCALIZATION_ERROR:
-            random = _generator(spec, numbers.seed, numbers.world, numbers.repetition)
-            scale *= _drawn_fault(spec, random)
+            random = _term_generator(spec, numbers.seed, numbers.world, numbers.repetition)
+            scale *= _draw_fault(spec, random)
     return scale
 
 
-def _generator(
+def _term_generator(
     spec: RandomizationTermSpec, seed: int, world: int, repetition: int
 ) -> np.random.Generator:
     draw_path = (world,) if spec.when == "world" else (world, repetition)
     return child_generator(seed, TERM, spec.name, *draw_path)
 
 
-def _drawn_fault(spec: FaultTerm, random: np.random.Generator) -> float:
+def _draw_fault(spec: FaultTerm, random: np.random.Generator) -> float:
     assert spec.set is not None, "the specification requires it"
     return float(spec.set.quantile(float(random.random())))
 
@@ -187,7 +187,7 @@ class Repeated(Hook):
     @override
     def before_step(self, context: StepContext) -> None:
         while context.time_s >= self._due_s - 1e-9:
-            self._drawing.where = context
+            self._drawing.step_context = context
             changes, _ = self._drawing()
             context.change(*changes)
             self._due_s += self._interval_s()
@@ -204,18 +204,19 @@ class _Drawing:
         self, spec: RandomizationTermSpec, scene: RandomizedScene, random: np.random.Generator
     ) -> None:
         self.spec, self.scene, self.random = spec, scene, random
-        self.where: Optional[StepContext] = None
+        self.step_context: Optional[StepContext] = None
 
     def __call__(self) -> ChangesAndNumber:
         spec = self.spec
         if isinstance(spec, PluginTerm):
-            return _plugin(spec).draw(spec, self.scene, self.random)
+            return _construct_plugin(spec).draw(spec, self.scene, self.random)
         try:
             return _TERMS[type(spec)][1](self)
         except ValueError as error:
             raise SpecError(f"randomize {spec.name!r}: {error}") from error
 
     def value(self, previous_value: float) -> float:
+        """Return a drawn value, or ``previous_value`` plus or times a drawn value."""
         spec = self.spec
         distribution = next(d for d in (spec.set, spec.add, spec.scale) if d is not None)
         drawn_value = float(distribution.quantile(float(self.random.random())))
@@ -258,56 +259,56 @@ class _Drawing:
         return [matches[index] for index in sorted(indices.tolist())]
 
 
-def _friction(drawing: _Drawing) -> ChangesAndNumber:
+def _draw_frictions(drawing: _Drawing) -> ChangesAndNumber:
     table = drawing.scene.description.collisions
     names = drawing.selected(list(table), "collision")
     values = [
         max(0.0, v) for v in drawing.values([table[name].mu for name in names], drawing.spec.shared)
     ]
-    return [SetFriction(name, mu) for name, mu in zip(names, values)], _mean(values)
+    return [SetFriction(name, mu) for name, mu in zip(names, values)], _mean_or_nan(values)
 
 
-def _mass(drawing: _Drawing) -> ChangesAndNumber:
+def _draw_masses(drawing: _Drawing) -> ChangesAndNumber:
     links = drawing.scene.description.links
     inertials = {name: link.inertial for name, link in links.items() if link.inertial is not None}
     names = drawing.selected(list(inertials), "link that can move")
     values = drawing.values([inertials[name].mass_kg for name in names], drawing.spec.shared)
     values = [max(LEAST_MASS_KG, value) for value in values]
-    return [SetMass(name, mass) for name, mass in zip(names, values)], _mean(values)
+    return [SetMass(name, mass) for name, mass in zip(names, values)], _mean_or_nan(values)
 
 
-def _gravity(drawing: _Drawing) -> ChangesAndNumber:
+def _draw_gravity(drawing: _Drawing) -> ChangesAndNumber:
     x, y, z = drawing.scene.description.gravity_mps2
     value = drawing.value(-z)
     return [SetGravity(mps2=(x, y, -value))], value
 
 
-def _color(drawing: _Drawing) -> ChangesAndNumber:
+def _draw_colors(drawing: _Drawing) -> ChangesAndNumber:
     visuals = drawing.scene.description.visuals
     changes: List[Change] = []
     values: List[float] = []
     for name in drawing.selected(list(visuals), "visual"):
-        red, green, blue = (_share(drawing.value(v)) for v in visuals[name].diffuse[:3])
+        red, green, blue = (_clip_to_unit(drawing.value(v)) for v in visuals[name].diffuse[:3])
         color = (red, green, blue, visuals[name].diffuse[3])
         changes.append(SetVisual(name, ambient=color, diffuse=color))
         values.extend(color[:3])
-    return changes, _mean(values)
+    return changes, _mean_or_nan(values)
 
 
-def _light(drawing: _Drawing) -> ChangesAndNumber:
+def _draw_lights(drawing: _Drawing) -> ChangesAndNumber:
     lights = drawing.scene.description.lights
     names = drawing.selected(list(lights), "light")
     changes, values = [], []
     for name in names:
         drawn_values = drawing.values(lights[name].diffuse[:3], is_shared=True)
-        channels = [_share(value) for value in drawn_values]
+        channels = [_clip_to_unit(value) for value in drawn_values]
         red, green, blue = channels
         changes.append(SetLight(name, diffuse=(red, green, blue, lights[name].diffuse[3])))
         values.extend(channels)
-    return changes, _mean(values)
+    return changes, _mean_or_nan(values)
 
 
-def _push(drawing: _Drawing) -> ChangesAndNumber:
+def _draw_pushes(drawing: _Drawing) -> ChangesAndNumber:
     links = drawing.scene.description.links
     movable = [name for name, link in links.items() if not link.static]
     assert isinstance(drawing.spec, PushTerm)
@@ -319,17 +320,17 @@ def _push(drawing: _Drawing) -> ChangesAndNumber:
         direction = (force * math.cos(angle), force * math.sin(angle), 0.0)
         changes.append(Push(name, direction, duration_s=float(duration_s)))
         values.append(force)
-    return changes, _mean(values)
+    return changes, _mean_or_nan(values)
 
 
-def _pose(drawing: _Drawing) -> ChangesAndNumber:
+def _draw_poses(drawing: _Drawing) -> ChangesAndNumber:
     assert isinstance(drawing.spec, PoseTerm)
     models = drawing.scene.models
     changes, values = [], []
     for name in drawing.selected(list(models), "model"):
         pose = models[name]
-        if drawing.where is not None:
-            state = drawing.where.state(name)
+        if drawing.step_context is not None:
+            state = drawing.step_context.state(name)
             pose = pose if state is None else state.pose
         shift = (drawing.value(0.0), drawing.value(0.0))
         turn = drawing.spec.yaw_rad.quantile(float(drawing.random.random()))
@@ -338,19 +339,19 @@ def _pose(drawing: _Drawing) -> ChangesAndNumber:
         quaternion = (yaw_pose * Pose((0.0, 0.0, 0.0), pose.quaternion)).quaternion
         changes.append(SetModel(name, Pose((x + shift[0], y + shift[1], z), quaternion)))
         values.append(math.hypot(*shift))
-    return changes, _mean(values)
+    return changes, _mean_or_nan(values)
 
 
 _TERMS: Dict[
     Type[RandomizationTermSpec], Tuple[ChangeKind, Callable[[_Drawing], ChangesAndNumber]]
 ] = {
-    FrictionTerm: (SetFriction, _friction),
-    MassTerm: (SetMass, _mass),
-    GravityTerm: (SetGravity, _gravity),
-    ColorTerm: (SetVisual, _color),
-    LightTerm: (SetLight, _light),
-    PushTerm: (Push, _push),
-    PoseTerm: (SetModel, _pose),
+    FrictionTerm: (SetFriction, _draw_frictions),
+    MassTerm: (SetMass, _draw_masses),
+    GravityTerm: (SetGravity, _draw_gravity),
+    ColorTerm: (SetVisual, _draw_colors),
+    LightTerm: (SetLight, _draw_lights),
+    PushTerm: (Push, _draw_pushes),
+    PoseTerm: (SetModel, _draw_poses),
 }
 
 
@@ -361,8 +362,8 @@ def _add_fault(
     scene: RandomizedScene,
     terms: DrawnTerms,
 ) -> None:
-    value = _drawn_fault(spec, random)
-    if spec.term == LOCALIZATION_ERROR:  # an estimator applies it
+    value = _draw_fault(spec, random)
+    if spec.term == LOCALIZATION_ERROR:  # the simulated localization applies it
         terms.numbers[PREFIX + spec.name] = value
         return
     fault: Filter
@@ -375,7 +376,7 @@ def _add_fault(
             )
         right_value = value
         if not spec.shared:
-            right_value = _drawn_fault(spec, random)
+            right_value = _draw_fault(spec, random)
         fault = WheelSlip(value, right_value, drive.wheel_separation_m)
         value = (value + right_value) / 2
     else:
@@ -393,11 +394,11 @@ _FAULTS: Dict[str, Callable[[float, OfScan], Filter]] = {
 }
 
 
-def _of_scan(seed: int, path: Tuple[Any, ...], stamp_s: float) -> np.random.Generator:
+def _scan_generator(seed: int, path: Tuple[Any, ...], stamp_s: float) -> np.random.Generator:
     return child_generator(seed, *path, round(stamp_s * 1e6))
 
 
-def _plugin(spec: PluginTerm) -> Term:
+def _construct_plugin(spec: PluginTerm) -> Term:
     with spec.locating("term", "parameters"):
         term = construct(TERMS, spec.term, spec.parameters)
         if not isinstance(term, Term):
@@ -408,9 +409,9 @@ def _plugin(spec: PluginTerm) -> Term:
         return term
 
 
-def _share(value: float) -> float:
+def _clip_to_unit(value: float) -> float:
     return min(1.0, max(0.0, value))
 
 
-def _mean(values: Sequence[float]) -> float:
+def _mean_or_nan(values: Sequence[float]) -> float:
     return float(np.mean(values)) if len(values) else math.nan

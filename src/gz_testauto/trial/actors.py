@@ -15,10 +15,10 @@ from gz_testauto.actors.actor import Actor
 from gz_testauto.actors.bodies import CONTACT_GROUPS, in_contact_group
 from gz_testauto.actors.conditional_effects import (
     EffectTargets,
+    change_kind_of,
     check_hook,
     create_effects,
     create_hooks,
-    kind_of,
 )
 from gz_testauto.actors.creation import ActorPlacementArea, ObstacleOutlines, create_actors
 from gz_testauto.actors.hook import Hook, HookResults
@@ -357,7 +357,9 @@ def check_actors(spec: CampaignSpec) -> None:
             actor.check_road(road)
     for term in spec.randomize:
         needed_changes.extend((f"randomize {term.name!r}", kind) for kind in kinds_of([term]))
-    needed_changes.extend((f"effect {effect.name!r}", kind_of(effect)) for effect in spec.effects)
+    needed_changes.extend(
+        (f"effect {effect.name!r}", change_kind_of(effect)) for effect in spec.effects
+    )
     for hook in spec.hooks:
         kinds = sorted(check_hook(hook), key=lambda kind: kind.__name__)
         needed_changes.extend((f"hook {hook.name!r}", kind) for kind in kinds)

@@ -34,11 +34,11 @@ from gz_testauto.workers.interface import (
 )
 from gz_testauto.workers.worker_process import ProcessWatchdog, work
 
-# wall time in which workers must exit after a second Ctrl-C
+# Wall time (s) in which workers must exit after a second Ctrl-C.
 EXIT_TIMEOUT_S = 2.0
 
 MAX_DELAY_S = 30.0
-# in a row, after which a worker process is not replaced
+# Number of failed starts in a row after which a worker process is not replaced.
 MAX_FAILED_STARTS = 6
 
 _POLL_S = 0.1
@@ -165,7 +165,7 @@ class ProcessWorkers(WorkerPool):
         """Schedule the replacement of a worker; return the attempt of its trial, if any."""
         worker.process.join(EXIT_TIMEOUT_S)  # sets the exit status
         worker.kill()
-        slot.died(worker)
+        slot.schedule_replacement(worker)
         if all(slot.is_abandoned for slot in self._slots):
             raise SimulatorError(
                 f"no worker could start, {MAX_FAILED_STARTS} times in a row: {worker.exit_reason}. "
@@ -205,7 +205,7 @@ class _WorkerSlot:
     def is_due(self) -> bool:
         return self.worker is None and not self.is_abandoned and time.monotonic() >= self._due_s
 
-    def died(self, worker: "_Worker") -> None:
+    def schedule_replacement(self, worker: "_Worker") -> None:
         self.failed_starts += not worker.is_ready
         self.worker = None
         # the first replacement starts immediately

@@ -37,7 +37,7 @@ def work(connection: Connection, setting: Any, stop: Any, counters: Any) -> None
     parent = parent_process()
     assert parent is not None
     on_parent_exit(parent.pid, lambda: os._exit(1))
-    threading.Thread(target=_beat, args=(counters,), daemon=True).start()
+    threading.Thread(target=_count_heartbeats, args=(counters,), daemon=True).start()
 
     def should_stop() -> bool:
         # Without a lock, since a killed process would never release it.
@@ -51,7 +51,7 @@ def work(connection: Connection, setting: Any, stop: Any, counters: Any) -> None
     executor.close()
 
 
-def _beat(counters: Any) -> None:
+def _count_heartbeats(counters: Any) -> None:
     while True:
         counters[BEATS] += 1
         time.sleep(BEAT_S)

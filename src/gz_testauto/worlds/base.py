@@ -76,8 +76,8 @@ class BaseWorld:
         specification. Raises ``SpecError`` for an obstacle without an entry."""
         if not self._names:
             return ObstacleSampler.of_spec(spec)
-        groups = [_group_of(model, spec, str(self.path)) for model in self.obstacles]
-        self._expand(
+        groups = [_find_group(model, spec, str(self.path)) for model in self.obstacles]
+        self._expand_includes(
             [
                 model
                 for model, group in zip(self.obstacles, groups)
@@ -89,8 +89,8 @@ class BaseWorld:
             if model.bounds is None:
                 raise SdfError(f"{self.path}: obstacle {model.name!r} has no collision shape")
             ground_z_m = round(float(model.bounds[2, 0]), 4)
-            material = ObstacleModel.of(group.type, model, self.scene.document)
-            slots.append(Slot(model.name, group, material, ground_z_m))
+            obstacle_model = ObstacleModel.of(group.type, model, self.scene.document)
+            slots.append(Slot(model.name, group, obstacle_model, ground_z_m))
         return ObstacleSampler(spec, slots, draws_counts=False)
 
     def template(self) -> "WorldTemplate":
@@ -112,7 +112,7 @@ class BaseWorld:
         insert_child(world, etree.Comment(f"{_MARK} 0"), position)
         return WorldTemplate(document, 1)
 
-    def _expand(self, models: Iterable[SceneModel]) -> None:
+    def _expand_includes(self, models: Iterable[SceneModel]) -> None:
         document = self.scene.document
         includes = [include for model in models for include in model.element.iter("include")]
         for include in includes:
@@ -142,7 +142,7 @@ class WorldTemplate:
         return b"".join([*parts, self._pieces[-1]])
 
 
-def _group_of(model: SceneModel, spec: ObstacleSpec, source: str) -> AnyObstacles:
+def _find_group(model: SceneModel, spec: ObstacleSpec, source: str) -> AnyObstacles:
     name_parts = parse_obstacle_name(model.name)
     if name_parts is not None:
         for group in spec.obstacles:

@@ -120,9 +120,9 @@ def _require_files(directory: Path, files: Collection[str], existing_files: Sequ
 def _read_manifest(directory: Path) -> WorldSet:
     path = directory / MANIFEST
     data = read_manifest_data(path)
-    content = validate_as(_Content, data, str(path), SpecError, "generate the worlds again")
+    content = validate_as(_ManifestContent, data, str(path), SpecError, "generate the worlds again")
     entries = tuple(
-        _record(*numbered_world, directory) for numbered_world in enumerate(content.worlds)
+        _create_record(*numbered_world, directory) for numbered_world in enumerate(content.worlds)
     )
     if not entries:
         raise SpecError(f"{path}: the file lists no worlds; generate the worlds again")
@@ -174,7 +174,7 @@ def _to_json(entry: WorldRecord) -> Dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class _Listed:
+class _ListedWorld:
     name: str
     file: str
     sha256: str
@@ -185,15 +185,15 @@ class _Listed:
 
 
 @dataclass(frozen=True)
-class _Content:
+class _ManifestContent:
     """The parts of a manifest of worlds that are validated."""
 
-    worlds: Tuple[_Listed, ...]
+    worlds: Tuple[_ListedWorld, ...]
     inputs: Mapping[str, Any]
     coverage: Optional[Mapping[str, float]] = None
 
 
-def _record(index: int, world: _Listed, directory: Path) -> WorldRecord:
+def _create_record(index: int, world: _ListedWorld, directory: Path) -> WorldRecord:
     values = {**vars(world), "path": directory / Path(world.file).name}
     del values["file"]
     return WorldRecord(index, **values)

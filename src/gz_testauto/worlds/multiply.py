@@ -157,18 +157,20 @@ class WorldGenerator:
             with disk_errors(target):
                 entries.append(self.generate(len(entries), worlds.directory))
             if time.monotonic() - saved_s > SAVE_PERIOD_S:
-                _save(replace(worlds, worlds=tuple(entries), coverage=None), saved_count, target)
+                _save_manifest(
+                    replace(worlds, worlds=tuple(entries), coverage=None), saved_count, target
+                )
                 saved_s, saved_count = time.monotonic(), len(entries)
             if progress is not None:
                 progress(len(entries), count)
         worlds = replace(worlds, worlds=tuple(entries))
         if entries and self._method != "uniform":
             worlds = replace(worlds, coverage=self.sequence.coverage(len(entries))._asdict())
-        _save(worlds, saved_count, target)
+        _save_manifest(worlds, saved_count, target)
         return worlds
 
 
-def _save(worlds: WorldSet, saved_count: int, target: Path) -> None:
+def _save_manifest(worlds: WorldSet, saved_count: int, target: Path) -> None:
     if len(worlds):
         with disk_errors(target):
             # The manifest must not list a file that a power failure can remove.
@@ -272,7 +274,7 @@ def multiply(
     try:
         worlds = generator.extend(WorldSet(scratch, (), inputs), count, progress, target=out)
         with disk_errors(out):
-            _put_in_place(scratch, out)
+            _replace_directory(scratch, out)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
     final_entries = [replace(entry, path=out / entry.path.name) for entry in worlds]
@@ -323,11 +325,11 @@ def _check_target(directory: Path, inputs: Dict[str, Any], force: bool) -> None:
 
 
 def differing_inputs(first: Mapping[str, Any], second: Mapping[str, Any]) -> List[str]:
-    names = [name for name in {**second, **first} if name != "missing"]  # it is a result
+    names = [name for name in {**second, **first} if name != "missing"]  # which is a result
     return [name for name in names if first.get(name) != second.get(name)]
 
 
-def _put_in_place(scratch: Path, directory: Path) -> None:
+def _replace_directory(scratch: Path, directory: Path) -> None:
     if not os.path.exists(directory):
         rename_directory(scratch, directory)
         return

@@ -32,11 +32,11 @@ class PublishedNumbers:
         """Return the published numbers of the world file ``path``, whose name in results is
         ``world``, by their names."""
         return {
-            name: self._number(f"worlds.published.{name}", source, world, path)
+            name: self._find_number(f"worlds.published.{name}", source, world, path)
             for name, source in self._spec.worlds.published.items()
         }
 
-    def _number(self, location: str, source: PublishedSpec, world: str, path: Path) -> Number:
+    def _find_number(self, location: str, source: PublishedSpec, world: str, path: Path) -> Number:
         if source.points is not None:
             mission = self._missions.of(world)
             goals = mission.goals
@@ -49,7 +49,7 @@ class PublishedNumbers:
                 _points_file(source.points, path, location), location, source, mission.start, *goals
             )
         if source.match is not None:
-            match = re.search(source.match, _read(path, location, _text))
+            match = re.search(source.match, _read_with(path, location, _read_text))
             if match is None:
                 raise SpecError(
                     f"{location}: {source.match!r} has no match in {path}; correct the key 'match'"
@@ -60,7 +60,7 @@ class PublishedNumbers:
 
     def _from_table(self, location: str, table: Path, column: str, path: Path) -> Number:
         if table not in self._tables:
-            text = _read(table, location, _text)
+            text = _read_with(table, location, _read_text)
             self._tables[table] = list(csv.DictReader(text.splitlines()))
         rows = self._tables[table]
         for row in rows:
@@ -78,7 +78,7 @@ def _path_length_m(
     file: Path, location: str, source: PublishedSpec, start: Pose2D, goal: Pose2D
 ) -> float:
     """Return the length (m) of the path from the start over the points in ``file`` to the goal."""
-    cells = np.asarray(_read(file, location, _points), dtype=float)
+    cells = np.asarray(_read_with(file, location, _read_points), dtype=float)
     if cells.ndim != 2 or cells.shape[1] != 2 or not np.isfinite(cells).all():
         raise SpecError(
             f"{location}: {file} must have two columns of finite coordinates, x and y; correct the "
@@ -99,7 +99,7 @@ def _points_file(name: str, world: Path, location: str) -> Path:
     return world.parent / name.replace("{number}", number.group(1) if number else "")
 
 
-def _read(path: Path, location: str, reader: Callable[[Path], Any]) -> Any:
+def _read_with(path: Path, location: str, reader: Callable[[Path], Any]) -> Any:
     try:
         return reader(path)
     except (OSError, ValueError, EOFError) as error:
@@ -107,12 +107,12 @@ def _read(path: Path, location: str, reader: Callable[[Path], Any]) -> Any:
         raise SpecError(f"{location}: {path} cannot be read: {reason}") from error
 
 
-def _points(path: Path) -> Any:
+def _read_points(path: Path) -> Any:
     content = io.BytesIO(read_file(path))
     return np.load(content) if path.suffix == ".npy" else np.loadtxt(content)
 
 
-def _text(path: Path) -> str:
+def _read_text(path: Path) -> str:
     return read_file(path).decode("utf-8", errors="replace")
 
 

@@ -202,7 +202,7 @@ class ObstacleSpawner:
             raise SpecError(f"{path}: the directory {path.parent} does not exist; create it")
         current = self.obstacles()
         known_names, names = {obstacle.name for obstacle in current}, self._read_names()
-        base = _base_in_simulator(self._base_world, names)
+        base = _read_matching_base(self._base_world, names)
         document = base.scene.document.copy()
         unknown_names = set(filter(is_obstacle, names)) - known_names - set(base.scene.models)
         if unknown_names:
@@ -226,7 +226,7 @@ class ObstacleSpawner:
         mission = required_mission(draw.spec.mission)
         site, keep_out = Site((), mission), list(draw.spec.keep_out)
         if self._base_world is not None:
-            base = _base_in_simulator(self._base_world, names)
+            base = _read_matching_base(self._base_world, names)
             known_names = {obstacle.name for obstacle in current}
             site = Site.of(
                 base.scene, mission, excluded_names=_removed_names(base, names, known_names)
@@ -271,7 +271,7 @@ class ObstacleSpawner:
                 self._world.spawn({obstacle.name: obstacle.sdf() for obstacle in batch})
                 poses = self._world.poses([obstacle.name for obstacle in batch])
                 for obstacle in batch:
-                    pose = _checked_pose(obstacle, poses.get(obstacle.name))
+                    pose = _check_pose(obstacle, poses.get(obstacle.name))
                     self._obstacles[obstacle.name] = dataclasses.replace(obstacle, pose=pose)
                 self._report(f"spawned {len(placed_names)} of {len(obstacles)} obstacles")
         except GzTestautoError:
@@ -312,7 +312,7 @@ def _batches(items: Sequence[Item]) -> Iterator[Sequence[Item]]:
     return (items[start : start + BATCH] for start in range(0, len(items), BATCH))
 
 
-def _checked_pose(obstacle: Obstacle, pose: Optional[Pose]) -> Pose:
+def _check_pose(obstacle: Obstacle, pose: Optional[Pose]) -> Pose:
     if pose is None:
         raise SimulatorError(f"{obstacle.name} was spawned, but it does not exist in the simulator")
     x, y, yaw = pose.planar
@@ -337,7 +337,7 @@ def _renamed(obstacles: Iterable[Obstacle], used_names: Set[str]) -> Tuple[Obsta
     return tuple(renamed_obstacles)
 
 
-def _base_in_simulator(path: Path, names: Set[str]) -> BaseWorld:
+def _read_matching_base(path: Path, names: Set[str]) -> BaseWorld:
     base = BaseWorld(path)
     obstacles = {model.name for model in base.obstacles}
     absent_names = sorted(set(base.scene.models) - obstacles - names)

@@ -38,7 +38,9 @@ def map_of(
     if bounds is None:
         bounds = bounds_of(scene, resolution_m)
     elif _is_too_large(bounds, resolution_m):
-        raise SpecError(f"{_size(bounds, resolution_m)}; set smaller bounds or larger cells")
+        raise SpecError(
+            f"{_size_message(bounds, resolution_m)}; set smaller bounds or larger cells"
+        )
     outlines = [
         shape.footprint(height_m, height_m) for shape in _obstructing_shapes(scene, pattern)
     ]
@@ -65,12 +67,12 @@ def bounds_of(
         for shape in model.collisions
         if not shape.is_ground and np.isfinite(shape.bounds).all()
     ]
-    of_models = _around([bounds for _, bounds in parts])
+    model_bounds = _bounding_rectangle([bounds for _, bounds in parts])
     for name, (x_min, y_min, x_max, y_max) in areas.items():
-        if of_models is None or _around([of_models, areas[name]]) != of_models:
+        if model_bounds is None or _bounding_rectangle([model_bounds, areas[name]]) != model_bounds:
             wider_bounds = (x_min - margin_m, y_min - margin_m, x_max + margin_m, y_max + margin_m)
             parts.append((name, wider_bounds))
-    bounds = _around([bounds for _, bounds in parts])
+    bounds = _bounding_rectangle([bounds for _, bounds in parts])
     if bounds is None:
         raise SpecError(
             f"{scene.document.source}: the world is empty, so its map has no bounds; "
@@ -79,11 +81,11 @@ def bounds_of(
     if _is_too_large(bounds, resolution_m, most_cells):
         reach, name = max((float(np.abs(bounds).max()), name) for name, bounds in parts)
         raise SpecError(
-            f"{scene.document.source}: {_size(bounds, resolution_m, most_cells)}; {name} reaches "
-            f"{reach:.3g} m from the origin. Correct or remove it if that is wrong, or set larger "
-            "cells (--resolution, global_plan.resolution_m of a campaign)"
+            f"{scene.document.source}: {_size_message(bounds, resolution_m, most_cells)}; "
+            f"{name} reaches {reach:.3g} m from the origin. Correct or remove it if that is wrong, "
+            "or set larger cells (--resolution, global_plan.resolution_m of a campaign)"
         )
-    return _snapped(bounds, resolution_m)
+    return _snap_to_grid(bounds, resolution_m)
 
 
 def heights_m(scene: WorldScene, pattern: Optional[Pattern[str]] = None) -> Tuple[float, float]:
@@ -103,7 +105,7 @@ def _obstructing_shapes(
             yield from (shape for shape in model.collisions if not shape.is_ground)
 
 
-def _around(rectangles: List[Bounds]) -> Optional[Bounds]:
+def _bounding_rectangle(rectangles: List[Bounds]) -> Optional[Bounds]:
     if not rectangles:
         return None
     low, high = np.min(rectangles, axis=0), np.max(rectangles, axis=0)
@@ -116,7 +118,7 @@ def _is_too_large(bounds: Bounds, resolution_m: float, most_cells: float = MOST_
     return columns * rows > most_cells or max(columns, rows) > MOST_CELLS_A_SIDE
 
 
-def _size(bounds: Bounds, resolution_m: float, most_cells: float = MOST_CELLS) -> str:
+def _size_message(bounds: Bounds, resolution_m: float, most_cells: float = MOST_CELLS) -> str:
     x_min, y_min, x_max, y_max = bounds
     return (
         f"a map of {x_max - x_min:.3g} x {y_max - y_min:.3g} m has more than {most_cells:.0e} "
@@ -136,7 +138,7 @@ def unknown_outside(grid: OccupancyGrid) -> Optional[np.ndarray]:
     return outer_cells if inner_cells.sum() > outer_cells.sum() else None
 
 
-def _snapped(bounds: Bounds, resolution_m: float) -> Bounds:
+def _snap_to_grid(bounds: Bounds, resolution_m: float) -> Bounds:
     low, high = np.array(bounds[:2]), np.array(bounds[2:])
     low = (np.floor(low / resolution_m + 1e-9) - MARGIN_CELLS) * resolution_m
     high = (np.ceil(high / resolution_m - 1e-9) + MARGIN_CELLS) * resolution_m
