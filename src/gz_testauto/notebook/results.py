@@ -209,7 +209,7 @@ class FinishedTrials(Sequence[TrialRecord]):
 
         Numbers are in SI units. Unknown numbers are NaN.
         """
-        pandas = _pandas()
+        pandas = _import_pandas()
         header, *rows = csv.reader(io.StringIO(to_csv(self._results)))
         table = pandas.DataFrame(rows, columns=header)
         measured_columns = header[header.index("trajectory") + 1 :]
@@ -240,8 +240,8 @@ class RecordedTrajectories:
             if record.repetition == repetition:
                 with ResultStore.read(CampaignDirectory(self._owner.directory)) as store:
                     return store.trajectory(record)
-        place = self._owner._opened.typed
-        raise ResultsError(f"{place}: {world}, {planner}, repetition {repetition}: no valid trial")
+        path = self._owner._opened.typed
+        raise ResultsError(f"{path}: {world}, {planner}, repetition {repetition}: no valid trial")
 
     def to_pandas(
         self, worlds: Optional[Sequence[str]] = None, planners: Optional[Sequence[str]] = None
@@ -252,12 +252,14 @@ class RecordedTrajectories:
         world frame (``x_m``, ``y_m``, ``z_m``, ``yaw_rad``, ``roll_rad``, ``pitch_rad``), the twist
         in the base frame, the velocity command and ``clearance_m``. Unknown numbers are NaN.
         """
-        pandas = _pandas()
+        pandas = _import_pandas()
         parts = []
         with ResultStore.read(CampaignDirectory(self._owner.directory)) as store:
             for record in self.records(worlds, planners):
                 trial = {name: getattr(record, name) for name in ("world", "planner", "repetition")}
-                parts.append(pandas.DataFrame({**trial, **_samples(store.trajectory(record))}))
+                parts.append(
+                    pandas.DataFrame({**trial, **_sample_columns(store.trajectory(record))})
+                )
         return pandas.concat(parts, ignore_index=True) if parts else pandas.DataFrame()
 
 
@@ -282,8 +284,8 @@ class PlannerComparisons(Sequence[Comparison]):
         are the ends of its 95 % confidence interval, ``p_holm`` the p-value after Holm's
         adjustment. Unknown numbers are NaN.
         """
-        return _pandas().DataFrame(
-            [row for pair in self for row in _rows(pair)],
+        return _import_pandas().DataFrame(
+            [row for pair in self for row in _comparison_rows(pair)],
             columns=(
                 *("first", "second", "metric", "worlds", "difference", "low", "high"),
                 *("p", "p_holm", "significant", "relevant"),
@@ -291,7 +293,7 @@ class PlannerComparisons(Sequence[Comparison]):
         )
 
 
-def _rows(pair: Comparison) -> Iterator[Tuple[Any, ...]]:
+def _comparison_rows(pair: Comparison) -> Iterator[Tuple[Any, ...]]:
     def row(name: str, comparison: Union[Comparison, MetricComparison], estimate: Any) -> Any:
         return (
             *(pair.first, pair.second, name, comparison.worlds),
@@ -309,7 +311,7 @@ def _rows(pair: Comparison) -> Iterator[Tuple[Any, ...]]:
         yield row(metric.name, metric, metric.difference)
 
 
-def _samples(recording: Recording) -> Dict[str, np.ndarray]:
+def _sample_columns(recording: Recording) -> Dict[str, np.ndarray]:
     unknown_values = np.full(len(recording.time_s), np.nan)
     columns = {"time_s": recording.time_s}
     for name, parts in SAMPLES.items():
@@ -321,7 +323,7 @@ def _samples(recording: Recording) -> Dict[str, np.ndarray]:
     return columns
 
 
-def _pandas() -> Any:
+def _import_pandas() -> Any:
     try:
         import pandas
     except ImportError as error:

@@ -62,7 +62,7 @@ def run(
     if seed is not None:
         spec = spec.model_copy(update={"seed": seed})
     spec = select_simulator(spec, simulator)
-    with StopSignals(on_first=announce_stop) as stop, _main_module_hidden():
+    with StopSignals(on_first=announce_stop) as stop, _hide_main_module():
         run_campaign(
             spec,
             out,
@@ -77,7 +77,7 @@ def run(
 
 
 @contextlib.contextmanager
-def _main_module_hidden() -> Iterator[None]:
+def _hide_main_module() -> Iterator[None]:
     # New processes import __main__. A script would then call run in each worker, unless all of its
     # statements are guarded.
     main = sys.modules["__main__"]

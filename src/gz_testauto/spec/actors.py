@@ -178,7 +178,7 @@ class ActorSpec(Spec):
 
     @model_validator(mode="wrap")
     @classmethod
-    def _as_its_kind(cls, data: Any, handler: Any, info: ValidationInfo) -> Any:
+    def _validate_as_kind(cls, data: Any, handler: Any, info: ValidationInfo) -> Any:
         if cls is not ActorSpec or not isinstance(data, Mapping):
             return handler(data)
         if not isinstance(data.get("behavior"), str):
@@ -186,7 +186,7 @@ class ActorSpec(Spec):
         return cls.kind_of(data).model_validate(data, context=info.context)
 
     @model_validator(mode="after")
-    def _one_body(self) -> "ActorSpec":
+    def _check_body_and_count(self) -> "ActorSpec":
         if self.model is not None and self.body != type(self).model_fields["body"].default:
             raise ValueError(f"{self.name} has both keys 'model' and 'body'; remove one of them")
         if self.count > 1 and not self.has_several_starts:

@@ -99,7 +99,7 @@ class BuiltinPlannerSpec(PlannerSpec):
 
     @model_validator(mode="before")
     @classmethod
-    def _plugin_defaults_to_name(cls, data: Any) -> Any:
+    def _set_default_plugin(cls, data: Any) -> Any:
         if isinstance(data, str):
             return {"name": data, "plugin": data}
         if not isinstance(data, dict):
@@ -128,7 +128,7 @@ class StackPlannerSpec(PlannerSpec):
 
     @model_validator(mode="before")
     @classmethod
-    def _is_launched(cls, data: Any) -> Any:
+    def _require_launch(cls, data: Any) -> Any:
         name = data.get("name") if isinstance(data, dict) else data
         if not isinstance(name, str):
             return data
@@ -206,7 +206,7 @@ STACK_RESOLUTION_M = 0.05
 """Default side length (m) of a cell of a stack's static map."""
 
 
-def _ordered(
+def _require_ordered_bounds(
     bounds: Tuple[float, float, float, float],
 ) -> Tuple[float, float, float, float]:
     x_min, y_min, x_max, y_max = bounds
@@ -216,7 +216,9 @@ def _ordered(
 
 
 Rectangle = Annotated[
-    Tuple[Bounded, Bounded, Bounded, Bounded], BeforeValidator(as_tuple), AfterValidator(_ordered)
+    Tuple[Bounded, Bounded, Bounded, Bounded],
+    BeforeValidator(as_tuple),
+    AfterValidator(_require_ordered_bounds),
 ]
 
 
@@ -366,7 +368,7 @@ class CampaignSpec(LocatedSpec):
 
     @model_validator(mode="before")
     @classmethod
-    def _is_of_a_kind(cls, data: Any) -> Any:
+    def _reject_base_class(cls, data: Any) -> Any:
         if cls is CampaignSpec:
             raise TypeError(
                 "CampaignSpec cannot be created directly; use the subclass that "
@@ -375,7 +377,7 @@ class CampaignSpec(LocatedSpec):
         return data
 
     @model_validator(mode="after")
-    def _has_few_trials(self) -> Self:
+    def _limit_trials(self) -> Self:
         worlds = self.worlds.count or len(self.worlds.files or ()) or 1
         trials = worlds * len(self.planners) * self.repetitions
         if trials > MOST_TRIALS:
@@ -387,7 +389,7 @@ class CampaignSpec(LocatedSpec):
 
     @field_validator("limits")
     @classmethod
-    def _last_a_period(cls, limits: LimitsSpec, info: ValidationInfo) -> LimitsSpec:
+    def _require_limits_above_period(cls, limits: LimitsSpec, info: ValidationInfo) -> LimitsSpec:
         period_s = info.data.get("control_period_s", 0.0)
         for name in ("timeout_s", "stuck_window_s"):
             if getattr(limits, name) < period_s:
@@ -399,7 +401,9 @@ class CampaignSpec(LocatedSpec):
 
     @field_validator("stop")
     @classmethod
-    def _can_be_decided(cls, stop: Optional[StopSpec], info: ValidationInfo) -> Optional[StopSpec]:
+    def _require_decidable_stop(
+        cls, stop: Optional[StopSpec], info: ValidationInfo
+    ) -> Optional[StopSpec]:
         if stop is None or not {"planners", "worlds"} <= info.data.keys():
             return stop
         names = [planner.name for planner in info.data["planners"]]
@@ -423,7 +427,7 @@ class CampaignSpec(LocatedSpec):
         return stop
 
     @model_validator(mode="after")
-    def _has_an_error_to_scale(self) -> Self:
+    def _require_error_to_scale(self) -> Self:
         for term in self.randomize:
             if term.term == "localization_error" and (
                 self.localization is None or self.localization.is_true
@@ -448,13 +452,13 @@ class CampaignSpec(LocatedSpec):
 
     @field_validator("robot")
     @classmethod
-    def _has_a_start(cls, robot: RobotSpec, info: ValidationInfo) -> RobotSpec:
+    def _require_start(cls, robot: RobotSpec, info: ValidationInfo) -> RobotSpec:
         _require_unless_set_by_source(info, "sets_start", {"start": robot.start is not None})
         return robot
 
     @field_validator("goal")
     @classmethod
-    def _has_a_position(cls, goal: GoalSpec, info: ValidationInfo) -> GoalSpec:
+    def _require_goal_position(cls, goal: GoalSpec, info: ValidationInfo) -> GoalSpec:
         is_set_by_key = {"x_m": goal.x_m is not None, "y_m": goal.y_m is not None}
         if goal.via:
             is_set_by_key["via"] = True
@@ -463,7 +467,9 @@ class CampaignSpec(LocatedSpec):
 
     @field_validator("robots", "actors", "randomize", "effects", "hooks")
     @classmethod
-    def _have_names(cls, entries: Tuple[Any, ...], info: ValidationInfo) -> Tuple[Any, ...]:
+    def _require_different_entry_names(
+        cls, entries: Tuple[Any, ...], info: ValidationInfo
+    ) -> Tuple[Any, ...]:
         require_different([entry.name for entry in entries])
         robot, robots = info.data.get("robot"), info.data.get("robots") or ()
         if robot is None or info.field_name not in ("robots", "actors"):
@@ -476,7 +482,9 @@ class CampaignSpec(LocatedSpec):
 
     @field_validator("planners")
     @classmethod
-    def _have_different_names(cls, planners: Tuple[PlannerSpec, ...]) -> Tuple[PlannerSpec, ...]:
+    def _require_different_planner_names(
+        cls, planners: Tuple[PlannerSpec, ...]
+    ) -> Tuple[PlannerSpec, ...]:
         if not planners:
             raise PydanticCustomError("predicate", "is empty; add at least one entry")
         require_different([planner.name for planner in planners], "planner names")
@@ -535,7 +543,7 @@ class StackCampaignSpec(CampaignSpec, _OnStack):
 
     @model_validator(mode="before")
     @classmethod
-    def _has_a_finer_map(cls, data: Any) -> Any:
+    def _set_default_resolution(cls, data: Any) -> Any:
         plan = data.get("global_plan", {}) if isinstance(data, dict) else None
         if isinstance(plan, dict):
             return {**data, "global_plan": {"resolution_m": STACK_RESOLUTION_M, **plan}}
@@ -563,7 +571,7 @@ class StackCampaignSpec(CampaignSpec, _OnStack):
 
     @field_validator("planners")
     @classmethod
-    def _names_a_launch_file(
+    def _require_launch_files(
         cls, planners: Tuple[StackPlannerSpec, ...], info: ValidationInfo
     ) -> Tuple[StackPlannerSpec, ...]:
         stack: Optional[StackSpec] = info.data.get("stack")
@@ -577,7 +585,7 @@ class StackCampaignSpec(CampaignSpec, _OnStack):
 
     @field_validator("simulator", "simulator_options", mode="before")
     @classmethod
-    def _is_set_by_stack(cls, value: Any) -> Any:
+    def _reject_simulator_keys(cls, value: Any) -> Any:
         if value not in ("auto", {}):
             raise PydanticCustomError("predicate", "is set by stack.simulator; remove it")
         return value

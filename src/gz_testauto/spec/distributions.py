@@ -45,7 +45,7 @@ class _Range(Spec):
     """The largest value, in the unit of the key."""
 
     @model_validator(mode="after")
-    def _ordered(self) -> Self:
+    def _require_ordered(self) -> Self:
         if self.min > self.max:
             raise ValueError(f"min {self.min} is greater than max {self.max}")
         return self
@@ -73,8 +73,8 @@ class TruncatedNormal(_Range):
     """The standard deviation before the truncation, in the unit of the key."""
 
     @model_validator(mode="after")
-    def _has_values(self) -> Self:
-        low, high = _tails(self.mean, self.stddev, self.min, self.max)
+    def _require_probable_range(self) -> Self:
+        low, high = _limit_probabilities(self.mean, self.stddev, self.min, self.max)
         if high - low < 1e-9:
             raise ValueError(
                 f"a normal distribution of mean {self.mean} and stddev {self.stddev} has "
@@ -86,7 +86,7 @@ class TruncatedNormal(_Range):
         """Return the quantile of ``probability``."""
         from scipy.special import ndtri  # imported late: it takes as long as all specifications
 
-        low, high = _tails(self.mean, self.stddev, self.min, self.max)
+        low, high = _limit_probabilities(self.mean, self.stddev, self.min, self.max)
         value = self.mean + self.stddev * float(ndtri(low + probability * (high - low)))
         return min(max(value, self.min), self.max)
 
@@ -100,7 +100,7 @@ class Choice(Spec):
     """The relative probability of each value; default: equal."""
 
     @model_validator(mode="after")
-    def _weights_fit(self) -> "Choice":
+    def _require_matching_weights(self) -> "Choice":
         if self.weights is not None:
             if len(self.weights) != len(self.choice):
                 raise ValueError(
@@ -127,13 +127,16 @@ class Choice(Spec):
 
 
 @lru_cache(maxsize=1024)
-def _tails(mean: float, stddev: float, low: float, high: float) -> Tuple[float, float]:
+def _limit_probabilities(
+    mean: float, stddev: float, low: float, high: float
+) -> Tuple[float, float]:
+    """Return the probabilities of a normal value below ``low`` and below ``high``."""
     from scipy.special import ndtr
 
     return (float(ndtr((low - mean) / stddev)), float(ndtr((high - mean) / stddev)))
 
 
-def _expand(value: Any) -> Any:
+def _expand_short_form(value: Any) -> Any:
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return {"value": value}
     if isinstance(value, list) and len(value) == 2:
@@ -144,13 +147,13 @@ def _expand(value: Any) -> Any:
 def _as_range(value: Any) -> Any:
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return {"min": value, "max": value}
-    value = _expand(value)
+    value = _expand_short_form(value)
     if not isinstance(value, (dict, Uniform)):
         raise PydanticCustomError("must", "must be a number, [min, max] or {min, max}")
     return value
 
 
-def _form(value: Any) -> Optional[str]:
+def _distribution_tag(value: Any) -> Optional[str]:
     if isinstance(value, Spec):
         return type(value).__name__
     if not isinstance(value, dict):
@@ -172,19 +175,19 @@ Distribution = Annotated[
         Annotated[Choice, Tag("Choice")],
     ],
     Discriminator(
-        _form,
+        _distribution_tag,
         custom_error_type="distribution",
         custom_error_message=(
             "must be a number, [min, max], {min, max}, {mean, stddev, min, max} "
             "or {choice, weights}"
         ),
     ),
-    BeforeValidator(_expand),
+    BeforeValidator(_expand_short_form),
 ]
 """A number, a range or a distribution, in the forms that the module lists."""
 
 
-def _positive(distribution: Any) -> Any:
+def _require_positive(distribution: Any) -> Any:
     low, high = distribution.support
     if not low > 0:
         text = f"is {low:g}" if low == high else f"can be {low:g}"
@@ -192,7 +195,7 @@ def _positive(distribution: Any) -> Any:
     return distribution
 
 
-def _not_negative(distribution: Any) -> Any:
+def _require_not_negative(distribution: Any) -> Any:
     low, high = distribution.support
     if low < 0:
         text = f"is {low:g}" if low == high else f"can be {low:g}"
@@ -200,7 +203,7 @@ def _not_negative(distribution: Any) -> Any:
     return distribution
 
 
-def _share(distribution: Any) -> Any:
+def _require_share(distribution: Any) -> Any:
     for bound in distribution.support:
         if not 0 <= bound <= 1:
             text = f"can be {bound:g}; it must be between 0 and 1"
@@ -208,12 +211,14 @@ def _share(distribution: Any) -> Any:
     return distribution
 
 
-NotNegativeDistribution = Annotated[Distribution, AfterValidator(_not_negative)]
+NotNegativeDistribution = Annotated[Distribution, AfterValidator(_require_not_negative)]
 
-ShareDistribution = Annotated[Distribution, AfterValidator(_share)]
+ShareDistribution = Annotated[Distribution, AfterValidator(_require_share)]
 """A :data:`Distribution` of values between 0 and 1."""
 
-NotNegativeUniform = Annotated[Uniform, BeforeValidator(_as_range), AfterValidator(_not_negative)]
+NotNegativeUniform = Annotated[
+    Uniform, BeforeValidator(_as_range), AfterValidator(_require_not_negative)
+]
 """A number, or a range of numbers that are not negative."""
 
-PositiveDistribution = Annotated[Distribution, AfterValidator(_positive)]
+PositiveDistribution = Annotated[Distribution, AfterValidator(_require_positive)]

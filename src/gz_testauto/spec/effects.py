@@ -48,7 +48,7 @@ class WhenSpec(Spec):
     """Area (m, world frame) that must contain the origin of a model of ``trigger``."""
 
     @model_validator(mode="after")
-    def _has_an_extent(self) -> "WhenSpec":
+    def _require_interval(self) -> "WhenSpec":
         if self.until_s is not None and self.until_s <= self.after_s:
             raise ValueError(
                 f"until_s is {self.until_s:g}; it must be greater than after_s, {self.after_s:g}"
@@ -75,7 +75,7 @@ class EffectSpec(LocatedSpec):
         return True
 
     @model_validator(mode="after")
-    def _has_a_place(self) -> "EffectSpec":
+    def _require_position(self) -> "EffectSpec":
         if not self.has_models and self.when.trigger_distance_m is not None:
             raise ValueError(
                 f"when.trigger_distance_m is not supported by the effect {self.effect!r}, which "
@@ -123,7 +123,7 @@ class FadeEffect(ModelEffectSpec):
     """Transparency at the end of the effect, from 0 (opaque) to 1 (invisible)."""
 
     @model_validator(mode="after")
-    def _lasts(self) -> "FadeEffect":
+    def _require_duration(self) -> "FadeEffect":
         if self.duration_s is None:
             raise ValueError("an effect of kind 'fade' needs the key 'duration_s'")
         return self

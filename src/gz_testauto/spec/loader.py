@@ -74,7 +74,7 @@ def _store_locations(value: Any, document: YamlSource, name: str, path: Tuple[An
         ]
         line, existing_path = document.locate(path)
         lines = {".".join(subpath): document.locate((*path, *subpath))[0] for subpath in subpaths}
-        value._location = YamlLocation(name, _dotted(existing_path), line, lines)
+        value._location = YamlLocation(name, _dotted_path(existing_path), line, lines)
 
 
 def _describe(
@@ -84,14 +84,14 @@ def _describe(
     is_missing = error["type"] in ("missing", "union_tag_not_found")
     location = (*error["loc"], *error.get("ctx", {}).get(SUBPATH, ()))
     line, path = document.locate(location, missing=error["type"] == "missing")
-    field = _dotted(path)
+    field = _dotted_path(path)
     if error["type"] == "extra_forbidden":
         mapping = document.data
         for part in error["loc"][:-1]:
             with contextlib.suppress(LookupError, TypeError):  # the tag of a union is not a key
                 mapping = mapping[part]
         known_keys = sorted(classes[id(mapping)].model_fields)
-        parent = _dotted(path[:-1])
+        parent = _dotted_path(path[:-1])
         prefix = f"{parent}: " if parent else ""
         return line, prefix + unknown_name("key", str(error["loc"][-1]), known_keys)
     if error["type"] == "union_tag_not_found":
@@ -129,7 +129,7 @@ _COMPARISONS = {
 def fault_text(field: str, error: Mapping[str, Any]) -> str:
     """Return the message for a pydantic error. It starts with the name ``field``."""
     kind, context = error["type"], error.get("ctx", {})
-    problem = f"{field} is {_shown(error['input'])}"
+    problem = f"{field} is {_format_value(error['input'])}"
     if kind in _COMPARISONS:
         sign, limit = _COMPARISONS[kind]
         return f"{problem}; it must be {sign} {context[limit]:g}"
@@ -160,7 +160,7 @@ def fault_text(field: str, error: Mapping[str, Any]) -> str:
     return f"{field}: {error['msg']}" if field else str(error["msg"])
 
 
-def _shown(value: Any) -> str:
+def _format_value(value: Any) -> str:
     try:
         text = json.dumps(value, ensure_ascii=False)
     except (TypeError, ValueError):
@@ -168,7 +168,7 @@ def _shown(value: Any) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-def _dotted(path: Tuple[Any, ...]) -> str:
+def _dotted_path(path: Tuple[Any, ...]) -> str:
     text = ""
     for part in path:
         text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else str(part)

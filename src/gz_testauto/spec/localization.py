@@ -59,16 +59,16 @@ class LocalizationSpec(Spec):
 
     @model_validator(mode="wrap")
     @classmethod
-    def _as_its_kind(cls, data: Any, handler: Any, info: ValidationInfo) -> Any:
+    def _validate_as_kind(cls, data: Any, handler: Any, info: ValidationInfo) -> Any:
         if cls is not LocalizationSpec or not isinstance(data, Mapping):
             return handler(data)
         kind = cls.kind_of(data)
         return handler(data) if kind is cls else kind.model_validate(data, context=info.context)
 
 
-def _expand(value: Any) -> Any:
+def _expand_name(value: Any) -> Any:
     return {"estimate": value} if isinstance(value, str) else value
 
 
-Localization = Annotated[Optional[SerializeAsAny[LocalizationSpec]], BeforeValidator(_expand)]
+Localization = Annotated[Optional[SerializeAsAny[LocalizationSpec]], BeforeValidator(_expand_name)]
 """The localization of a robot, or only the name of an estimate."""

@@ -125,7 +125,7 @@ def resolve_path(value: Any, info: ValidationInfo) -> Any:
         if not os.path.isabs(value):
             raise fault(f"is {value!r}; stored paths are absolute")
         return Path(value)
-    value = _ENVIRONMENT.sub(_variable, value)
+    value = _ENVIRONMENT.sub(_environment_variable, value)
     source = (info.context or {}).get("source")
     if source is None:  # created in code, not read from a file
         return Path(value)
@@ -139,7 +139,7 @@ def resolve_path(value: Any, info: ValidationInfo) -> Any:
     return path
 
 
-def _variable(match: "re.Match[str]") -> str:
+def _environment_variable(match: "re.Match[str]") -> str:
     name = match.group(1)
     if not os.environ.get(name):
         raise fault(f"needs the environment variable {name}, which is not set; export {name}=...")
@@ -166,7 +166,7 @@ def fault(reason: str) -> PydanticCustomError:
     return PydanticCustomError("predicate", "{reason}", {"reason": reason})
 
 
-def _expression(text: str) -> str:
+def _require_regular_expression(text: str) -> str:
     try:
         re.compile(text)
     except re.error as error:
@@ -180,7 +180,7 @@ def as_tuple(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
-Expression = Annotated[str, AfterValidator(_expression)]
+Expression = Annotated[str, AfterValidator(_require_regular_expression)]
 """A regular expression of Python."""
 
 SpecPath = Annotated[Path, BeforeValidator(resolve_path)]

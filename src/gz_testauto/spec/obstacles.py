@@ -66,7 +66,7 @@ class CountRange(Spec):
     """Largest number of obstacles."""
 
     @model_validator(mode="after")
-    def _ordered(self) -> "CountRange":
+    def _require_ordered(self) -> "CountRange":
         if self.min > self.max:
             raise ValueError(f"min {self.min} is greater than max {self.max}")
         return self
@@ -98,7 +98,7 @@ class CountDensity(CountRange):
         return CountRange(min=low, max=high)
 
 
-def _count(value: Any) -> Any:
+def _expand_count(value: Any) -> Any:
     if isinstance(value, int) and not isinstance(value, bool):
         if value < 0:
             raise PydanticCustomError("predicate", f"is {value}; it must be >= 0")
@@ -112,15 +112,15 @@ def _count(value: Any) -> Any:
     return value
 
 
-def _count_form(value: Any) -> str:
+def _count_tag(value: Any) -> str:
     is_density = isinstance(value, CountDensity) or "per_100_m2" in value
     return "CountDensity" if is_density else "CountRange"
 
 
 Count = Annotated[
     Union[Annotated[CountRange, Tag("CountRange")], Annotated[CountDensity, Tag("CountDensity")]],
-    Discriminator(_count_form),
-    BeforeValidator(_count),
+    Discriminator(_count_tag),
+    BeforeValidator(_expand_count),
 ]
 """A number of obstacles, in the forms of the key ``count``."""
 
@@ -134,7 +134,7 @@ class DistanceRange(Spec):
     """Largest distance (m); default: no limit."""
 
     @model_validator(mode="after")
-    def _ordered(self) -> "DistanceRange":
+    def _require_ordered(self) -> "DistanceRange":
         if self.max is not None and self.min > self.max:
             raise ValueError(f"min {self.min:g} is greater than max {self.max:g}")
         return self
@@ -151,7 +151,7 @@ class StepSpec(Spec):
     """Rotation (rad) around the origin."""
 
 
-def _distance(value: Any) -> Any:
+def _expand_distance(value: Any) -> Any:
     if isinstance(value, list) and len(value) == 2:
         return {"min": value[0], "max": value[1]}
     if not isinstance(value, (dict, DistanceRange)):
@@ -159,7 +159,7 @@ def _distance(value: Any) -> Any:
     return value
 
 
-def _model_file(path: Optional[Path]) -> Optional[Path]:
+def _resolve_model_file(path: Optional[Path]) -> Optional[Path]:
     try:
         return None if path is None else resources.model_file(path)
     except ResourceError as error:
@@ -206,10 +206,10 @@ class ObstacleGroup(Spec):
     """True if a robot cannot push the obstacle. The default is the value in its model."""
     type: str
     """Name of the obstacle kind, such as ``box``."""
-    model: Annotated[Optional[SpecPath], AfterValidator(_model_file)] = None
+    model: Annotated[Optional[SpecPath], AfterValidator(_resolve_model_file)] = None
     """An SDF file, or the directory of a model, that replaces the unit shape of the obstacle
     kind."""
-    distance_m: Dict[str, Annotated[DistanceRange, BeforeValidator(_distance)]] = Field(
+    distance_m: Dict[str, Annotated[DistanceRange, BeforeValidator(_expand_distance)]] = Field(
         default_factory=dict
     )
     """Accepted distances (m) from the outline of the obstacle to the nearest obstacle of a previous
@@ -232,7 +232,7 @@ class ObstacleGroup(Spec):
         cls.size_names, cls.default_size = tuple(sizes), tuple(sizes.values())
 
     @model_validator(mode="after")
-    def _x_with_y(self) -> "ObstacleGroup":
+    def _require_x_and_y(self) -> "ObstacleGroup":
         if (self.x_m is None) != (self.y_m is None):
             raise ValueError("'x_m' and 'y_m' must both be set")
         return self
@@ -328,11 +328,11 @@ class SamplingSpec(Spec):
     """Number of worlds in a block of the method ``lhs``."""
 
 
-def _method(value: Any) -> Any:
+def _expand_method(value: Any) -> Any:
     return {"method": value} if isinstance(value, str) else value
 
 
-def _solvable(value: Any) -> Any:
+def _expand_solvable(value: Any) -> Any:
     if value is True:
         return {}
     return None if value is False else value
@@ -356,10 +356,10 @@ class ObstacleSpec(Spec):
     """Height (m) of the ground on which obstacles are placed."""
     mission: Optional[SolvableMissionSpec] = None
     """Start, goal and robot for ``gz_testauto multiply``. Campaigns ignore this key."""
-    solvable: Annotated[Optional[SolvableSpec], BeforeValidator(_solvable)] = None
+    solvable: Annotated[Optional[SolvableSpec], BeforeValidator(_expand_solvable)] = None
     """True, or parameters, if worlds without a path for the robot are drawn again; default:
     false."""
-    sampling: Annotated[SamplingSpec, BeforeValidator(_method)] = SamplingSpec()
+    sampling: Annotated[SamplingSpec, BeforeValidator(_expand_method)] = SamplingSpec()
     """The sampling method: its name, or a mapping with its parameters."""
     coverage: Optional[ShareDistribution] = None
     """Share of the ground, between 0 and 1, that the obstacles of a world cover (``density`` in
@@ -369,7 +369,7 @@ class ObstacleSpec(Spec):
     """Number of positions that are tried for the obstacles of one world before placement fails."""
 
     @model_validator(mode="after")
-    def _complete(self) -> "ObstacleSpec":
+    def _check_obstacles(self) -> "ObstacleSpec":
         labels = [group.label for group in self.obstacles]
         require_different(labels, "names of obstacles", "; set name")
         self.require_placeable_count()

@@ -40,9 +40,9 @@ def option(default: Any, metavar: str, description: str, **limits: Any) -> Any:
     return Field(default, description=description, json_schema_extra={"metavar": metavar}, **limits)
 
 
-def _names_in(value: Any) -> Any:
+def _parse_names(value: Any) -> Any:
     return tuple(value.replace(",", " ").split()) if isinstance(value, str) else as_tuple(value)
 
 
-Names = Annotated[Tuple[str, ...], BeforeValidator(_names_in)]
+Names = Annotated[Tuple[str, ...], BeforeValidator(_parse_names)]
 """Names as a list, or as text that commas or blanks separate."""

@@ -50,7 +50,7 @@ class RandomizationTermSpec(Spec):
     """True if all selected elements get the same value, False for a separate value for each."""
 
     @model_validator(mode="after")
-    def _has_one_operation(self) -> "RandomizationTermSpec":
+    def _require_one_operation(self) -> "RandomizationTermSpec":
         operations = [kind for kind in (self.set, self.add, self.scale) if kind is not None]
         if len(operations) != 1:
             raise ValueError(f"{self.name} needs exactly one of the keys 'set', 'add' and 'scale'")
@@ -108,7 +108,7 @@ class PoseTerm(_Selecting):
     """A rotation (rad) that is added to the heading of the models."""
 
     @model_validator(mode="after")
-    def _adds(self) -> "PoseTerm":
+    def _require_add(self) -> "PoseTerm":
         if self.add is None:
             raise ValueError(f"{self.name}: a term of kind 'pose' needs the key 'add'")
         return self
@@ -143,7 +143,7 @@ class FaultTerm(RandomizationTermSpec):
     term: Fault
 
     @model_validator(mode="after")
-    def _is_set_once(self) -> "FaultTerm":
+    def _check_fault(self) -> "FaultTerm":
         if self.set is None:
             raise ValueError(f"{self.name}: a term of kind {self.term!r} needs the key 'set'")
         low, high = self.set.support
@@ -169,7 +169,7 @@ class PluginTerm(RandomizationTermSpec, LocatedSpec):
     """Parameters of the plug-in's constructor."""
 
 
-def _kind(value: Any) -> Optional[str]:
+def _term_tag(value: Any) -> Optional[str]:
     name = value.get("term") if isinstance(value, dict) else getattr(value, "term", None)
     if name is None:
         return None
@@ -191,7 +191,7 @@ Term = Annotated[
         Annotated[PluginTerm, Tag("plugin")],
     ],
     Discriminator(
-        _kind,
+        _term_tag,
         custom_error_type="predicate",
         custom_error_message=(
             f"has no term; add {', '.join((*PROPERTIES, *FAULTS))} or the name of a plug-in"

@@ -32,7 +32,7 @@ class Rectangle(Spec):
     """Lowest and highest y coordinate (m, world frame)."""
 
     @model_validator(mode="after")
-    def _ordered(self) -> "Rectangle":
+    def _require_ordered(self) -> "Rectangle":
         for name, (low, high) in (("x_m", self.x_m), ("y_m", self.y_m)):
             if not low < high:
                 raise ValueError(f"{name} [{low}, {high}] has no extent; write [lowest, highest]")
@@ -61,7 +61,7 @@ class Region(Spec):
     """A circular area."""
 
     @model_validator(mode="after")
-    def _one_shape(self) -> "Region":
+    def _require_one_shape(self) -> "Region":
         shapes = [shape for shape in (self.rectangle, self.polygon, self.circle) if shape]
         if len(shapes) != 1:
             raise ValueError("exactly one of 'rectangle', 'polygon' and 'circle' must be set")
@@ -124,7 +124,7 @@ class KeepOut(Spec):
         return data
 
     @model_validator(mode="after")
-    def _one_kind(self) -> "KeepOut":
+    def _require_center_or_shape(self) -> "KeepOut":
         if (self.center is None) == (self.shape is None):
             raise ValueError("set either 'center' (start or goal, with 'radius_m') or a shape")
         if (self.center is None) != (self.radius_m is None):
@@ -132,24 +132,24 @@ class KeepOut(Spec):
         return self
 
 
-def _several(value: Any) -> Any:
+def _as_list(value: Any) -> Any:
     return value if isinstance(value, list) else [value]
 
 
-Regions = Annotated[List[Region], BeforeValidator(_several), Field(min_length=1)]
+Regions = Annotated[List[Region], BeforeValidator(_as_list), Field(min_length=1)]
 """The union of regions. In YAML, a single region needs no list."""
 
 
-def _form(value: Any) -> str:
+def _region_tag(value: Any) -> str:
     is_band = isinstance(value, PathRegion) or (isinstance(value, dict) and "along_path" in value)
     return "PathRegion" if is_band else "Region"
 
 
 ObstacleRegion = Annotated[
     Union[Annotated[Region, Tag("Region")], Annotated[PathRegion, Tag("PathRegion")]],
-    Discriminator(_form),
+    Discriminator(_region_tag),
 ]
-ObstacleRegions = Annotated[List[ObstacleRegion], BeforeValidator(_several), Field(min_length=1)]
+ObstacleRegions = Annotated[List[ObstacleRegion], BeforeValidator(_as_list), Field(min_length=1)]
 """The union of regions of random obstacles. In YAML, a single region needs no list."""
 
 

@@ -66,7 +66,7 @@ class LaneSpec(Spec):
         return (self.width_m,) * len(self.center_m)
 
     @model_validator(mode="after")
-    def _is_a_line(self) -> "LaneSpec":
+    def _check_points(self) -> "LaneSpec":
         if any(a == b for a, b in zip(self.center_m, self.center_m[1:])):
             raise ValueError(f"lane {self.name!r} has two equal consecutive points in 'center_m'")
         if isinstance(self.width_m, list) and len(self.width_m) != len(self.center_m):
@@ -134,7 +134,7 @@ class RoadSpec(Spec):
 
     @field_validator("lanes")
     @classmethod
-    def _refer_to_known_lanes(cls, lanes: Tuple[LaneSpec, ...]) -> Tuple[LaneSpec, ...]:
+    def _require_known_lanes(cls, lanes: Tuple[LaneSpec, ...]) -> Tuple[LaneSpec, ...]:
         names = [lane.name for lane in lanes]
         require_different(names, "names of lanes")
         for lane in lanes:
@@ -147,7 +147,9 @@ class RoadSpec(Spec):
 
     @field_validator("route")
     @classmethod
-    def _is_connected(cls, route: Tuple[str, ...], info: ValidationInfo) -> Tuple[str, ...]:
+    def _require_connected_route(
+        cls, route: Tuple[str, ...], info: ValidationInfo
+    ) -> Tuple[str, ...]:
         lanes = {lane.name: lane for lane in info.data.get("lanes", ())}
         if not lanes:
             return route  # the error of the lanes is reported
@@ -155,11 +157,11 @@ class RoadSpec(Spec):
         return route
 
 
-def _road(value: Any, info: ValidationInfo) -> Any:
+def _load_road(value: Any, info: ValidationInfo) -> Any:
     if is_stored(info) or not isinstance(value, (str, Path)):
         return value
     return load(resolve_path(value, info), RoadSpec)
 
 
-RoadOrFile = Annotated[Optional[RoadSpec], BeforeValidator(_road)]
+RoadOrFile = Annotated[Optional[RoadSpec], BeforeValidator(_load_road)]
 """A road, or the path of a YAML file with a road."""

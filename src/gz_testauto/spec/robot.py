@@ -40,7 +40,7 @@ def _as_text(value: Any) -> Any:
 _Text = Annotated[str, BeforeValidator(_as_text)]
 
 
-def _lidar_names(value: Any) -> Any:
+def _join_lidar_names(value: Any) -> Any:
     if isinstance(value, list) and value and all(isinstance(name, str) for name in value):
         return ",".join(value)
     return value
@@ -49,7 +49,7 @@ def _lidar_names(value: Any) -> Any:
 _Lidar = Annotated[
     Optional[str],
     Field(min_length=1),
-    BeforeValidator(_lidar_names, json_schema_input_type=Union[str, List[str], None]),
+    BeforeValidator(_join_lidar_names, json_schema_input_type=Union[str, List[str], None]),
 ]
 """The name of a lidar, or a list of names whose scans are merged."""
 
@@ -80,7 +80,7 @@ class DriveSpec(Spec):
     """Torque limit (N m) of each wheel in the embedded simulator; default: none."""
 
     @model_validator(mode="after")
-    def _as_many_left_as_right(self) -> Self:
+    def _require_equal_joint_counts(self) -> Self:
         if len(self.left_joints) != len(self.right_joints):
             raise ValueError("left_joints and right_joints must have the same length")
         return self
@@ -129,7 +129,7 @@ class RobotSpec(Spec):
 
     @field_validator("name")
     @classmethod
-    def _is_a_model_name(cls, name: str) -> str:
+    def _require_model_name(cls, name: str) -> str:
         if not name.strip() or "::" in name or not name.isprintable() or name != name.strip():
             raise ValueError(
                 "the name is not valid in Gazebo; it must not be empty, contain control "
@@ -139,7 +139,7 @@ class RobotSpec(Spec):
 
     @field_validator("sensor_delays_s")
     @classmethod
-    def _delays_are_not_negative(cls, delays: Dict[str, float]) -> Dict[str, float]:
+    def _limit_delays(cls, delays: Dict[str, float]) -> Dict[str, float]:
         for name, delay_s in delays.items():
             if not 0.0 <= delay_s <= MAX_DELAY_S:
                 raise ValueError(
@@ -149,7 +149,7 @@ class RobotSpec(Spec):
 
     @field_validator("footprint_m")
     @classmethod
-    def _has_an_outline(cls, corners: Optional[List[Point]]) -> Optional[List[Point]]:
+    def _require_valid_outline(cls, corners: Optional[List[Point]]) -> Optional[List[Point]]:
         if corners is not None and not shapely.Polygon(corners).is_valid:
             raise ValueError(
                 "the outline crosses itself or has no area; list the corners in their order around "
@@ -167,7 +167,7 @@ class BuiltinRobotSpec(RobotSpec):
 
     @field_validator("name")
     @classmethod
-    def _is_a_ros_name(cls, name: str) -> str:
+    def _require_ros_name(cls, name: str) -> str:
         if not re.match(NAME, name):
             raise PydanticCustomError(
                 "predicate", "must start with a letter and have only letters, digits and _"
@@ -180,7 +180,7 @@ class StackRobotSpec(RobotSpec):
     such as ``limo/``. Without ``model``, ``footprint_m`` and ``height_m`` are required."""
 
     @model_validator(mode="after")
-    def _has_a_body(self) -> Self:
+    def _require_body(self) -> Self:
         if self.model is None and (self.footprint_m is None or self.height_m is None):
             raise PydanticCustomError("predicate", BODY_MISSING)
         return self
@@ -208,7 +208,7 @@ class CompanionSpec(Spec):
     """Parameters of the plug-in."""
 
     @model_validator(mode="after")
-    def _parameters_of_a_planner(self) -> "CompanionSpec":
+    def _require_planner(self) -> "CompanionSpec":
         if self.parameters and not self.planner:
             raise ValueError(f"{self.name} has 'parameters' but no 'planner'; add 'planner'")
         return self

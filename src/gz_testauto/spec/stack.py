@@ -88,7 +88,7 @@ def fill(text: str, values: Mapping[str, object]) -> str:
     return _WORD.sub(value, text)
 
 
-def _text(value: Any) -> Any:
+def _check_placeholders(value: Any) -> Any:
     if isinstance(value, str):
         try:
             fill(value, PLACEHOLDERS)
@@ -123,18 +123,18 @@ class LaunchSpec(Spec):
 
     @field_validator("file", mode="before")
     @classmethod
-    def _file(cls, value: Any, info: ValidationInfo) -> Any:
+    def _resolve_file(cls, value: Any, info: ValidationInfo) -> Any:
         return value if info.data.get("package") else resolve_path(value, info)
 
     @field_validator("args", mode="before")
     @classmethod
-    def _args(cls, args: Any, info: ValidationInfo) -> Any:
+    def _resolve_args(cls, args: Any, info: ValidationInfo) -> Any:
         if not isinstance(args, dict):
             return args
-        return {name: _argument(name, value, info) for name, value in args.items()}
+        return {name: _resolve_argument(name, value, info) for name, value in args.items()}
 
     @model_validator(mode="after")
-    def _package_has_file(self) -> "LaunchSpec":
+    def _require_file_in_package(self) -> "LaunchSpec":
         if self.package is not None and self.file is None:
             raise ValueError(
                 f"package {self.package} is set without 'file'; add the name of the launch file"
@@ -154,13 +154,13 @@ class LaunchSpec(Spec):
         return self.model_copy(update={"args": {**self.args, **other.args}})
 
 
-def _argument(name: Any, value: Any, info: ValidationInfo) -> Any:
+def _resolve_argument(name: Any, value: Any, info: ValidationInfo) -> Any:
     try:
         if isinstance(value, str) and value.startswith(FILE_PREFIXES) and "{" not in value:
             return resolve_path(value, info)
         if isinstance(value, str) and value.startswith("/") and os.path.isfile(Path(value)):
             return Path(value)  # campaign.json contains absolute paths
-        return _text(value)
+        return _check_placeholders(value)
     except PydanticCustomError as error:
         raise fault(f".{name} {error.context['reason'] if error.context else error}") from error
 
@@ -169,7 +169,7 @@ class PartSpec(LaunchSpec):
     """The launch file of a part of the stack, such as the simulator."""
 
     @model_validator(mode="after")
-    def _names_file(self) -> "PartSpec":
+    def _require_file(self) -> "PartSpec":
         if self.file is None:
             raise ValueError("no launch file is set; add 'package' and 'file', or 'file' as a path")
         return self
@@ -201,7 +201,7 @@ class StackMetricSpec(NumberTopicSpec):
 
     @field_validator("name")
     @classmethod
-    def _is_not_a_column(cls, name: str) -> str:
+    def _reject_column_name(cls, name: str) -> str:
         if is_reserved(name):
             raise fault(f"is {name!r}, the name of a column of the results; use another name")
         return name
@@ -319,7 +319,7 @@ class StackSpec(Spec):
 
     @model_validator(mode="before")
     @classmethod
-    def _share_of_the_cap(cls, data: Any) -> Any:
+    def _set_default_min_factor(cls, data: Any) -> Any:
         if isinstance(data, dict) and "min_real_time_factor" not in data:
             cap = data.get("max_real_time_factor")
             if isinstance(cap, (int, float)) and 0.0 < cap < 1.0:
@@ -328,7 +328,9 @@ class StackSpec(Spec):
 
     @field_validator("min_real_time_factor")
     @classmethod
-    def _below_the_cap(cls, min_factor: Optional[float], info: ValidationInfo) -> Optional[float]:
+    def _require_factor_below_cap(
+        cls, min_factor: Optional[float], info: ValidationInfo
+    ) -> Optional[float]:
         cap = info.data.get("max_real_time_factor")
         if min_factor is not None and cap is not None and min_factor >= cap:
             raise fault(f"is {min_factor:g}; it must be below max_real_time_factor, {cap:g}")
@@ -336,6 +338,6 @@ class StackSpec(Spec):
 
     @field_validator("metrics")
     @classmethod
-    def _are_valid(cls, metrics: List[StackMetricSpec]) -> List[StackMetricSpec]:
+    def _require_different_names(cls, metrics: List[StackMetricSpec]) -> List[StackMetricSpec]:
         require_different([metric.name for metric in metrics])
         return metrics

@@ -49,7 +49,7 @@ PATH_M = "path_m"
 """Key in ``published`` for the length (m) of the shortest path, which the BARN score needs."""
 
 
-def _obstacles(value: Any, info: ValidationInfo) -> Any:
+def _load_obstacles(value: Any, info: ValidationInfo) -> Any:
     if is_stored(info) or not isinstance(value, (str, Path)):
         return value
     return load(resolve_path(value, info), ObstacleSpec)
@@ -105,7 +105,7 @@ class WorldFileSpec(ViaSpec):
         return self.name or Path(self.file).stem
 
     @model_validator(mode="after")
-    def _copies_differ(self) -> Self:
+    def _require_different_copies(self) -> Self:
         if self.count > 1 and self.random_numbers is not None:
             raise ValueError(
                 "'random_numbers' would be the same in each of the 'count' worlds; remove one of "
@@ -144,7 +144,7 @@ class PublishedSpec(Spec):
     """Name of the column of ``table`` with the number."""
 
     @model_validator(mode="after")
-    def _one_source(self) -> "PublishedSpec":
+    def _require_one_source(self) -> "PublishedSpec":
         if sum(source is not None for source in (self.points, self.match, self.table)) != 1:
             raise ValueError("exactly one of 'points', 'match' and 'table' must be set")
         if (self.table is not None) != bool(self.column):
@@ -190,7 +190,7 @@ class WorldsSpec(Spec):
 
     base: Optional[SpecPath] = None
     """The base world to which random obstacles are added."""
-    obstacles: Annotated[Optional[ObstacleSpec], BeforeValidator(_obstacles)] = None
+    obstacles: Annotated[Optional[ObstacleSpec], BeforeValidator(_load_obstacles)] = None
     """The obstacle specification for ``base``, or the path of its YAML file."""
     count: Optional[int] = Field(None, ge=1, le=MOST_TRIALS)
     """Number of worlds that are generated."""
@@ -221,7 +221,7 @@ class WorldsSpec(Spec):
         name = _named_source(data)
         if name is None:
             return cls
-        return cast(Type[Self], _with_section(name, WORLD_SOURCES.get(name).spec_type))
+        return cast(Type[Self], _create_class_with_section(name, WORLD_SOURCES.get(name).spec_type))
 
     @property
     def source(self) -> Optional[WorldSourceSpec]:
@@ -239,7 +239,7 @@ class WorldsSpec(Spec):
 
     @model_validator(mode="wrap")
     @classmethod
-    def _as_its_kind(cls, data: Any, handler: Any, info: ValidationInfo) -> Any:
+    def _validate_as_kind(cls, data: Any, handler: Any, info: ValidationInfo) -> Any:
         if cls is not WorldsSpec or not isinstance(data, Mapping):
             return handler(data)
         try:
@@ -251,13 +251,11 @@ class WorldsSpec(Spec):
 
     @field_validator("files")
     @classmethod
-    def _separate_copies(
-        cls, files: Optional[List[WorldFileSpec]]
-    ) -> Optional[List[WorldFileSpec]]:
+    def _expand_copies(cls, files: Optional[List[WorldFileSpec]]) -> Optional[List[WorldFileSpec]]:
         return None if files is None else [copy for entry in files for copy in entry.copies]
 
     @model_validator(mode="after")
-    def _one_source(self) -> "WorldsSpec":
+    def _require_one_source(self) -> "WorldsSpec":
         if sum(source is not None for source in (self.base, self.source, self.directory)) != 1:
             raise ValueError(
                 "set exactly one of 'base' (with 'obstacles' and 'count'), 'directory', and a "
@@ -297,7 +295,7 @@ def _named_source(data: Mapping[str, Any]) -> Optional[str]:
 
 
 @lru_cache(maxsize=None)
-def _with_section(name: str, section: Type[WorldSourceSpec]) -> Type[WorldsSpec]:
+def _create_class_with_section(name: str, section: Type[WorldSourceSpec]) -> Type[WorldsSpec]:
     fields: Dict[str, Any] = {name: (section, ...)}
     kind = create_model(f"WorldsSpec_{name}", __base__=WorldsSpec, **fields)
     kind.source_name = name

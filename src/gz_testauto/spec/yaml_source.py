@@ -56,33 +56,34 @@ class _Loader(yaml.SafeLoader):
         mark, is_alias = event.start_mark, isinstance(event, yaml.AliasEvent)
         self._level += 1
         if self._level > MOST_LEVELS:
-            raise _problem(f"is nested more than {MOST_LEVELS} levels deep", mark)
+            raise _yaml_error(f"is nested more than {MOST_LEVELS} levels deep", mark)
         node = super().compose_node(parent, index)
         self._level -= 1
         if isinstance(event, yaml.ScalarEvent) and event.tag is None and event.style is None:
             _require_unambiguous(node)
         if not is_alias:
-            self._extent[id(node)] = self._measured(node, mark)
+            self._extent[id(node)] = self._measure(node, mark)
         elif id(node) not in self._extent:
-            raise _problem("an alias is inside the value that it refers to", mark)
+            raise _yaml_error("an alias is inside the value that it refers to", mark)
         return node
 
-    def _measured(self, node: Any, mark: Any) -> Tuple[int, int]:
+    def _measure(self, node: Any, mark: Any) -> Tuple[int, int]:
+        """Return the numbers of values and of levels in a node, with aliases expanded."""
         children = getattr(node, "value", ())
         if isinstance(node, yaml.MappingNode):
             children = [child for pair in children for child in pair]
         elif not isinstance(node, yaml.SequenceNode):
             match = _UNWRITABLE.search(node.value)
             if match:
-                raise _problem(f"{match.group()!r} is not allowed in text", mark)
+                raise _yaml_error(f"{match.group()!r} is not allowed in text", mark)
             return 1, 1
         extents = [self._extent[id(child)] for child in children]
         values = 1 + sum(count for count, _ in extents)
         levels = 1 + max((depth for _, depth in extents), default=0)
         if values > MOST_VALUES:
-            raise _problem(f"has more than {MOST_VALUES} values, with each alias expanded", mark)
+            raise _yaml_error(f"has more than {MOST_VALUES} values, with each alias expanded", mark)
         if levels > MOST_LEVELS:
-            raise _problem(f"is nested more than {MOST_LEVELS} levels deep", mark)
+            raise _yaml_error(f"is nested more than {MOST_LEVELS} levels deep", mark)
         return values, levels
 
     def construct_object(self, node: Any, deep: bool = False) -> Any:
@@ -91,7 +92,9 @@ class _Loader(yaml.SafeLoader):
         except (LookupError, ValueError, TypeError, AttributeError, OverflowError) as error:
             kind = node.tag.rpartition(":")[2]
             value_text = str(node.value)[:40]
-            raise _problem(f"{value_text!r} cannot be read as {kind}", node.start_mark) from error
+            raise _yaml_error(
+                f"{value_text!r} cannot be read as {kind}", node.start_mark
+            ) from error
 
 
 class AmbiguousValueError(SpecError):
@@ -111,10 +114,12 @@ def _require_unambiguous(node: Any) -> None:
     else:
         is_ambiguous = not pattern.fullmatch(text)
     if is_ambiguous:
-        raise _AmbiguousScalar(problem=_ambiguity(kind, text), problem_mark=node.start_mark)
+        raise _AmbiguousScalar(
+            problem=_describe_ambiguity(kind, text), problem_mark=node.start_mark
+        )
 
 
-def _ambiguity(kind: str, text: str) -> str:
+def _describe_ambiguity(kind: str, text: str) -> str:
     if len(text) > _LONGEST_SHOWN:
         return (
             f"{text[:_LONGEST_SHOWN]!r}… has different meanings in YAML 1.1 and YAML 1.2; write a "
@@ -124,22 +129,25 @@ def _ambiguity(kind: str, text: str) -> str:
     new_value: Any = "text"
     if _ONLY_1_2_INT.fullmatch(text):
         new_value = int(text.replace("0o", ""), 8 if "o" in text else 10)
-    choices = dict.fromkeys(_written(value) for value in (old_value, new_value) if value != "text")
+    choices = dict.fromkeys(
+        _write_scalar(value) for value in (old_value, new_value) if value != "text"
+    )
     return (
-        f"{text!r} is {_described(old_value)} in YAML 1.1 and {_described(new_value)} in YAML 1.2; "
-        f"write {' or '.join(choices)}, or '{text}' in quotes for text"
+        f"{text!r} is {_describe_meaning(old_value)} in YAML 1.1 and "
+        f"{_describe_meaning(new_value)} in YAML 1.2; write {' or '.join(choices)}, or '{text}' "
+        "in quotes for text"
     )
 
 
-def _described(value: Any) -> str:
-    return value if value == "text" else _written(value)
+def _describe_meaning(value: Any) -> str:
+    return value if value == "text" else _write_scalar(value)
 
 
-def _written(value: Any) -> str:
+def _write_scalar(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else repr(value)
 
 
-def _problem(text: str, mark: Any) -> yaml.MarkedYAMLError:
+def _yaml_error(text: str, mark: Any) -> yaml.MarkedYAMLError:
     return yaml.MarkedYAMLError(problem=text, problem_mark=mark)
 
 
@@ -222,6 +230,7 @@ class YamlSource:
 
     @staticmethod
     def _child(node: Any, part: Any) -> Any:
+        """Return the line and the node of a key or an index, or None."""
         if isinstance(node, yaml.MappingNode):
             for key, value in node.value:
                 if key.value == str(part):
@@ -236,7 +245,7 @@ class YamlSource:
         stack, visited_ids = [self._node], set()
         while stack:
             node = stack.pop()
-            if id(node) in visited_ids:  # An alias refers to the same node.
+            if id(node) in visited_ids:  # an alias refers to the same node
                 continue
             visited_ids.add(id(node))
             if isinstance(node, yaml.SequenceNode):
