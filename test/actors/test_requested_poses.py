@@ -77,7 +77,7 @@ def test_pushed_model_keeps_the_pose_of_the_simulator(error):
 
 def test_tilted_model_keeps_the_pose_of_the_simulator():
     tilted = snapshot(Pose.from_rpy(*START.position, 0.0, 2e-4, 1.0))
-    assert placed().shown(tilted).models["p"].pose == tilted.models["p"].pose
+    assert placed().with_computed_poses(tilted).models["p"].pose == tilted.models["p"].pose
 
 
 def test_twist_continues_without_a_request():

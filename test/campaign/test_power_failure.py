@@ -96,7 +96,7 @@ def test_campaign_is_completed_after_a_power_failure_at_any_rename(run, tmp_path
     out = tmp_path / "out"
     out.mkdir()
     # The heartbeat thread would change the database while it is copied.
-    monkeypatch.setattr(running, "_write", lambda connection, runner: None)
+    monkeypatch.setattr(running, "_write_runner", lambda connection, runner: None)
     with monkeypatch.context() as patched:
         failing = FailingDisk(patched, out, tmp_path / "failures")
         expected = outcome_of(run())

@@ -102,11 +102,11 @@ def test_a_trial_reaches_its_limit_of_invalid_attempts_or_worker_deaths():
     found = attempts_of(store)
     for number in (1, 2):
         assert not found.has_reached_limit(5)
-        found.failed(attempt(5, number, f"cause {number}"), worker_died=False)
+        found.record_failure(attempt(5, number, f"cause {number}"), worker_died=False)
     assert found.has_reached_limit(5)
     assert (found.count(5), found.last_cause(5)) == (2, "cause 2")
     for number in (1, 2, 3, 4):
-        found.failed(attempt(6, number), worker_died=True)
+        found.record_failure(attempt(6, number), worker_died=True)
         assert found.has_reached_limit(6) == (number >= 3)
     assert [kind for kind, _ in store.stored] == ["invalid"] * 2 + ["death"] * 4
     assert found.count(7) == 0
@@ -114,9 +114,9 @@ def test_a_trial_reaches_its_limit_of_invalid_attempts_or_worker_deaths():
 
 def test_the_last_cause_is_that_of_the_latest_attempt_of_either_kind():
     found = attempts_of(Store(VALID), most=9)
-    found.failed(attempt(5, 1, "first"), worker_died=True)
-    found.failed(attempt(5, 3, "third"), worker_died=True)
-    found.failed(attempt(5, 2, "second"), worker_died=False)
+    found.record_failure(attempt(5, 1, "first"), worker_died=True)
+    found.record_failure(attempt(5, 3, "third"), worker_died=True)
+    found.record_failure(attempt(5, 2, "second"), worker_died=False)
     assert found.last_cause(5) == "third"
     assert found.count(5) == 3
 
@@ -157,7 +157,7 @@ def test_a_store_without_limits_stores_them_and_reopens_no_trial():
 def test_a_campaign_is_hopeless_if_one_trial_fails_with_one_cause_and_none_is_valid():
     found = attempts_of(Store())
     for one in TWO:
-        found.failed(one, worker_died=False)
+        found.record_failure(one, worker_died=False)
     found.raise_if_hopeless()
     found.abandon(trial(1), scene_at_fault=True)
     assert not found.is_hopeless
@@ -165,7 +165,7 @@ def test_a_campaign_is_hopeless_if_one_trial_fails_with_one_cause_and_none_is_va
     assert found.is_hopeless
     with pytest.raises(LostTrialsError, match=r"2 attempts at w1 fgm .*: died at 4 s"):
         found.raise_if_hopeless()
-    found.succeeded(3)
+    found.record_success(3)
     assert not found.is_hopeless
     found.raise_if_hopeless()
 
@@ -173,7 +173,7 @@ def test_a_campaign_is_hopeless_if_one_trial_fails_with_one_cause_and_none_is_va
 def test_a_trial_with_two_causes_does_not_make_the_campaign_hopeless():
     found = attempts_of(Store())
     for number, cause in ((1, "died at 3 s"), (2, "no answer")):
-        found.failed(attempt(1, number, cause), worker_died=False)
+        found.record_failure(attempt(1, number, cause), worker_died=False)
     found.abandon(trial(1))
     assert not found.is_hopeless
 
@@ -194,7 +194,7 @@ def test_errors_of_scene_and_configuration_recur(error, recurs, scene_at_fault):
 
 def test_one_attempt_is_named_in_the_singular():
     found = attempts_of(Store())
-    found.failed(TWO[0], worker_died=False)
+    found.record_failure(TWO[0], worker_died=False)
     found.abandon(trial(1))
     with pytest.raises(LostTrialsError, match="the attempt at w1 fgm was invalid"):
         found.raise_if_hopeless()

@@ -112,7 +112,7 @@ def test_the_identity_is_that_of_the_inputs(smoke, monkeypatch):
     assert first != Manifest.of(smoke, {"code": "2"}).content["identity"]
     assert first.startswith(SHA256) and len(first) == len(SHA256) + 64
     other = {**manifests.software_versions(()), "gz_testauto": "9"}
-    monkeypatch.setattr(manifests, "software", lambda libraries: other)
+    monkeypatch.setattr(manifests, "software_versions", lambda libraries: other)
     assert first == Manifest.of(smoke, {"code": "1"}).content["identity"]
 
 
@@ -252,7 +252,7 @@ def attempts(most=2, deaths=2, stored=(2, 2)):
 
 
 def failed(found, trial, number, cause, died=False):
-    found.failed(AttemptRecord(trial, number, cause, 1.0, "then"), worker_died=died)
+    found.record_failure(AttemptRecord(trial, number, cause, 1.0, "then"), worker_died=died)
 
 
 def test_a_limit_of_one_is_reached_by_one_attempt_and_exceeded_by_two():
@@ -276,7 +276,7 @@ def test_the_error_names_the_first_abandoned_trial_and_causes_differ_only_in_tex
     assert found.is_hopeless and not found.has_valid_trial
     with pytest.raises(LostTrialsError, match=r"w5 .*fell at 12 m"):
         found.raise_if_hopeless()
-    found.succeeded(7)
+    found.record_success(7)
     assert found.has_valid_trial and not found.is_hopeless
 
 

@@ -68,7 +68,7 @@ def test_trials_that_start_after_a_write_are_written_without_waiting_for_a_beat(
 ):
     monkeypatch.setattr(running, "BEAT_S", 100.0)
     heartbeat = running.Heartbeat(database)
-    heartbeat._end_event = EventDuringWait(lambda: heartbeat.began(TRIALS[1], "process 1"))
+    heartbeat._end_event = EventDuringWait(lambda: heartbeat.add_trial(TRIALS[1], "process 1"))
     with heartbeat:
         wait_for(database, [1], limit_s=5.0)
 
@@ -77,11 +77,11 @@ def test_trials_that_start_after_a_write_are_written_without_waiting_for_a_beat(
 def test_a_trial_that_starts_between_two_writes_is_in_the_second(database, monkeypatch):
     monkeypatch.setattr(running, "BEAT_S", 100.0)
     with running.Heartbeat(database) as heartbeat:
-        heartbeat.began(TRIALS[0], "process 1")
+        heartbeat.add_trial(TRIALS[0], "process 1")
         wait_for(database, [0])
-        heartbeat.began(TRIALS[1], "process 1")
+        heartbeat.add_trial(TRIALS[1], "process 1")
         wait_for(database, [0, 1])
-        heartbeat.ended(TRIALS[0])
+        heartbeat.remove_trial(TRIALS[0])
         wait_for(database, [1])
         began_s = time.monotonic()
     assert time.monotonic() - began_s < 8.0

@@ -60,7 +60,7 @@ def test_running_trials_are_stored_only_while_they_run(directory, capsys):
     with ResultStore.open(directory) as store, store.heartbeat() as heartbeat:
         # the process can exit although another one blocks the database
         assert [one.daemon for one in threading.enumerate() if one.name == "heartbeat"] == [True]
-        heartbeat.began(TRIAL, "process 77")
+        heartbeat.add_trial(TRIAL, "process 77")
         runner = seen(directory, lambda runner: runner is not None and runner.trials)
         assert runner.process == os.getpid()
         assert not runner.is_stale()
@@ -69,7 +69,7 @@ def test_running_trials_are_stored_only_while_they_run(directory, capsys):
         text = printed(directory, capsys)
         assert f"Running now, by process {os.getpid()} on" in text
         assert "world_0001 fgm, since" in text and "(process 77)" in text
-        heartbeat.ended(TRIAL)
+        heartbeat.remove_trial(TRIAL)
         assert seen(directory, lambda runner: not runner.trials).process == os.getpid()
     assert seen(directory) is None
 
@@ -80,7 +80,7 @@ sys.path[:0] = {paths!r}
 from test_running import *
 store = ResultStore.open(CampaignDirectory(Path({path!r})))
 heartbeat = store.heartbeat().__enter__()
-heartbeat.began(TRIAL, "process 77")
+heartbeat.add_trial(TRIAL, "process 77")
 seen(CampaignDirectory(Path({path!r})), lambda runner: runner is not None and runner.trials)
 os.kill(os.getpid(), 9)
 """
@@ -115,7 +115,7 @@ def test_a_store_that_cannot_be_written_does_not_stop_the_runner(directory):
         directory.results.rename(directory.results.with_suffix(".gone"))
         directory.results.mkdir()
         with heartbeat:
-            heartbeat.began(TRIAL, "")
+            heartbeat.add_trial(TRIAL, "")
     directory.results.rmdir()
     directory.results.with_suffix(".gone").rename(directory.results)
     assert seen(directory) is None

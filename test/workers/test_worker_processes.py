@@ -120,7 +120,7 @@ def test_delay_before_a_replacement_worker_grows_with_the_number_of_deaths(monke
     monkeypatch.setattr(processes_module.time, "monotonic", lambda: now_s[0])
     slot, delays = processes_module._WorkerSlot(), []
     for _ in range(8):
-        slot.died(SimpleNamespace(is_ready=True))
+        slot.schedule_replacement(SimpleNamespace(is_ready=True))
         delays.append(next(second for second in range(100) if is_due_at(slot, now_s, second)))
     assert delays == [0, 1, 2, 4, 8, 16, 30, 30]
 

@@ -88,6 +88,7 @@ class RequestedPoses:
         return corrected_changes
 
     def _correct_twist(self, change: SetModel, snapshot: Snapshot, duration_s: float) -> SetModel:
+        """Store the requested motion, and return the change with a corrected twist."""
         linear, angular = change.linear_mps, change.angular_radps
         if change.pose is not None and linear is None and angular is None:
             self._motions[change.name] = _RequestedMotion(change.pose)

@@ -103,6 +103,7 @@ class Wander(Actor):
             self._until_s = context.time_s + context.duration_s + self._spec.pause_s
 
     def go(self, context: StepContext) -> bool:
+        """Move towards the target for one step, and return whether the actor arrives."""
         return self.go_to(*self._target, self.speed_mps)
 
     def _draw_target(self, context: StepContext) -> None:

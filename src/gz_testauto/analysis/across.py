@@ -279,7 +279,7 @@ def _merge_results(
             for copy, original in first.results.copies.items()
             if keys[first.label].get(original) in common_keys
         },
-        judged=tuple(world_of[key] for key in _evaluated(campaigns, keys, common_keys)),
+        judged=tuple(world_of[key] for key in _evaluated_in_all(campaigns, keys, common_keys)),
         stopped=tuple(campaign.label for campaign in campaigns if campaign.results.is_sequential),
         declared=tuple(
             replace(
@@ -290,7 +290,7 @@ def _merge_results(
     )
 
 
-def _evaluated(
+def _evaluated_in_all(
     campaigns: Sequence[LoadedCampaign],
     keys: Mapping[str, Mapping[str, Key]],
     common_keys: Set[Key],

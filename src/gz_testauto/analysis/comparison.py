@@ -377,14 +377,16 @@ def _is_relevant(estimate: float, smallest: float) -> bool:
     return abs(estimate) > smallest * (1.0 - rounding.TOLERANCE)
 
 
-def _overall_test(planners: Sequence[WorldValues]) -> Tuple[float, str]:
-    if len(planners) < 3:
+def _overall_test(planner_rates: Sequence[WorldValues]) -> Tuple[float, str]:
+    if len(planner_rates) < 3:
         return math.nan, ""
-    common_worlds = [world for world in planners[0] if all(world in worlds for worlds in planners)]
+    common_worlds = [
+        world for world in planner_rates[0] if all(world in rates for rates in planner_rates)
+    ]
     if not common_worlds:
         return math.nan, ""
     return planners_differ(
-        np.array([[rates[world] for rates in planners] for world in common_worlds])
+        np.array([[rates[world] for rates in planner_rates] for world in common_worlds])
     )
 
 

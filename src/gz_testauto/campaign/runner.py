@@ -237,7 +237,7 @@ class _Run:
                 attempt = self._workers.next_ended(self._should_stop)
                 if attempt is not None:
                     running_count -= 1
-                    self._heartbeat.ended(attempt.trial)
+                    self._heartbeat.remove_trial(attempt.trial)
                     self._handle_result(attempt)
                 continue
             self._attempts.raise_if_hopeless()
@@ -259,7 +259,7 @@ class _Run:
                 trial
             )
             return
-        self._attempts.succeeded(trial.index)
+        self._attempts.record_success(trial.index)
         factor = None
         if self._is_parallel:
             factor = low_real_time_factor(self._bed.spec, result.recording)
@@ -295,14 +295,14 @@ class _Run:
             return False
         self._listener.trial_began(trial, self._progress(trial))
         self._workers.begin(trial)
-        self._heartbeat.began(trial, self._workers.worker_of(trial))
+        self._heartbeat.add_trial(trial, self._workers.worker_of(trial))
         return True
 
     def _record_failure(self, attempt: Attempt) -> None:
         trial = attempt.trial
         number = self._attempts.count(trial.index) + 1
         record = AttemptRecord(trial.index, number, attempt.cause, attempt.wall_s, utc_now())
-        self._attempts.failed(record, attempt.worker_died)
+        self._attempts.record_failure(record, attempt.worker_died)
         self._listener.attempt_failed(trial, number, truncate(attempt.cause))
 
     def _store_result(self, attempt: Attempt, result: TrialResult) -> None:

@@ -53,21 +53,21 @@ def simulator_options(spec: BuiltinCampaignSpec, **more: Any) -> Dict[str, Any]:
     options = {**spec.simulator_options, **more}
     with spec.locating("simulator", "simulator_options"):
         check_options(spec.simulator, options)
-    takes, worlds = options_taken(spec.simulator), spec.worlds
-    of_worlds = {
+    accepted_options, worlds = options_taken(spec.simulator), spec.worlds
+    world_options = {
         "obstacle_names": ("obstacle_names", worlds.obstacle_names),
         "world_plugins": ("plugins", worlds.plugins),
         "allow_missing": ("allow_missing", tuple(worlds.allow_missing)),
     }
-    for option, (key, value) in of_worlds.items():
-        if option in takes:
+    for option, (key, value) in world_options.items():
+        if option in accepted_options:
             if option in spec.simulator_options:
                 raise SpecError(
                     f"campaign {spec.name}: simulator_options.{option} is not supported; set "
                     f"worlds.{key} instead"
                 )
             options[option] = value
-    if "stall_timeout_s" in takes:
+    if "stall_timeout_s" in accepted_options:
         options.setdefault("stall_timeout_s", spec.limits.stall_timeout_s)
     return options
 

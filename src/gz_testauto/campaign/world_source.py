@@ -85,30 +85,30 @@ def gather_worlds(
             spec, mission, folder, count, progress, should_stop
         )
     entries = list(worlds)[: spec.worlds.count]
-    of_one_base = spec.worlds.base is not None  # all worlds have the models of the base
-    if spec.worlds.count is not None and not of_one_base and len(entries) < spec.worlds.count:
+    has_one_base = spec.worlds.base is not None  # all worlds have the models of the base
+    if spec.worlds.count is not None and not has_one_base and len(entries) < spec.worlds.count:
         raise SpecError(
             f"{worlds.directory}: the directory has {len(entries)} worlds, but worlds.count is "
             f"{spec.worlds.count}; generate more worlds, or reduce worlds.count"
         )
     missions = missions_of(spec, folder)
     published_numbers = PublishedNumbers(spec, missions)
-    of_base = tuple(worlds.inputs.get("missing", ())) if of_one_base else ()
+    missing_in_base = tuple(worlds.inputs.get("missing", ())) if has_one_base else ()
     begun_s = time.monotonic()
     records: List[WorldRecord] = []
     models: List[Tuple[str, ...]] = []
     have_lengths = all(entry.shortest_path_m is not None for entry in worlds)
     for index, (entry, original) in enumerate(zip(entries, gathered_worlds)):
-        if should_stop() and not of_one_base:
+        if should_stop() and not has_one_base:
             return tuple(records)
         mission = mission_of_robot(spec, robot, missions.of(entry.name))
         has_path = have_lengths and worlds.inputs.get("mission") == mission_record(mission)
-        if not (has_path and records and of_one_base):
+        if not (has_path and records and has_one_base):
             scene = read_scene(entry.path)
             models.append(tuple(scene.models))
         if not has_path:
             entry = replace(entry, shortest_path_m=shortest_path_m(scene, mission))
-        removed_names = entry.missing + of_base
+        removed_names = entry.missing + missing_in_base
         if spec.worlds.allow_missing:
             removed_names += _missing_plugins(entry.path, spec.worlds)
         records.append(
@@ -121,7 +121,7 @@ def gather_worlds(
             )
         )
         # existing worlds are often read in less than a second
-        if progress is not None and not of_one_base and time.monotonic() - begun_s > 1.0:
+        if progress is not None and not has_one_base and time.monotonic() - begun_s > 1.0:
             progress(len(records), len(entries))
     _require_obstacle(spec.worlds, models)
     return tuple(records)

@@ -128,6 +128,7 @@ class PathBounds:
         return self._distances[end]
 
     def _path_lengths_from(self, end: Point) -> np.ndarray:
+        """Return the lengths (m) of the shortest paths from ``end`` to each point."""
         from gz_testauto.grid.line_of_sight import Nodes, shortest_paths
 
         bends, no_edges = self._edges.nodes(np.array([end], float)), np.zeros_like(self._points)
@@ -168,7 +169,9 @@ class _Edges:
     def corners(self) -> np.ndarray:
         """The indices of the corners at which a shortest path can bend."""
         incoming_edges = self.tails - self.tails[self.before]
-        return np.flatnonzero(_cross(incoming_edges, self.tails[self.after] - self.tails) < 0)
+        return np.flatnonzero(
+            _cross_product(incoming_edges, self.tails[self.after] - self.tails) < 0
+        )
 
     @functools.cached_property
     def _bounds(self) -> Tuple[np.ndarray, np.ndarray]:
@@ -210,7 +213,7 @@ def _rings(free_area: shapely.Polygon) -> List[_Edges]:
     ]
 
 
-def _cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+def _cross_product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0]
 
 

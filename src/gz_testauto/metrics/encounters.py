@@ -292,8 +292,8 @@ def social_intrusion(recording: Recording, name: str) -> float:
     to 1 at the center.
 
     It is a Gaussian function of the robot's position. Its standard deviation ahead of the person is
-    2 s times the person's speed, but at least 0.5 m; behind the person half, and to the sides two
-    thirds of that.
+    2 s times the person's speed, but at least 0.5 m. It is half of that behind the person, and two
+    thirds of it to the sides.
     """
     trajectory = recording.series[ACTOR_SERIES + name]
     is_present = np.isfinite(trajectory).all(axis=1)

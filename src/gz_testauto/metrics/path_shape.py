@@ -55,6 +55,7 @@ def unwrapped_yaw(recording: Recording) -> np.ndarray:
 
 
 def smooth_sections(recording: Recording) -> Iterator[SmoothSection]:
+    """Yield the parts of the path between stops and cusps."""
     forward, left = recording.twist[:, 0], recording.twist[:, 1]
     course = recording.pose[:, 2] + arctan2(left, forward)
     is_moving = np.hypot(forward, left) > STANDING_MPS

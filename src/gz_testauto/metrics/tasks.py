@@ -34,7 +34,7 @@ def task_metrics(spec: CampaignSpec) -> Tuple[Metric, ...]:
             )
         )
     if tasks.track is not None:
-        share_off_track = functools.partial(_share_outside, union_of(tasks.track))
+        share_off_track = functools.partial(_time_share_outside, union_of(tasks.track))
         metrics.append(
             extra_metric(
                 "off_track_share", "lower", "share of the time outside the track", share_off_track
@@ -92,7 +92,9 @@ def _time_inside(region: BaseGeometry, recording: Recording, context: MetricCont
     return float(np.diff(time_s)[is_inside].sum())
 
 
-def _share_outside(region: BaseGeometry, recording: Recording, context: MetricContext) -> float:
+def _time_share_outside(
+    region: BaseGeometry, recording: Recording, context: MetricContext
+) -> float:
     if recording.duration_s <= 0.0:
         return math.nan
     return 1.0 - _time_inside(region, recording, context) / recording.duration_s

@@ -24,7 +24,7 @@ def time_percentile(values: np.ndarray, time_s: np.ndarray, percent: float) -> f
     """Return the value below which the signal is for ``percent`` of the time.
 
     The signal is linear between samples. If one of two samples is infinite, each counts for half of
-    the time between them. The result is NaN for fewer than two samples, or a NaN.
+    the time between them. The result is NaN for fewer than two samples, or if a value is NaN.
     """
     if len(time_s) < 2 or np.isnan(values).any():
         return math.nan

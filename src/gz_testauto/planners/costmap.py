@@ -66,6 +66,7 @@ class LocalCostmap:
         self._clear_footprint(pose, self._marked)
 
     def _shift_origin(self, rows: int, columns: int) -> None:
+        """Move the first cell of the map."""
         self._marked = shifted(self._marked, rows, columns)
 
     def _first_cell_index(self, position_m: float) -> int:
@@ -74,6 +75,7 @@ class LocalCostmap:
         return math.floor(position_m / self.resolution) - self._cells // 2
 
     def _clear_footprint(self, pose: Pose2D, grid: np.ndarray) -> None:
+        """Clear the cells of ``grid`` below the footprint."""
         reach = math.ceil(self._footprint.radius_m / self.resolution) + 1
         first = max(0, self._cells // 2 - reach)
         window = grid[first : first + 2 * reach + 1, first : first + 2 * reach + 1]
@@ -115,6 +117,7 @@ class LocalCostmap:
         return np.asarray(cells[:, ::-1].astype(np.int64))
 
     def contains(self, cells: np.ndarray) -> np.ndarray:
+        """Return whether each cell, shape (n, 2), is on the map, shape (n,)."""
         return np.asarray(((cells >= 0) & (cells < self._cells)).all(axis=1))
 
     def distances(self, targets: np.ndarray) -> np.ndarray:

@@ -102,12 +102,17 @@ class DynamicWindow(LocalPlanner):
         self.granularity = (sim_granularity, angular_sim_granularity)
         self.biases = (path_distance_bias, goal_distance_bias, occdist_scale)
         self.samples = (vx_samples, vth_samples)
-        self.least = (min_vel_x, min_vel_trans, min_vel_theta)
+        self.min_velocities = (min_vel_x, min_vel_trans, min_vel_theta)
         self.oscillation_reset = (oscillation_reset_dist, oscillation_reset_angle)
         self.scaling = (scaling_speed, max_scaling_factor)
         self.footprint_padding = footprint_padding
         self.costmap = (width, resolution, inflation_radius, cost_scaling_factor)
-        self.wide = (global_width, global_resolution, inflation_radius, cost_scaling_factor)
+        self.global_costmap = (
+            global_width,
+            global_resolution,
+            inflation_radius,
+            cost_scaling_factor,
+        )
 
     def begin(self, task: Task) -> None:
         self._task = task
@@ -118,7 +123,7 @@ class DynamicWindow(LocalPlanner):
         self._footprint = ConvexFootprint(task.limits.footprint_m)
         self._map = self._new_costmap(self.costmap)
         cycles = math.ceil(REPLANNING_S / task.control_period_s)
-        self._wide_costmap = self._new_costmap(self.wide)
+        self._wide_costmap = self._new_costmap(self.global_costmap)
         self._detour = DetourPlanner(task.waypoints_m, self._wide_costmap, cycles)
         self._limiter = SpeedLimiter(task.limits, task.control_period_s)
         self._flags = self._new_flags()
@@ -155,7 +160,7 @@ class DynamicWindow(LocalPlanner):
         command = self._best_command(pose, self._limiter.previous(observation.twist))
         if command is None:
             return self._limiter.apply(Twist2D(0.0, 0.0), observation.twist)
-        self._flags.update(pose, command, self.least[1])
+        self._flags.update(pose, command, self.min_velocities[1])
         return self._limiter.apply(command, observation.twist)
 
     def _update_map(self, observation: Observation) -> None:
@@ -197,6 +202,7 @@ class DynamicWindow(LocalPlanner):
                 costmap.add_reading(reading, pose)
 
     def _best_command(self, pose: Pose2D, previous_command: Twist2D) -> Optional[Twist2D]:
+        """Return the best command, or None to stop."""
         path_m = self._detour.path(pose, self._map, self._lookahead_m)
         if self._detour.replanned:
             self._flags = self._new_flags()
@@ -247,7 +253,7 @@ class DynamicWindow(LocalPlanner):
         """Return the velocities that the robot can reach from ``twist`` within one control period
         (m/s, rad/s), shape (n, 2)."""
         limits, period_s = self._task.limits, self._task.control_period_s
-        least_x, least_trans, least_theta = self.least
+        least_x, least_trans, least_theta = self.min_velocities
         linear_step = limits.max_linear_accel_mps2 * period_s
         angular_step = limits.max_angular_accel_radps2 * period_s
         slowest = max(least_x, -limits.max_linear_mps) if limits.can_reverse else max(0.0, least_x)

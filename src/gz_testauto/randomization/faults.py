@@ -14,14 +14,14 @@ from gz_testauto.base.observation import LaserScan, Twist2D
 
 # The generator depends on the time stamp (s) of a scan, since the number of previous scans differs
 # between simulators.
-OfScan = Callable[[float], np.random.Generator]
+ScanGenerator = Callable[[float], np.random.Generator]
 
 
 class ScanNoise(Filter):
     """A fault that adds a normally distributed error (m) to every finite range of a scan. A range
     above the limits of the lidar becomes +inf, and below them -inf."""
 
-    def __init__(self, stddev_m: float, mean_m: float, draw: OfScan) -> None:
+    def __init__(self, stddev_m: float, mean_m: float, draw: ScanGenerator) -> None:
         self._stddev_m, self._mean_m, self._draw = stddev_m, mean_m, draw
 
     def scanned(self, scan: LaserScan) -> LaserScan:
@@ -39,7 +39,7 @@ class ScanNoise(Filter):
 class ScanDropout(Filter):
     """A fault that removes the returns of a share of the rays, drawn for each scan."""
 
-    def __init__(self, share: float, draw: OfScan) -> None:
+    def __init__(self, share: float, draw: ScanGenerator) -> None:
         self._share, self._draw = share, draw
 
     @override

@@ -20,9 +20,9 @@ from gz_testauto.base.registry import unknown_name
 from gz_testauto.randomization import PREFIX, TERMS
 from gz_testauto.randomization.faults import (
     ActuatorLag,
-    OfScan,
     ScanDelay,
     ScanDropout,
+    ScanGenerator,
     ScanNoise,
     WheelSlip,
 )
@@ -358,7 +358,7 @@ _TERMS: Dict[
 def _add_fault(
     spec: FaultTerm,
     random: np.random.Generator,
-    of_scan: OfScan,
+    scan_generator: ScanGenerator,
     scene: RandomizedScene,
     terms: DrawnTerms,
 ) -> None:
@@ -380,17 +380,17 @@ def _add_fault(
         fault = WheelSlip(value, right_value, drive.wheel_separation_m)
         value = (value + right_value) / 2
     else:
-        fault = _FAULTS[spec.term](value, of_scan)
+        fault = _FAULTS[spec.term](value, scan_generator)
     terms.numbers[PREFIX + spec.name] = value
     terms.filters.append(fault)
 
 
-_FAULTS: Dict[str, Callable[[float, OfScan], Filter]] = {
-    "scan_noise": lambda value, of_scan: ScanNoise(value, 0.0, of_scan),
-    "scan_bias": lambda value, of_scan: ScanNoise(0.0, value, of_scan),
+_FAULTS: Dict[str, Callable[[float, ScanGenerator], Filter]] = {
+    "scan_noise": lambda value, scan_generator: ScanNoise(value, 0.0, scan_generator),
+    "scan_bias": lambda value, scan_generator: ScanNoise(0.0, value, scan_generator),
     "scan_dropout": ScanDropout,
-    "scan_delay": lambda value, of_scan: ScanDelay(value),
-    "actuator_lag": lambda value, of_scan: ActuatorLag(value),
+    "scan_delay": lambda value, scan_generator: ScanDelay(value),
+    "actuator_lag": lambda value, scan_generator: ActuatorLag(value),
 }
 
 

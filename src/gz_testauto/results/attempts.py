@@ -103,14 +103,14 @@ class Attempts:
     def last_cause(self, trial: int) -> str:
         return self._attempts_at(trial)[-1].cause
 
-    def failed(self, attempt: AttemptRecord, worker_died: bool) -> None:
+    def record_failure(self, attempt: AttemptRecord, worker_died: bool) -> None:
         if worker_died:
             self._store.add_worker_death(attempt)
         else:
             self._store.add_invalid_attempt(attempt)
         self._count(attempt, self._deaths if worker_died else self._invalid)
 
-    def succeeded(self, trial: int) -> None:
+    def record_success(self, trial: int) -> None:
         self._valid.add(trial)
 
     def abandon(self, trial: Trial, scene_at_fault: bool = False) -> None:

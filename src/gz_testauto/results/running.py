@@ -59,7 +59,7 @@ class Heartbeat:
             self._changed.notify()
         self._thread.join(_BUSY_TIMEOUT_S)
 
-    def began(self, trial: Trial, worker: str) -> None:
+    def add_trial(self, trial: Trial, worker: str) -> None:
         entry = RunningTrial(
             trial.index,
             trial.world.name,
@@ -70,7 +70,7 @@ class Heartbeat:
         )
         self._set_trials({**self._trials, trial.index: entry})
 
-    def ended(self, trial: Trial) -> None:
+    def remove_trial(self, trial: Trial) -> None:
         self._set_trials(
             {
                 index: running_trial

@@ -232,6 +232,7 @@ class Relations:
         return round(x, 6), round(y, 6)
 
     def violated(self, positioned: PositionedShape) -> Optional[str]:
+        """Return the name of a violated requirement, or None."""
         for name, distance, outlines in self._requirements:
             nearest_m = min(map(positioned.outline.distance_m, outlines), default=math.inf)
             is_too_far = distance.max is not None and nearest_m > distance.max

@@ -33,7 +33,7 @@ SIGHT_M = 4.95  # BARN's worlds end after 4.5 m
 
 MOST_GRID_CELLS = 16_000_000  # largest number of cells around a path
 
-_NOWHERE = np.zeros((1, 2))
+_PLACEHOLDER = np.zeros((1, 2))
 
 
 @dataclass(frozen=True)
@@ -221,7 +221,9 @@ def _distances(points: np.ndarray, outlines: Sequence[Outline]) -> np.ndarray:
     """
     from gz_testauto.grid.line_of_sight import distances  # loads numba
 
-    corners = [outline.corners if outline.corners is not None else _NOWHERE for outline in outlines]
+    corners = [
+        outline.corners if outline.corners is not None else _PLACEHOLDER for outline in outlines
+    ]
     first = np.cumsum([0, *map(len, corners)])
     result = distances(points, np.concatenate(corners), first)
     for column, outline in enumerate(outlines):
