@@ -62,12 +62,14 @@ class Bodies:
     def __init__(self, colliders: Sequence[Collider]) -> None:
         self.colliders = tuple(colliders)
         self.names = tuple(collider.name for collider in self.colliders)
-        twice = sorted({name for name in self.names if self.names.count(name) > 1})
-        if twice:
-            raise SpecError(f"the collider name {twice[0]!r} appears twice; rename one collider")
+        duplicates = sorted({name for name in self.names if self.names.count(name) > 1})
+        if duplicates:
+            raise SpecError(
+                f"the collider name {duplicates[0]!r} appears twice; rename one collider"
+            )
         self._index = {name: number for number, name in enumerate(self.names)}
-        self._shapes = [_shape_of(collider) for collider in self.colliders]
-        self._offsets_m, self._offset_turns = _stacked(
+        self._shapes = [_solid_of(collider) for collider in self.colliders]
+        self._offsets_m, self._offset_rotations = _positions_and_rotations(
             [collider.offset for collider in self.colliders]
         )
         self._is_mujoco_exact = distances_are_exact()
@@ -77,11 +79,11 @@ class Bodies:
             for number, shape in enumerate(self._shapes)
             if self._is_mujoco_exact and isinstance(shape, (Cylinder, Capsule, Ellipsoid, Convex))
         }
-        self._objects = [fcl.CollisionObject(_fcl_of(shape)) for shape in self._shapes]
-        balls = [_ball_around(shape) for shape in self._shapes]
-        self._middles = np.array([middle for middle, _ in balls]).reshape(-1, 3)
-        self._radii_m = np.array([radius_m for _, radius_m in balls])
-        self._move([_AT_ORIGIN] * len(self.colliders))
+        self._objects = [fcl.CollisionObject(_fcl_geometry(shape)) for shape in self._shapes]
+        spheres = [_bounding_sphere(shape) for shape in self._shapes]
+        self._sphere_centers_m = np.array([center_m for center_m, _ in spheres]).reshape(-1, 3)
+        self._sphere_radii_m = np.array([radius_m for _, radius_m in spheres])
+        self._set_frames([_AT_ORIGIN] * len(self.colliders))
 
     def place(self, snapshot: Snapshot) -> None:
         """Move the colliders to the poses of their models and links.
@@ -101,24 +103,24 @@ class Bodies:
                     f"model or link of this name; known: {known}"
                 )
             poses.append(state.pose)
-        self._move(poses)
+        self._set_frames(poses)
 
     def pose(self, name: str) -> Pose:
         """Return the pose of a collider in the world frame."""
-        number = self._at(name)
-        turn = Rotation.from_matrix(self._turns[number])
-        return Pose(tuple(self._places_m[number].tolist()), tuple(turn.as_quat().tolist()))
+        number = self._index_of(name)
+        rotation = Rotation.from_matrix(self._rotations[number])
+        return Pose(tuple(self._positions_m[number].tolist()), tuple(rotation.as_quat().tolist()))
 
     def intersects(self, name: str, other_name: str) -> bool:
-        return self._meet(self._at(name), self._at(other_name))
+        return self._intersect(self._index_of(name), self._index_of(other_name))
 
     def distance_m(self, name: str, other_name: str) -> float:
         """Return the distance (m) of two colliders, 0 if they touch.
 
         Raises ``MissingDependencyError`` if it requires a newer version of MuJoCo.
         """
-        first, second = self._at(name), self._at(other_name)
-        if self._meet(first, second):
+        first, second = self._index_of(name), self._index_of(other_name)
+        if self._intersect(first, second):
             return 0.0
         if not (self._is_mujoco_exact or self._is_fcl_exact(first, second)):
             raise MissingDependencyError(
@@ -126,26 +128,31 @@ class Bodies:
                 f"since MuJoCo {mujoco.__version__} computes it with errors of decimeters; install "
                 "a newer version of MuJoCo, which needs Python 3.9 or later"
             )
-        surface_pair = self._beside_surface(first, second)
+        surface_pair = self._gap_to_surface(first, second)
         if surface_pair is not None:
             gap, triangles = surface_pair
             return gap.distance_m(triangles)
         if self._is_fcl_exact(first, second):
             request = fcl.DistanceRequest(gjk_solver_type=fcl.GJKSolverType.GST_INDEP)
             result = fcl.DistanceResult()
-            return float(fcl.distance(self._object(first), self._object(second), request, result))
-        model, data = self._scene
+            return float(
+                fcl.distance(self._fcl_object(first), self._fcl_object(second), request, result)
+            )
+        model, data = self._mujoco_scene
         gap_m = mujoco.mj_geomDistance(model, data, first, second, 2 * FARTHEST_M, None)
         return max(0.0, float(gap_m))
 
     def touching(self) -> FrozenSet[Pair]:
-        centers = self._places_m + np.einsum("nij,nj->ni", self._turns, self._middles)
-        away_m = np.linalg.norm(centers[:, None] - centers[None], axis=-1)
-        near = np.triu(away_m <= self._radii_m[:, None] + self._radii_m[None], 1)
+        """Return the pairs of names of the colliders that intersect."""
+        centers = self._positions_m + np.einsum(
+            "nij,nj->ni", self._rotations, self._sphere_centers_m
+        )
+        distances_m = np.linalg.norm(centers[:, None] - centers[None], axis=-1)
+        near = np.triu(distances_m <= self._sphere_radii_m[:, None] + self._sphere_radii_m[None], 1)
         return frozenset(
             (self.names[first], self.names[second])
-            for first, second in zip(*(ends.tolist() for ends in np.nonzero(near)))
-            if self._meet(first, second)
+            for first, second in zip(*(indices.tolist() for indices in np.nonzero(near)))
+            if self._intersect(first, second)
         )
 
     def contains(self, name: str, points: np.ndarray) -> np.ndarray:
@@ -153,7 +160,9 @@ class Bodies:
 
         Surfaces with gaps contain no points.
         """
-        return self._inside(self._at(name), np.asarray(points, dtype=float).reshape(-1, 3))
+        return self._are_inside(
+            self._index_of(name), np.asarray(points, dtype=float).reshape(-1, 3)
+        )
 
     def raycast(
         self, origins: np.ndarray, directions: np.ndarray, range_max_m: float = FARTHEST_M
@@ -168,9 +177,9 @@ class Bodies:
         if not self._shapes or not len(start):
             return np.full(len(start), np.inf), np.full(len(start), -1, dtype=np.int32)
         if (start == start[0]).all():
-            away_m, hits = cast_fan(*self._scene, np.array(start[0]), towards, range_max_m)
+            away_m, hits = cast_fan(*self._mujoco_scene, np.array(start[0]), towards, range_max_m)
         else:
-            model, data = self._scene
+            model, data = self._mujoco_scene
             away_m, hits = np.empty(len(start)), np.empty(len(start), np.int32)
             geom = np.empty((1, 1), np.int32)
             for ray, (origin, direction) in enumerate(zip(start, towards)):
@@ -179,71 +188,74 @@ class Bodies:
         missed = (hits < 0) | (away_m > range_max_m)
         return np.where(missed, np.inf, away_m), np.where(missed, -1, hits)
 
-    def _meet(self, first: int, second: int) -> bool:
-        if fcl.collide(self._object(first), self._object(second)):
+    def _intersect(self, first: int, second: int) -> bool:
+        if fcl.collide(self._fcl_object(first), self._fcl_object(second)):
             return True
-        surface_pair = self._beside_surface(first, second)
+        surface_pair = self._gap_to_surface(first, second)
         if surface_pair is not None and surface_pair[0].meets(surface_pair[1]):
             return True
         # In FCL a surface has no inside: a solid that is completely in it intersects no triangle.
-        return self._holds(first, second) or self._holds(second, first)
+        return self._surface_contains(first, second) or self._surface_contains(second, first)
 
     def _is_fcl_exact(self, first: int, second: int) -> bool:
         # FCL computes exact distances only from a surface to a box, a sphere or a surface.
         kinds = [type(self._shapes[number]) for number in (first, second)]
         return Triangles in kinds and all(kind in (Triangles, Box, Sphere) for kind in kinds)
 
-    def _beside_surface(self, first: int, second: int) -> Optional[Tuple[TriangleGap, np.ndarray]]:
-        """Return for a pair of a surface and a body without exact distances in FCL the body, and
-        the triangles (n, 3, 3) of the surface in its frame; None for other pairs.
+    def _gap_to_surface(self, first: int, second: int) -> Optional[Tuple[TriangleGap, np.ndarray]]:
+        """Return the gap of a body, and the triangles (n, 3, 3) of a surface in its frame.
 
-        ``first`` and ``second`` are indices of colliders.
+        Return None unless one collider is a surface and the other a body whose distance FCL does
+        not compute exactly. ``first`` and ``second`` are indices of colliders.
         """
         for surface, other in ((first, second), (second, first)):
             shape = self._shapes[surface]
             if isinstance(shape, Triangles) and other in self._gaps:
-                corners = shape.corners @ self._turns[surface].T + self._places_m[surface]
-                local = (corners - self._places_m[other]) @ self._turns[other]
+                corners = shape.corners @ self._rotations[surface].T + self._positions_m[surface]
+                local = (corners - self._positions_m[other]) @ self._rotations[other]
                 return self._gaps[other], local[shape.faces]
         return None
 
-    def _holds(self, outer: int, inner: int) -> bool:
+    def _surface_contains(self, outer: int, inner: int) -> bool:
         shape = self._shapes[outer]
         if not isinstance(shape, Triangles) or not len(shape.solid):
             return False
-        point = self._places_m[inner] + self._turns[inner] @ _point_of(self._shapes[inner])
-        return bool(self._inside(outer, point[None])[0])
+        point = self._positions_m[inner] + self._rotations[inner] @ _point_in(self._shapes[inner])
+        return bool(self._are_inside(outer, point[None])[0])
 
-    def _inside(self, number: int, points: np.ndarray) -> np.ndarray:
-        return inside(self._shapes[number], (points - self._places_m[number]) @ self._turns[number])
+    def _are_inside(self, number: int, points: np.ndarray) -> np.ndarray:
+        return inside(
+            self._shapes[number], (points - self._positions_m[number]) @ self._rotations[number]
+        )
 
-    def _object(self, number: int) -> Any:
-        if self._stale[number]:
-            place = fcl.Transform(self._turns[number], self._places_m[number])
-            self._objects[number].setTransform(place)
-            self._stale[number] = False
+    def _fcl_object(self, number: int) -> Any:
+        if self._is_transform_stale[number]:
+            transform = fcl.Transform(self._rotations[number], self._positions_m[number])
+            self._objects[number].setTransform(transform)
+            self._is_transform_stale[number] = False
         return self._objects[number]
 
-    def _move(self, frames: List[Pose]) -> None:
-        origins_m, turns = _stacked(frames)
-        self._places_m = origins_m + np.einsum("nij,nj->ni", turns, self._offsets_m)
-        self._turns = turns @ self._offset_turns
-        self._stale = [True] * len(frames)
-        self._moved = True
+    def _set_frames(self, frames: List[Pose]) -> None:
+        """Set the world poses of the models or links on which the colliders are."""
+        origins_m, rotations = _positions_and_rotations(frames)
+        self._positions_m = origins_m + np.einsum("nij,nj->ni", rotations, self._offsets_m)
+        self._rotations = rotations @ self._offset_rotations
+        self._is_transform_stale = [True] * len(frames)
+        self._is_mujoco_scene_stale = True
 
     @property
-    def _scene(self) -> Tuple[Any, Any]:
-        model, data = self._compiled
-        if self._moved:
-            data.mocap_pos[:] = self._places_m
-            data.mocap_quat[:] = np.roll(Rotation.from_matrix(self._turns).as_quat(), 1, axis=1)
+    def _mujoco_scene(self) -> Tuple[Any, Any]:
+        model, data = self._mujoco_model
+        if self._is_mujoco_scene_stale:
+            data.mocap_pos[:] = self._positions_m
+            data.mocap_quat[:] = np.roll(Rotation.from_matrix(self._rotations).as_quat(), 1, axis=1)
             mujoco.mj_kinematics(model, data)
-            self._moved = False
+            self._is_mujoco_scene_stale = False
         return model, data
 
     @functools.cached_property
-    def _compiled(self) -> Tuple[Any, Any]:
-        geoms = [_geom_of(number, shape) for number, shape in enumerate(self._shapes)]
+    def _mujoco_model(self) -> Tuple[Any, Any]:
+        geoms = [_mjcf_of(number, shape) for number, shape in enumerate(self._shapes)]
         assets = "".join(asset for asset, _ in geoms)
         bodies = "".join(f'<body mocap="true">{geom}</body>' for _, geom in geoms)
         model = mujoco.MjModel.from_xml_string(
@@ -252,7 +264,7 @@ class Bodies:
         )
         return model, mujoco.MjData(model)
 
-    def _at(self, name: str) -> int:
+    def _index_of(self, name: str) -> int:
         if name not in self._index:
             known = ", ".join(self.names) or "none"
             raise UnknownNameError(f"unknown collider {name!r}; known: {known}")
@@ -275,14 +287,14 @@ class Crossings:
     """
 
     def __init__(self) -> None:
-        self._before: FrozenSet[Pair] = frozenset()
+        self._touching: FrozenSet[Pair] = frozenset()
 
     def update(self, time_s: float, touching: Iterable[Pair]) -> Tuple[Crossing, ...]:
         """Return the events: those that stopped, then those that started, sorted by name."""
         now = frozenset(touching)
-        left = [Crossing(time_s, pair, False) for pair in sorted(self._before - now)]
-        entered = [Crossing(time_s, pair, True) for pair in sorted(now - self._before)]
-        self._before = now
+        left = [Crossing(time_s, pair, False) for pair in sorted(self._touching - now)]
+        entered = [Crossing(time_s, pair, True) for pair in sorted(now - self._touching)]
+        self._touching = now
         return (*left, *entered)
 
 
@@ -298,27 +310,27 @@ def colliders_of(model: SceneModel) -> List[Collider]:
     ]
 
 
-def _shape_of(collider: Collider) -> Shape:
+def _solid_of(collider: Collider) -> Shape:
     try:
         return solid_of(collider.shape)
     except SpecError as error:
         raise SpecError(f"collider {collider.name!r}: {error}") from error
 
 
-def _point_of(shape: Shape) -> np.ndarray:
+def _point_in(shape: Shape) -> np.ndarray:
     if isinstance(shape, (Convex, Triangles)):
         return np.asarray(shape.corners[0])
     return np.zeros(3)
 
 
-def _stacked(poses: Sequence[Pose]) -> Tuple[np.ndarray, np.ndarray]:
+def _positions_and_rotations(poses: Sequence[Pose]) -> Tuple[np.ndarray, np.ndarray]:
     if not poses:
         return np.empty((0, 3)), np.empty((0, 3, 3))
-    turns = Rotation.from_quat([pose.quaternion for pose in poses]).as_matrix()
-    return np.array([pose.position for pose in poses]), turns
+    rotations = Rotation.from_quat([pose.quaternion for pose in poses]).as_matrix()
+    return np.array([pose.position for pose in poses]), rotations
 
 
-def _ball_around(shape: Shape) -> Tuple[np.ndarray, float]:
+def _bounding_sphere(shape: Shape) -> Tuple[np.ndarray, float]:
     """Return the center (3,) and the radius of a sphere around a shape, in its frame."""
     if isinstance(shape, (Convex, Triangles)):
         middle = (shape.corners.min(axis=0) + shape.corners.max(axis=0)) / 2
@@ -329,7 +341,7 @@ def _ball_around(shape: Shape) -> Tuple[np.ndarray, float]:
     return middle, radius_m * (1 + 1e-9)
 
 
-def _fcl_of(shape: Shape) -> Any:
+def _fcl_geometry(shape: Shape) -> Any:
     if isinstance(shape, Box):
         return fcl.Box(*shape.size)
     if isinstance(shape, Sphere):
@@ -342,8 +354,8 @@ def _fcl_of(shape: Shape) -> Any:
         return fcl.Ellipsoid(*shape.radii)
     corners, faces = shape.corners, shape.faces
     if isinstance(shape, Convex):
-        listed = np.column_stack([np.full(len(faces), 3), faces]).ravel()
-        return fcl.Convex(corners, len(faces), listed)
+        counts_and_corners = np.column_stack([np.full(len(faces), 3), faces]).ravel()
+        return fcl.Convex(corners, len(faces), counts_and_corners)
     surface = fcl.BVHModel()
     surface.beginModel(len(corners), len(faces))
     surface.addSubModel(corners, faces)
@@ -351,7 +363,8 @@ def _fcl_of(shape: Shape) -> Any:
     return surface
 
 
-def _geom_of(number: int, shape: Shape) -> Tuple[str, str]:
+def _mjcf_of(number: int, shape: Shape) -> Tuple[str, str]:
+    """Return the elements mesh (empty for a primitive shape) and geom of MuJoCo XML."""
     if isinstance(shape, (Convex, Triangles)):
         asset = (
             f'<mesh name="m{number}" vertex="{text(*shape.corners.ravel())}" '

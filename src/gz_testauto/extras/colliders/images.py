@@ -92,10 +92,10 @@ class Painter:
             for placed in scene.robots
         ]
         for model in models:
-            self._add(model, colliders, notes)
+            self._add_visuals(model, colliders, notes)
         self._colliders = tuple(colliders)
         self.notes = tuple(notes)
-        self._drawn: Dict[Tuple[str, ...], Bodies] = {}
+        self._bodies_by_names: Dict[Tuple[str, ...], Bodies] = {}
 
     def image(
         self, snapshot: Snapshot, description: Description, view: Frustum, width: int, height: int
@@ -106,7 +106,7 @@ class Painter:
         without pixels.
         """
         middle = _pixel_centers(width, height)
-        bodies = self._bodies(snapshot, description)
+        bodies = self._visible_bodies(snapshot, description)
         points, names = self._hits(bodies, snapshot, description, view, middle)
         is_hit = np.array([name is not None for name in names])
         colors = np.tile(np.asarray(BACKGROUND), (len(middle), 1))
@@ -116,14 +116,14 @@ class Painter:
                 for step in ((BESIDE / width, 0.0), (0.0, BESIDE / height))
             ]
             normals = _normals(points, names, neighbor_hits, np.asarray(view.pose.position))
-            colors[is_hit] = _lit(
+            colors[is_hit] = _illuminated_colors(
                 points[is_hit], normals[is_hit], [n for n in names if n], description
             )
         return np.asarray(np.round(255 * colors.clip(0.0, 1.0)), dtype=np.uint8).reshape(
             height, width, 3
         )
 
-    def _add(self, model: SceneModel, colliders: List[Collider], notes: List[str]) -> None:
+    def _add_visuals(self, model: SceneModel, colliders: List[Collider], notes: List[str]) -> None:
         library = ModelLibrary()
         for scope, nested, of_model in model.node.walk():
             for link in nested.links:
@@ -147,17 +147,17 @@ class Painter:
                     except (SdfError, SpecError) as error:
                         notes.append(f"{name} is not drawn: {error}")
 
-    def _bodies(self, snapshot: Snapshot, description: Description) -> Bodies:
+    def _visible_bodies(self, snapshot: Snapshot, description: Description) -> Bodies:
         visible = tuple(
             collider
             for collider in self._colliders
             if (collider.on in snapshot.models or collider.on in snapshot.links)
-            and _shown(collider.name, description)
+            and _is_visible(collider.name, description)
         )
         key = tuple(collider.name for collider in visible)
-        if key not in self._drawn:
-            self._drawn = {key: Bodies(visible)}
-        bodies = self._drawn[key]
+        if key not in self._bodies_by_names:
+            self._bodies_by_names = {key: Bodies(visible)}
+        bodies = self._bodies_by_names[key]
         bodies.place(snapshot)
         return bodies
 
@@ -179,7 +179,7 @@ class Painter:
         names = [bodies.names[label] if label >= 0 else None for label in labels.tolist()]
         for name, on, offset, plane in self._planes:
             state = snapshot.models.get(on) or snapshot.links.get(on)
-            if state is None or not _shown(name, description):
+            if state is None or not _is_visible(name, description):
                 continue
             pose = state.pose * offset
             normal = pose.rotation @ np.asarray(plane.normal)
@@ -194,9 +194,9 @@ class Painter:
         return points, list(names)
 
 
-def _shown(name: str, description: Description) -> bool:
-    look = description.visuals.get(name)
-    return look is not None and look.visible and look.transparency < 1.0
+def _is_visible(name: str, description: Description) -> bool:
+    visual = description.visuals.get(name)
+    return visual is not None and visual.visible and visual.transparency < 1.0
 
 
 def _normals(
@@ -222,12 +222,13 @@ def _normals(
     return np.where((np.sum(normals * towards, axis=1) < 0)[:, None], -normals, normals)
 
 
-def _lit(
+def _illuminated_colors(
     points: np.ndarray, normals: np.ndarray, names: List[object], description: Description
 ) -> np.ndarray:
-    looks = [description.visuals[str(name)] for name in names]
+    """Return the colors (n, 3) of surface points (n, 3) in the light of the scene."""
+    hit_visuals = [description.visuals[str(name)] for name in names]
     ambient, diffuse, emissive = (
-        np.array([getattr(look, field)[:3] for look in looks])
+        np.array([getattr(visual, field)[:3] for visual in hit_visuals])
         for field in ("ambient", "diffuse", "emissive")
     )
     colors = emissive + AMBIENT * ambient

@@ -41,9 +41,9 @@ class Convex:
         index = np.full(len(points_m), -1)
         index[hull.vertices] = np.arange(len(hull.vertices))
         outwards = np.cross(*np.diff(points_m[hull.simplices], axis=1).swapaxes(0, 1))
-        turned = np.sum(outwards * hull.equations[:, :3], axis=1) < 0
+        is_inward = np.sum(outwards * hull.equations[:, :3], axis=1) < 0
         faces = index[hull.simplices]
-        faces[turned] = faces[turned][:, ::-1]
+        faces[is_inward] = faces[is_inward][:, ::-1]
         self.faces = faces
         """Triangles (k, 3) of indices of ``corners``, counter-clockwise as seen from outside."""
         self.planes = hull.equations

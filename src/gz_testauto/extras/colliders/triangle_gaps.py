@@ -31,18 +31,24 @@ class TriangleGap:
             self._low_m, self._high_m = shape.corners.min(axis=0), shape.corners.max(axis=0)
             self._middle_m = shape.corners.mean(axis=0)
             depths_m = -(shape.planes[:, :3] @ self._middle_m + shape.planes[:, 3])
-            self._inner_m = float(depths_m.min())
+            self._inscribed_radius_m = float(depths_m.min())
             away_m = np.linalg.norm(shape.corners - self._middle_m, axis=1)
-            self._outer_m = float(away_m.max())
+            self._circumscribed_radius_m = float(away_m.max())
             return
         self._low_m, self._high_m = shape.bounds(Pose()).T
         if isinstance(shape, Ellipsoid):
-            self._inner_m, self._outer_m = min(shape.radii), max(shape.radii)
+            self._inscribed_radius_m, self._circumscribed_radius_m = (
+                min(shape.radii),
+                max(shape.radii),
+            )
         elif isinstance(shape, Capsule):
-            self._inner_m, self._outer_m = shape.radius, shape.radius + shape.length / 2
+            self._inscribed_radius_m, self._circumscribed_radius_m = (
+                shape.radius,
+                shape.radius + shape.length / 2,
+            )
         else:
-            self._inner_m = min(shape.radius, shape.length / 2)
-            self._outer_m = float(np.hypot(shape.radius, shape.length / 2))
+            self._inscribed_radius_m = min(shape.radius, shape.length / 2)
+            self._circumscribed_radius_m = float(np.hypot(shape.radius, shape.length / 2))
 
     def distance_m(self, triangles: np.ndarray) -> float:
         """Return the distance (m) to the nearest of at least one triangle, shape (n, 3, 3); 0 if
@@ -51,14 +57,14 @@ class TriangleGap:
         middles = np.tile(self._middle_m, (len(triangles), 1))
         nearest = trimesh.triangles.closest_point(triangles, middles)
         away_m = np.linalg.norm(nearest - middles, axis=1)
-        if (least_m := away_m.min()) <= self._inner_m:
+        if (least_m := away_m.min()) <= self._inscribed_radius_m:
             return 0.0
-        least_m -= self._inner_m
+        least_m -= self._inscribed_radius_m
         # no triangle is nearer than the distance of its nearest point minus the outer radius
         for number in np.argsort(away_m, kind="stable"):
-            if away_m[number] - self._outer_m > least_m:
+            if away_m[number] - self._circumscribed_radius_m > least_m:
                 break
-            least_m = min(least_m, self._to(triangles[number]))
+            least_m = min(least_m, self._distance_to_triangle_m(triangles[number]))
             if least_m <= 0.0:
                 return 0.0
         return float(least_m)
@@ -69,7 +75,7 @@ class TriangleGap:
         near = triangles[((low <= self._high_m) & (high >= self._low_m)).all(axis=1)]
         return bool(len(near)) and self.distance_m(near) == 0.0
 
-    def _to(self, triangle: np.ndarray) -> float:
+    def _distance_to_triangle_m(self, triangle: np.ndarray) -> float:
         model, data = self._scene
         middle = triangle.mean(axis=0)
         model.mesh_vert[:3] = triangle - middle  # MuJoCo stores single precision

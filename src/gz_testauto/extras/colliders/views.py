@@ -107,7 +107,7 @@ class Frustum:
 
     def contains(self, points: np.ndarray) -> np.ndarray:
         """Return for ``points`` (n, 3) in the world frame whether each is in view, shape (n,)."""
-        ahead, left, up = self._seen(points).T
+        ahead, left, up = self._in_camera_frame(points).T
         sideways, upwards = self._slopes
         within = (ahead >= self.near_m) & (ahead <= self.far_m)
         return np.asarray(
@@ -127,7 +127,7 @@ class Frustum:
 
         The points are in the world frame. A position is NaN behind the camera.
         """
-        ahead, left, up = self._seen(points).T
+        ahead, left, up = self._in_camera_frame(points).T
         sideways, upwards = self._slopes
         with np.errstate(divide="ignore", invalid="ignore"):
             u, v = 0.5 - left / ahead / sideways / 2, 0.5 - up / ahead / upwards / 2
@@ -145,5 +145,5 @@ class Frustum:
         seen = np.column_stack([np.ones(len(u)), (1 - 2 * u) * sideways, (1 - 2 * v) * up])
         return seen @ self.pose.rotation.T
 
-    def _seen(self, points: np.ndarray) -> np.ndarray:
+    def _in_camera_frame(self, points: np.ndarray) -> np.ndarray:
         return self.pose.inverse().apply(np.asarray(points, dtype=float).reshape(-1, 3))
