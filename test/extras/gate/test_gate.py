@@ -9,7 +9,7 @@ import pytest
 from gate_tables import GOOD, PASSES, WORSE, gate_results, table
 
 from gz_testauto.cli.main import main
-from gz_testauto.extras.gate.report import _further
+from gz_testauto.extras.gate.report import _remedy_text
 from gz_testauto.trial.plan import TrialSelection
 
 
@@ -60,7 +60,7 @@ def test_gate_with_too_few_worlds_is_undecided_and_reports_the_required_number(r
 )
 def test_number_of_further_worlds_is_rounded_up_to_two_digits(needed, printed):
     answer = mock.Mock(more_worlds=needed, value=0.5, fixed=False)
-    assert f"about {printed}" in _further(answer)
+    assert f"about {printed}" in _remedy_text(answer)
 
 
 def test_bounds_have_the_error_probability_of_their_verdict(results, capsys):

@@ -217,7 +217,7 @@ def judge_corpus(
         spec = world.spec.model_copy(update={"planners": tuple(planners)})
         with TrialRunner(spec) as runner:
             for planner in planners:
-                verdicts.append(_judged(runner, world, planner.name, should_stop))
+                verdicts.append(_judge_world(runner, world, planner.name, should_stop))
                 progress(corpus_line(verdicts[-1]))
     judged = JudgedCorpus(directory.name, tuple(verdicts))
     try:
@@ -227,7 +227,7 @@ def judge_corpus(
     return judged
 
 
-def _judged(
+def _judge_world(
     runner: TrialRunner, world: CorpusWorld, planner: str, should_stop: StopRequest
 ) -> CorpusVerdict:
     try:
@@ -253,9 +253,9 @@ def corpus_line(verdict: CorpusVerdict) -> str:
 def corpus_lines(judged: JudgedCorpus) -> List[str]:
     if not judged.verdicts:
         return []
-    bad = [verdict for verdict in judged.verdicts if verdict.verdict is not Verdict.PASSED]
-    passed = len(judged.verdicts) - len(bad)
-    lines = [corpus_line(verdict) for verdict in bad]
+    not_passed = [verdict for verdict in judged.verdicts if verdict.verdict is not Verdict.PASSED]
+    passed = len(judged.verdicts) - len(not_passed)
+    lines = [corpus_line(verdict) for verdict in not_passed]
     if passed:
         lines.append(
             f"PASSED: {passed} of {len(judged.verdicts)} trials in the {len(judged.worlds)} worlds "

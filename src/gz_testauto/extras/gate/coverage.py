@@ -144,7 +144,8 @@ def _invalid_trials(sides: Sequence[GateSide], options: GateOptions) -> Iterator
             yield NotJudged(
                 f"trials of {planner} are valid",
                 f"{len(invalid)} of {count_text(len(trials), 'trial')} of {planner} "
-                f"{_are(len(invalid))} invalid ({100 * share:.3g} %, allowed {100 * most:.3g} %)",
+                f"{_is_or_are(len(invalid))} invalid "
+                f"({100 * share:.3g} %, allowed {100 * most:.3g} %)",
                 allowed=share <= most,
                 remedy=remedy,
                 planner=planner,
@@ -158,8 +159,8 @@ def _ended_by_rule(sides: Sequence[GateSide]) -> Iterator[NotJudged]:
         if worlds:
             yield NotJudged(
                 f"every world of {side.title} is judged",
-                f"{_share(worlds, side)} {_are(len(worlds))} not judged because its campaign "
-                "ended by its rule (stop)",
+                f"{_share_text(worlds, side)} {_is_or_are(len(worlds))} not judged because its "
+                "campaign ended by its rule (stop)",
                 allowed=True,
                 worlds=worlds,
             )
@@ -187,10 +188,11 @@ def _missing_worlds(
     for index, (side, worlds) in enumerate(zip(sides, unfinished)):
         if side.only:
             other = sides[1 - index].title
-            reason = f"{_share(side.only, side)} {_are(len(side.only))} not in {other}"
+            reason = f"{_share_text(side.only, side)} {_is_or_are(len(side.only))} not in {other}"
             add(f"worlds of {side.title} are in {other}", reason, side.only)
         reason = (
-            f"{_share(worlds, side)} {_are(len(worlds))} unfinished, or after an unfinished world"
+            f"{_share_text(worlds, side)} {_is_or_are(len(worlds))} unfinished, or after an "
+            "unfinished world"
         )
         add(f"worlds of {side.title} are finished", reason, worlds)
     for pair in pairs:
@@ -230,9 +232,9 @@ def _worlds_without_trials(
     return tuple(world for world in sides[0].worlds if world in incomplete)
 
 
-def _share(worlds: Sequence[str], side: GateSide) -> str:
+def _share_text(worlds: Sequence[str], side: GateSide) -> str:
     return f"{len(worlds)} of {count_text(side.total, 'world')} of {side.title}"
 
 
-def _are(number: int) -> str:
+def _is_or_are(number: int) -> str:
     return "is" if number == 1 else "are"

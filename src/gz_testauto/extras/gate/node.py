@@ -36,7 +36,7 @@ RESULT_FILE = "--gtest_output=xml:"
 
 def start() -> int:
     name = rospy.get_name().strip("/")
-    judged = evaluate_with_junit(name, _evaluate, _write)
+    judged = evaluate_with_junit(name, _evaluate, _write_junit)
     print("\n".join(gate_lines(judged)), flush=True)
     return EXIT_STATUS[judged.verdict]
 
@@ -51,7 +51,7 @@ def _evaluate() -> GateEvaluation:
     with StopSignals() as stop:
         try:
             if parameters.results is None:
-                return _run(parameters, stop)
+                return _run_campaign(parameters, stop)
             if parameters.campaign is not None:
                 names = rospy.resolve_name("~results"), rospy.resolve_name("~campaign")
                 raise SpecError(f"parameters {' and '.join(names)} are both set; set one of them")
@@ -60,7 +60,7 @@ def _evaluate() -> GateEvaluation:
             raise SimulatorError(STOPPED) from error
 
 
-def _run(parameters: GateParameters, stop: StopSignals) -> GateEvaluation:
+def _run_campaign(parameters: GateParameters, stop: StopSignals) -> GateEvaluation:
     spec = parameters.load()
     if parameters.out:
         out = parameters.results_directory(spec)
@@ -88,7 +88,7 @@ def _run(parameters: GateParameters, stop: StopSignals) -> GateEvaluation:
     return replace(judged, corpus=corpus)
 
 
-def _write(xml: str) -> None:
+def _write_junit(xml: str) -> None:
     for argument in sys.argv:
         if argument.startswith(RESULT_FILE):
             path = Path(argument[len(RESULT_FILE) :])

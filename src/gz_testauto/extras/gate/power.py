@@ -230,6 +230,8 @@ def stopping_worlds(worlds: int, source: Source, alpha: float) -> Tuple[float, f
 
 
 def _worlds_to_pass(worlds: int, source: Source, margin: float, alpha: float) -> np.ndarray:
+    """Return for each simulated campaign the number of worlds after which the gate passes."""
+
     def capital(values: np.ndarray) -> np.ndarray:
         return anytime.capital_over_time(anytime.above(values, -margin, DIFFERENCE))
 

@@ -219,14 +219,20 @@ class _Question:
             unit=self.unit,
             more_worlds=more,
             lost=tuple(
-                world for world, difference in self._beyond(self.against) if difference < 0.0
+                world
+                for world, difference in self._differences_from(self.against)
+                if difference < 0.0
             ),
-            won=tuple(world for world, difference in self._beyond(self.ahead) if difference > 0.0),
+            won=tuple(
+                world
+                for world, difference in self._differences_from(self.ahead)
+                if difference > 0.0
+            ),
             failed=self.failed,
             fixed=fixed,
         )
 
-    def _beyond(self, limit: float) -> Iterator[Tuple[str, float]]:
+    def _differences_from(self, limit: float) -> Iterator[Tuple[str, float]]:
         limits = np.full(len(self.values), limit)
         return zip(self.values, rounding.differences([*self.values.values()], limits))
 
@@ -242,15 +248,15 @@ def _questions(
         yield from (_metric_margin(metric, margin, pair) for metric, margin in metrics)
 
 
-def _required_success(pair: GatePair, least: float) -> _Question:
+def _required_success(pair: GatePair, min_success: float) -> _Question:
     return _Question(
         QuestionKind.SUCCESS,
         pair,
         f"the success rate of {pair.planner}",
-        f"at least {100 * least:g} %",
+        f"at least {100 * min_success:g} %",
         {world: completed_share(trials) for world, trials in pair.trials.items()},
         bounded_mean.RATE,
-        least,
+        min_success,
         against=1.0,
         ahead=1.0,
     )

@@ -55,9 +55,9 @@ def verdict_line(answer: QuestionVerdict) -> str:
     verdict = answer.verdict.value.upper()
     if not answer.worlds:
         return f"{verdict}: no world has the trials to test whether {answer.question}"
-    line = f"{verdict}: {_estimate(answer)} ({_bounds(answer)})"
+    line = f"{verdict}: {_estimate(answer)} ({_bounds_text(answer)})"
     if answer.verdict is Verdict.UNDECIDED:
-        line = f"{line}; {_further(answer)}"
+        line = f"{line}; {_remedy_text(answer)}"
     return f"{line}{_worlds_text(answer)}"
 
 
@@ -68,9 +68,9 @@ def _worlds_text(answer: QuestionVerdict) -> str:
         if answer.verdict is Verdict.PASSED or not answer.lost:
             return ""
         many = count_text(len(answer.lost), "world")
-        return f"; {answer.planner} failed in {many}: {_listed(answer.lost)}"
+        return f"; {answer.planner} failed in {many}: {_shortened_list(answer.lost)}"
     texts = [
-        f"{word} in {count_text(len(worlds), 'world')}: {_listed(worlds)}"
+        f"{word} in {count_text(len(worlds), 'world')}: {_shortened_list(worlds)}"
         for word, worlds in (("was worse", answer.lost), ("was better", answer.won))
         if worlds
     ]
@@ -78,8 +78,8 @@ def _worlds_text(answer: QuestionVerdict) -> str:
 
 
 def not_judged_line(item: NotJudged) -> str:
-    where = f": {_listed(item.worlds)}" if item.worlds else ""
-    line = f"{_not_judged(item)}{where}"
+    where = f": {_shortened_list(item.worlds)}" if item.worlds else ""
+    line = f"{_not_judged_text(item)}{where}"
     return line if item.allowed else f"{line}; {item.remedy}"
 
 
@@ -123,7 +123,7 @@ def to_document(judged: GateEvaluation) -> dict:
         "verdict": judged.verdict.value,
         "answers": [
             {
-                **{key: _finite(value) for key, value in vars(answer).items()},
+                **{key: _finite_or_none(value) for key, value in vars(answer).items()},
                 "kind": answer.kind.value,
                 "verdict": answer.verdict.value,
                 "reason": verdict_line(answer),
@@ -143,8 +143,8 @@ def to_document(judged: GateEvaluation) -> dict:
 
 
 def error_to_document(message: str) -> dict:
-    nothing: dict = {"answers": [], "corpus": None, "not_judged": [], "notes": []}
-    return {"verdict": "error", "error": message, **nothing}
+    empty: dict = {"answers": [], "corpus": None, "not_judged": [], "notes": []}
+    return {"verdict": "error", "error": message, **empty}
 
 
 def _sorted_by_verdict(judged: GateEvaluation) -> List[QuestionVerdict]:
@@ -164,7 +164,7 @@ def _corpus_case(verdict: CorpusVerdict) -> Case:
 
 def _answer_case(answer: QuestionVerdict) -> Case:
     passed = answer.verdict is Verdict.PASSED
-    lines = [] if passed else [f"{_lost(answer)} {world}" for world in answer.lost]
+    lines = [] if passed else [f"{_loss_text(answer)} {world}" for world in answer.lost]
     if not passed:
         lines += [f"better in {world}" for world in answer.won]
     element = _ELEMENTS[answer.verdict]
@@ -174,11 +174,13 @@ def _answer_case(answer: QuestionVerdict) -> Case:
 def _not_judged_case(item: NotJudged) -> Case:
     worlds = [f"not judged {world}" for world in item.worlds]
     # rosunit prints only the name of a skipped case, as passed, so it contains the reason.
-    name, element = (_not_judged(item), "skipped") if item.allowed else (item.expectation, "error")
+    name, element = (
+        (_not_judged_text(item), "skipped") if item.allowed else (item.expectation, "error")
+    )
     return name, element, "not judged", not_judged_line(item), worlds
 
 
-def _not_judged(item: NotJudged) -> str:
+def _not_judged_text(item: NotJudged) -> str:
     return f"not judged{', allowed' if item.allowed else ''}: {item.reason}"
 
 
@@ -235,12 +237,12 @@ def _junit_name(text: str) -> str:
     return escape_text(text).replace("%", "percent")
 
 
-def _listed(worlds: Sequence[str]) -> str:
+def _shortened_list(worlds: Sequence[str]) -> str:
     more = f" and {len(worlds) - SHOWN} more" if len(worlds) > SHOWN else ""
     return f"{', '.join(worlds[:SHOWN])}{more}"
 
 
-def _finite(value: Any) -> Any:
+def _finite_or_none(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
@@ -265,7 +267,7 @@ def _estimate(answer: QuestionVerdict) -> str:
     )
 
 
-def _bounds(answer: QuestionVerdict) -> str:
+def _bounds_text(answer: QuestionVerdict) -> str:
     factor, decimals, unit, sign = _format(answer)
     low, high = (_number(end * factor, decimals, sign) for end in (answer.low, answer.high))
     worlds = count_text(answer.worlds, "world")
@@ -285,11 +287,11 @@ def _format(answer: QuestionVerdict) -> Tuple[float, int, str, str]:
     return factor, decimals, f" {unit}".rstrip(), sign
 
 
-def _lost(answer: QuestionVerdict) -> str:
+def _loss_text(answer: QuestionVerdict) -> str:
     return "failed in" if answer.kind is QuestionKind.SUCCESS else "worse in"
 
 
-def _further(answer: QuestionVerdict) -> str:
+def _remedy_text(answer: QuestionVerdict) -> str:
     if answer.fixed:
         return "the number of worlds is fixed, so the gate remains undecided"
     if answer.more_worlds is None or math.isnan(answer.value):

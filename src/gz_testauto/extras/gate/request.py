@@ -93,7 +93,7 @@ def evaluate_gate(directory: Path, options: GateOptions) -> GateEvaluation:
     results or if the campaigns are not comparable.
     """
     options = _complete(options)
-    campaign = _load(directory, "new")
+    campaign = _load_complete_campaign(directory, "new")
     world_count = len(campaign.results.planned_names)
     if options.worlds is not None and options.worlds > world_count:
         raise SpecError(
@@ -101,10 +101,10 @@ def evaluate_gate(directory: Path, options: GateOptions) -> GateEvaluation:
             f"and {world_count}, the number of worlds"
         )
     if options.baseline is None:
-        gate, results = _within(directory, campaign, options)
+        gate, results = _compare_in_campaign(directory, campaign, options)
     else:
         gate, results = _pair_campaigns(
-            directory, campaign, _load(options.baseline, "baseline"), options
+            directory, campaign, _load_complete_campaign(options.baseline, "baseline"), options
         )
     declared = [_with_time_limit(metric, campaign) for metric in results.metrics]
     _require_fixed_worlds(gate, results)
@@ -161,7 +161,7 @@ def _require_fixed_worlds(gate: GateEvaluation, results: CampaignResults) -> Non
             )
 
 
-def _load(directory: Path, label: str) -> LoadedCampaign:
+def _load_complete_campaign(directory: Path, label: str) -> LoadedCampaign:
     campaign = load_campaign(directory, label)
     if campaign.results.selection:  # these do not represent all worlds
         raise ResultsError(
@@ -189,9 +189,10 @@ def _complete(options: GateOptions) -> GateOptions:
     return options
 
 
-def _within(
+def _compare_in_campaign(
     directory: Path, campaign: LoadedCampaign, options: GateOptions
 ) -> Tuple[GateEvaluation, CampaignResults]:
+    """Return a gate without verdicts, and the results of its only campaign."""
     results, base = campaign.results, options.baseline_planner
     _require_planners(results, directory, (*options.planner, *filter(None, [base])))
     if base and base in options.planner:
@@ -200,12 +201,18 @@ def _within(
             f"{options.name_of('baseline_planner')}"
         )
     requested = options.planner or tuple(p for p in results.planners if p != base)
-    run = _planners_with_trials(results)
+    with_trials = _planners_with_trials(results)
     if base:
-        matched, missing = _match(requested, run, _require_trials(base, run, directory), options)
+        matched, missing = _match(
+            requested, with_trials, _require_trials(base, with_trials, directory), options
+        )
     else:
-        matched = [(planner, "") for planner in requested if planner in run]
-        missing = [_without_trials(p, "the results", options) for p in requested if p not in run]
+        matched = [(planner, "") for planner in requested if planner in with_trials]
+        missing = [
+            _planner_without_trials(p, "the results", options)
+            for p in requested
+            if p not in with_trials
+        ]
     planners = tuple(dict.fromkeys(name for names in matched for name in names if name))
     worlds = results.planned_names[: options.worlds]
     side = GateSide(
@@ -222,7 +229,7 @@ def _within(
         options,
         not_judged=tuple(missing),
         sides=(side,),
-        pairs=_pairs(side, side, matched),
+        pairs=_gate_pairs(side, side, matched),
     )
     return gate, results
 
@@ -236,11 +243,14 @@ def _pair_campaigns(
     new_results, baseline_results, base = campaign.results, other.results, options.baseline_planner
     _require_planners(new_results, directory, options.planner)
     _require_planners(baseline_results, options.baseline, filter(None, [base]))
-    run = _planners_with_trials(baseline_results)
+    with_trials = _planners_with_trials(baseline_results)
     if base:
-        run = _require_trials(base, run, options.baseline)
+        with_trials = _require_trials(base, with_trials, options.baseline)
     matched, missing = _match(
-        options.planner or new_results.planners, _planners_with_trials(new_results), run, options
+        options.planner or new_results.planners,
+        _planners_with_trials(new_results),
+        with_trials,
+        options,
     )
     across = pair_campaigns([campaign, other], options.ignore_differences)
     if across.sides[1].left_out:
@@ -252,20 +262,20 @@ def _pair_campaigns(
         (across.names["new", planner], across.names["baseline", baseline] if baseline else "")
         for planner, baseline in matched
     ]
-    sides = _both_sides(across, (campaign, other), matched, options)
+    sides = _candidate_and_baseline(across, (campaign, other), matched, options)
     comparable, not_comparable = _comparable_metrics(campaign, other, options)
     gate = GateEvaluation(
         new_results.name,
         comparable,
         not_judged=(*missing, *not_comparable),
-        notes=(*across.sides[1].notes, *_declared_differences(across, names, options)),
+        notes=(*across.sides[1].notes, *_difference_notes(across, names, options)),
         sides=sides,
-        pairs=_pairs(*sides, names),
+        pairs=_gate_pairs(*sides, names),
     )
     return gate, across.results
 
 
-def _pairs(
+def _gate_pairs(
     side: GateSide, baseline_side: GateSide, names: Sequence[Tuple[str, str]]
 ) -> Tuple[GatePair, ...]:
     return tuple(
@@ -279,7 +289,7 @@ def _pairs(
     )
 
 
-def _declared_differences(
+def _difference_notes(
     across: PairedCampaigns, names: Sequence[Tuple[str, str]], options: GateOptions
 ) -> List[str]:
     differences = [
@@ -297,7 +307,7 @@ def _declared_differences(
     return differences + renamed
 
 
-def _both_sides(
+def _candidate_and_baseline(
     across: PairedCampaigns,
     campaigns: Tuple[LoadedCampaign, LoadedCampaign],
     matched: Sequence[Tuple[str, str]],
@@ -308,7 +318,7 @@ def _both_sides(
         [baseline for _, baseline in matched if baseline],
     )
     settled = pair_campaigns(
-        [*map(_settled, campaigns, requested)], options.ignore_differences
+        [*map(_with_settled_worlds, campaigns, requested)], options.ignore_differences
     ).results
     first = campaigns[0].results.planned_names[: options.worlds]
     further_names = [
@@ -339,7 +349,7 @@ def _both_sides(
     return sides[0], sides[1]
 
 
-def _settled(campaign: LoadedCampaign, planners: Sequence[str]) -> LoadedCampaign:
+def _with_settled_worlds(campaign: LoadedCampaign, planners: Sequence[str]) -> LoadedCampaign:
     results = campaign.results
     return replace(campaign, results=in_worlds(results, settled_worlds(results, planners)))
 
@@ -357,7 +367,7 @@ def _match(
     renamed = len(requested) == len(baseline) == 1 and not declared & {*requested, *baseline}
     for planner in requested:
         if planner not in run:
-            missing.append(_without_trials(planner, "the new results", options))
+            missing.append(_planner_without_trials(planner, "the new results", options))
         elif planner in baseline and not options.baseline_planner:
             pairs.append((planner, planner))
         elif planner in options.new_planners:
@@ -381,11 +391,11 @@ def _match(
             )
     if not (options.planner or options.baseline_planner or renamed):
         removed = [planner for planner in baseline if planner not in requested]
-        missing += [_without_trials(p, "the new results", options) for p in removed]
+        missing += [_planner_without_trials(p, "the new results", options) for p in removed]
     return pairs, missing
 
 
-def _without_trials(planner: str, title: str, options: GateOptions) -> NotJudged:
+def _planner_without_trials(planner: str, title: str, options: GateOptions) -> NotJudged:
     allowed, name = planner in options.removed_planners, options.name_of("removed_planners")
     return NotJudged(
         f"{planner} has trials",
@@ -442,8 +452,8 @@ def _comparable_metrics(
 
 
 def _planners_with_trials(results: CampaignResults) -> Tuple[str, ...]:
-    run = {record.planner for record in results.trials}
-    return tuple(planner for planner in results.planners if planner in run)
+    with_trials = {record.planner for record in results.trials}
+    return tuple(planner for planner in results.planners if planner in with_trials)
 
 
 def _require_trials(planner: str, run: Sequence[str], path: Path) -> Tuple[str, ...]:

@@ -21,14 +21,14 @@ def worlds_to_junit(name: str, judged: GateEvaluation) -> str:
         for record in side.recorded:
             trials.setdefault((record.planner, record.world), []).append(record)
     cases = [
-        _case(pair.planner, world, pair.baseline, trials)
+        _world_case(pair.planner, world, pair.baseline, trials)
         for pair in judged.pairs
         for world in (judged.sides[0].worlds if judged.sides else ())
     ]
     return junit_suite(name, f"{name}.{judged.campaign}", cases)
 
 
-def _case(planner: str, world: str, baseline: str, trials: Trials) -> Case:
+def _world_case(planner: str, world: str, baseline: str, trials: Trials) -> Case:
     title = f"{planner} in {world}"
     records = trials.get((planner, world), [])
     valid = [record for record in records if record.outcome.valid]
@@ -37,22 +37,22 @@ def _case(planner: str, world: str, baseline: str, trials: Trials) -> Case:
         return title, "skipped", "not run", "no trial has finished", ()
     if not valid:
         return title, "error", "invalid", f"{title}: all trials are invalid", lines
-    text = f"{planner} {_reached(valid)}"
+    text = f"{planner} {_reached_text(valid)}"
     baseline_records = [
         record for record in trials.get((baseline, world), ()) if record.outcome.valid
     ]
     if baseline_records:
-        text += f", {baseline} {_reached(baseline_records)}"
+        text += f", {baseline} {_reached_text(baseline_records)}"
     if all(record.completed for record in valid):
         return title, "", "", text, ()
-    lost = bool(baseline_records) and _share(baseline_records) > _share(valid)
+    lost = bool(baseline_records) and _success_share(baseline_records) > _success_share(valid)
     return title, "failure", "lost" if lost else "failed", text, lines
 
 
-def _share(records: Sequence[TrialRecord]) -> float:
+def _success_share(records: Sequence[TrialRecord]) -> float:
     return sum(record.completed for record in records) / len(records)
 
 
-def _reached(records: Sequence[TrialRecord]) -> str:
+def _reached_text(records: Sequence[TrialRecord]) -> str:
     completed = sum(record.completed for record in records)
     return f"reached the goal in {completed} of {count_text(len(records), 'trial')}"

@@ -71,7 +71,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    def write(xml: str) -> None:
+    def write_junit(xml: str) -> None:
         if arguments.junit:
             write_atomically(Path(arguments.junit), xml.encode("utf-8"))
 
@@ -84,7 +84,7 @@ def run(arguments: argparse.Namespace) -> int:
                 _print_progress,
                 lambda: False,
             ),
-            write,
+            write_junit,
         )
     except Exception as error:
         if arguments.json:

@@ -98,27 +98,27 @@ def run(arguments: argparse.Namespace) -> int:
     if (options.rates is None) == (options.pilot is None):
         raise SpecError("specify either --pilot DIR or --rates A,B")
     if options.pilot is not None:
-        source, described = _pilot(options.pilot, options)
+        source, described = _source_of_pilot(options.pilot, options)
     else:
-        source, described = _stated(options)
+        source, described = _source_of_rates(options)
     if options.worlds is not None:
-        lines = _lines(options.worlds, source, described, options.margin, options.alpha)
+        lines = _power_lines(options.worlds, source, described, options.margin, options.alpha)
     else:
         chance = options.pass_ or 0.0
-        lines = _lines_of_gate(chance, source, described, options.margin, options.alpha)
+        lines = _required_worlds_lines(chance, source, described, options.margin, options.alpha)
     for line in lines:
         print(escape_text(line))
     return 0
 
 
-def _lines_of_gate(
+def _required_worlds_lines(
     chance: float, source: Source, described: str, margin: float, alpha: float
 ) -> Iterator[str]:
     equal = source.with_difference(0.0)
     yield f"worlds {described}"
     yield f"an equally good planner passes with a probability of {_percent(chance)} after"
-    for find, flag in ((gate_worlds, ""), (fixed_gate_worlds, " --fixed-worlds")):
-        worlds = find(chance, MOST_WORLDS, equal, margin, alpha)
+    for find_worlds, flag in ((gate_worlds, ""), (fixed_gate_worlds, " --fixed-worlds")):
+        worlds = find_worlds(chance, MOST_WORLDS, equal, margin, alpha)
         if worlds is None:
             yield f"more than {MOST_WORLDS} worlds: gate --not-worse-than {margin:g}{flag}"
         else:
@@ -126,11 +126,11 @@ def _lines_of_gate(
             yield f"{worlds} worlds: gate --not-worse-than {margin:g}{stated}"
 
 
-def _lines(
+def _power_lines(
     worlds: int, source: Source, described: str, margin: float, alpha: float
 ) -> Iterator[str]:
     yield f"{worlds} worlds, {described}"
-    yield from _detected_lines(worlds, source, alpha)
+    yield from _detection_lines(worlds, source, alpha)
     if source.difference:
         average, decided = stopping_worlds(worlds, source, alpha)
         yield (
@@ -138,14 +138,14 @@ def _lines(
             f"{_percent(decided)}, after {average:.0f} worlds on average"
         )
     equal = source.with_difference(0.0)
-    for find, flag in ((gate_power, ""), (fixed_gate_power, f" --fixed-worlds {worlds}")):
+    for find_power, flag in ((gate_power, ""), (fixed_gate_power, f" --fixed-worlds {worlds}")):
         yield (
             f"gate --not-worse-than {margin:g}{flag} passes an equally good planner with a "
-            f"probability of {_percent(find(worlds, equal, margin, alpha))}"
+            f"probability of {_percent(find_power(worlds, equal, margin, alpha))}"
         )
 
 
-def _detected_lines(worlds: int, source: Source, alpha: float) -> Iterator[str]:
+def _detection_lines(worlds: int, source: Source, alpha: float) -> Iterator[str]:
     smallest = smallest_difference(worlds, source, alpha)
     simulated = isinstance(source, Pilot)
     if smallest is None:
@@ -157,10 +157,12 @@ def _detected_lines(worlds: int, source: Source, alpha: float) -> Iterator[str]:
             f"a difference of {points} or more is detected {OFTEN} ({source.test}, alpha {alpha:g})"
         )
     if source.difference:
-        yield _shown(source.difference, source.power(worlds, alpha), worlds_for(source, alpha))
+        yield _probability_text(
+            source.difference, source.power(worlds, alpha), worlds_for(source, alpha)
+        )
 
 
-def _shown(difference: float, chance: float, needed: Optional[int]) -> str:
+def _probability_text(difference: float, chance: float, needed: Optional[int]) -> str:
     enough = f"about {needed} worlds" if needed else "more than 100000 worlds"
     points = f"{100 * abs(difference):.1f} points"
     return (
@@ -175,7 +177,7 @@ def _percent(chance: float) -> str:
     return "less than 1 %" if chance < 0.01 else f"{100 * chance:.0f} %"
 
 
-def _stated(options: PowerOptions) -> Tuple[Source, str]:
+def _source_of_rates(options: PowerOptions) -> Tuple[Source, str]:
     rates = options.rates or ()
     try:
         first, second = map(float, rates)
@@ -189,14 +191,17 @@ def _stated(options: PowerOptions) -> Tuple[Source, str]:
     return source, f"{share} ({how}, rates {first:g} and {second:g})"
 
 
-def _pilot(directory: Path, options: PowerOptions) -> Tuple[Source, str]:
+def _source_of_pilot(directory: Path, options: PowerOptions) -> Tuple[Source, str]:
+    """Return the differences between two planners in a pilot campaign, and their description."""
     if options.discordant is not None:
         raise SpecError(
             "--pilot already estimates the share that --discordant specifies; omit one of the two "
             "options"
         )
     results = load_campaign(directory).results.without_copies
-    names = _two_planners(directory, options.planners or results.planners[:2], results.planners)
+    names = _require_two_planners(
+        directory, options.planners or results.planners[:2], results.planners
+    )
     (pair,) = compare(results, [names]).pairs
     if not pair.worlds:
         raise ResultsError(
@@ -209,10 +214,10 @@ def _pilot(directory: Path, options: PowerOptions) -> Tuple[Source, str]:
         compared += f", not counting {len(results.copies)} copies of worlds"
     discordant = len(pair.first_won) + len(pair.second_won)
     if not discordant:
-        most = share_upper_bound(pair.worlds)
-        return DiscordantRate(most, 0.0), (
-            f"of which at most {100 * most:.1f} % are discordant (upper 95 % bound, because no "
-            f"world of the pilot is; {compared})"
+        upper_share = share_upper_bound(pair.worlds)
+        return DiscordantRate(upper_share, 0.0), (
+            f"of which at most {100 * upper_share:.1f} % are discordant (upper 95 % bound, because "
+            f"no world of the pilot is; {compared})"
         )
     share = success_rate(discordant, pair.worlds)
     described = (
@@ -222,16 +227,18 @@ def _pilot(directory: Path, options: PowerOptions) -> Tuple[Source, str]:
     if pair.counts is not None:
         first, second = (len(won) / pair.worlds for won in (pair.first_won, pair.second_won))
         return DiscordantRate(first + second, first - second), described
-    ahead = success_differences(results, *names)
-    if np.ptp(ahead) == 0.0:
+    differences = success_differences(results, *names)
+    if np.ptp(differences) == 0.0:
         raise ResultsError(
             f"{directory}: {names[0]} and {names[1]} differ by the same amount in each of "
             f"{pair.worlds} worlds, so their variance is unknown; run more worlds"
         )
-    return Pilot(ahead), described
+    return Pilot(differences), described
 
 
-def _two_planners(directory: Path, names: Sequence[str], known: Sequence[str]) -> Tuple[str, str]:
+def _require_two_planners(
+    directory: Path, names: Sequence[str], known: Sequence[str]
+) -> Tuple[str, str]:
     for name in names:
         if name not in known:
             raise SpecError(f"{directory}: {unknown_name('planner', name, known)}")
