@@ -98,7 +98,7 @@ class DaskWorkers(WorkerPool):
             addresses = self._addresses()
             if not addresses:
                 raise SimulatorError(
-                    f"{self._where} has no workers; start at least one with 'dask worker'"
+                    f"{self._scheduler_name} has no workers; start at least one with 'dask worker'"
                 )
             identities = self._open_on(addresses, should_stop)
         first = next(iter(identities))
@@ -118,7 +118,9 @@ class DaskWorkers(WorkerPool):
             with contextlib.suppress(*self._lost):
                 self._wait(list(self._under_way), CLOSE_TIMEOUT_S)
                 token = self._assignment.token
-                closing = [self._submit(_close, where, token) for where in self._addresses()]
+                closing = [
+                    self._submit(_close_executor, where, token) for where in self._addresses()
+                ]
                 self._wait(closing, CLOSE_TIMEOUT_S)
             self._client.close(timeout=CLOSE_TIMEOUT_S)
         if self._cluster is not None:
@@ -152,7 +154,7 @@ class DaskWorkers(WorkerPool):
         return OSError, self._distributed.TimeoutError, self._distributed.CancelledError
 
     @property
-    def _where(self) -> str:
+    def _scheduler_name(self) -> str:
         return f"the Dask scheduler {self._scheduler or 'of this campaign'}"
 
     def _addresses(self) -> List[str]:
@@ -168,7 +170,8 @@ class DaskWorkers(WorkerPool):
         the worker. Workers that disconnect are omitted.
         """
         under_way = {
-            address: self._submit(_open, address, self._assignment) for address in addresses
+            address: self._submit(_open_executor, address, self._assignment)
+            for address in addresses
         }
         identities: Dict[str, SimulatorIdentity] = {}
         deadline_s = time.monotonic() + self._hang_timeout_s
@@ -188,7 +191,7 @@ class DaskWorkers(WorkerPool):
                 elif address not in present:
                     under_way.pop(address).cancel()  # no other worker can execute it
         if not identities:
-            raise SimulatorError(f"all workers of {self._where} exited while they started")
+            raise SimulatorError(f"all workers of {self._scheduler_name} exited while they started")
         return identities
 
     def _submit(self, function: Any, address: str, *arguments: Any) -> Any:
@@ -196,21 +199,21 @@ class DaskWorkers(WorkerPool):
             function, *arguments, workers=[address], allow_other_workers=False, pure=False
         )
 
-    def _wait(self, futures: List[Any], timeout_s: float, which: str = "ALL_COMPLETED") -> None:
+    def _wait(self, futures: List[Any], timeout_s: float, condition: str = "ALL_COMPLETED") -> None:
         with contextlib.suppress(self._distributed.TimeoutError), self._client.as_current():
-            self._distributed.wait(futures, timeout=timeout_s, return_when=which)
+            self._distributed.wait(futures, timeout=timeout_s, return_when=condition)
 
     def _assign(self) -> None:
         with self._reporting():
-            self._assign_to(self._addresses())
+            self._submit_waiting_trials(self._addresses())
 
-    def _assign_to(self, addresses: List[str]) -> None:
+    def _submit_waiting_trials(self, addresses: List[str]) -> None:
         if addresses:
             self._alone_since_s = None
         elif self._alone_since_s is None:
             self._alone_since_s = time.monotonic()
         elif time.monotonic() - self._alone_since_s > NO_WORKER_S:
-            raise SimulatorError(f"{self._where} has had no worker for {NO_WORKER_S:g} s")
+            raise SimulatorError(f"{self._scheduler_name} has had no worker for {NO_WORKER_S:g} s")
         busy = {task.address for task in self._under_way.values()}
         for address in addresses:
             if self._waiting and address not in busy:
@@ -241,7 +244,7 @@ class DaskWorkers(WorkerPool):
     def _request_stop(self) -> None:
         def request() -> None:
             with contextlib.suppress(*self._lost):
-                client.run(_stop, self._assignment.token, on_error="ignore")
+                client.run(_stop_trials, self._assignment.token, on_error="ignore")
 
         client = self._client
         threading.Thread(target=request, daemon=True).start()  # a hung worker does not respond
@@ -255,8 +258,8 @@ class DaskWorkers(WorkerPool):
             yield
         except self._lost as error:
             raise SimulatorError(
-                f"{self._where} cannot be reached: {error}; finished trials are stored; run the "
-                "same command again to continue"
+                f"{self._scheduler_name} cannot be reached: {error}; finished trials are stored; "
+                "run the same command again to continue"
             ) from error
 
 
@@ -282,54 +285,54 @@ _executors: Dict[str, RenewableExecutor] = {}
 _stopped: Set[str] = set()
 
 
-def _open(assignment: Assignment) -> SimulatorIdentity:
+def _open_executor(assignment: Assignment) -> SimulatorIdentity:
     if assignment.token not in _executors:
-        _check_code(assignment)
+        _require_same_version(assignment)
         _executors[assignment.token] = RenewableExecutor(assignment.make_executor(assignment.bed))
     return _executors[assignment.token].open()
 
 
 def _execute(assignment: Assignment, identity: SimulatorIdentity, trial: Trial) -> TrialResult:
-    local = _open(assignment)
-    if local != identity:
+    local_identity = _open_executor(assignment)
+    if local_identity != identity:
         raise ResultsError(
-            f"{_here()} has the simulator {local.name} {local.version}, but the campaign uses "
-            f"{identity.name} {identity.version}"
+            f"{_worker_name()} has the simulator {local_identity.name} {local_identity.version}, "
+            f"but the campaign uses {identity.name} {identity.version}"
         )
     world = trial.world
     if not world.path.is_file() or file_sha256(world.path) != world.sha256:
         raise ResultsError(
-            f"{_here()} does not have the campaign's version of {world.path}; share the results "
-            "directory with the workers, under the same path"
+            f"{_worker_name()} does not have the campaign's version of {world.path}; share the "
+            "results directory with the workers, under the same path"
         )
     executor = _executors[assignment.token]
     return executor.execute(trial, lambda: assignment.token in _stopped)
 
 
-def _stop(token: str) -> None:
+def _stop_trials(token: str) -> None:
     _stopped.add(token)
 
 
-def _close(token: str) -> None:
+def _close_executor(token: str) -> None:
     executor = _executors.pop(token, None)
     if executor is not None:
         executor.close()
     _stopped.discard(token)
 
 
-def _check_code(assignment: Assignment) -> None:
+def _require_same_version(assignment: Assignment) -> None:
     if assignment.version != __version__:
         raise ResultsError(
-            f"{_here()} has gz_testauto {__version__}, but the campaign was started with "
+            f"{_worker_name()} has gz_testauto {__version__}, but the campaign was started with "
             f"{assignment.version}; install the same version on both machines"
         )
     local_files = further_files(assignment.bed.spec, assignment.bed.robot)
     for name, digest in assignment.files.items():
         if local_files.get(name) != digest:
             raise ResultsError(
-                f"{name} on {_here()} differs from the campaign's; install the same version"
+                f"{name} on {_worker_name()} differs from the campaign's; install the same version"
             )
 
 
-def _here() -> str:
+def _worker_name() -> str:
     return f"Dask's worker {_distributed().get_worker().address}"

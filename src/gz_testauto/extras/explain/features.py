@@ -83,7 +83,7 @@ class KnownFeatures:
         has_path = _worlds_with_path(figures, names)
         for figure, values in figures.items():
             feature = Feature(figure.key, figure.heading, figure.unit, figure.factor)
-            by_world = dict(zip(names, map(_number, values)))
+            by_world = dict(zip(names, map(_number_or_nan, values)))
             if figure.key == GAP:  # None: all gaps along the path are larger than the horizon
                 by_world = {
                     name: GAP_HORIZON_M if math.isnan(value) and name in has_path else value
@@ -141,7 +141,7 @@ class KnownFeatures:
         )
 
 
-def _number(value: Optional[float]) -> float:
+def _number_or_nan(value: Optional[float]) -> float:
     return math.nan if value is None else float(value)
 
 

@@ -76,7 +76,7 @@ def explain(table: FeatureTable) -> Tuple[Explanation, FeatureTable]:
     Raises ``ResultsError`` if too few worlds have a failure, or a success.
     """
     notes: List[str] = []
-    table = _complete(table, notes)
+    table = _rows_without_gaps(table, notes)
     table = _informative(table, notes)
     table = _distinct(table, notes)
     _require_enough(table, notes)
@@ -106,17 +106,17 @@ def explain(table: FeatureTable) -> Tuple[Explanation, FeatureTable]:
     return explanation, table
 
 
-def _complete(table: FeatureTable, notes: List[str]) -> FeatureTable:
-    known = np.isfinite(table.values)
+def _rows_without_gaps(table: FeatureTable, notes: List[str]) -> FeatureTable:
+    is_finite = np.isfinite(table.values)
     for index, feature in enumerate(table.features):
-        missing = ~known[:, index]
+        missing = ~is_finite[:, index]
         if missing.any():
             failed = int(table.failed[missing].sum())
             notes.append(
                 f"{count_text(int(missing.sum()), 'trial')} without a finite value of "
                 f"{feature.name} ({failed} failed) are not part of the model."
             )
-    return table.rows(known.all(axis=1))
+    return table.rows(is_finite.all(axis=1))
 
 
 def _informative(table: FeatureTable, notes: List[str]) -> FeatureTable:
@@ -140,7 +140,7 @@ def _distinct(table: FeatureTable, notes: List[str]) -> FeatureTable:
     """
     if not len(table.failed):
         return table
-    basis = _intercepts(table)
+    basis = _planner_indicators(table)
     kept: List[int] = []
     for index, feature in enumerate(table.features):
         values = table.values[:, index]
@@ -198,7 +198,8 @@ def _world_counts(table: FeatureTable) -> Tuple[int, int, int]:
     )
 
 
-def _intercepts(table: FeatureTable) -> np.ndarray:
+def _planner_indicators(table: FeatureTable) -> np.ndarray:
+    """Return one column per planner, 1 in the rows of its trials: their intercepts."""
     planners = np.asarray(table.planners)
     return np.column_stack(
         [(planners == planner).astype(float) for planner in dict.fromkeys(table.planners)]
@@ -212,7 +213,7 @@ def _design(table: FeatureTable) -> Tuple[np.ndarray, np.ndarray]:
     """
     deviation = table.values.std(axis=0)
     standard = (table.values - table.values.mean(axis=0)) / deviation
-    return np.column_stack([standard, _intercepts(table)]), deviation
+    return np.column_stack([standard, _planner_indicators(table)]), deviation
 
 
 def _estimates(
@@ -235,12 +236,12 @@ def _estimates(
         ends = min(low for low, _ in limits), max(high for _, high in limits)
         deviance = min(profile.deviance(index, 0.0) for profile in profiles) / factor
         p = float(2.0 * distribution.sf(math.sqrt(deviance)))
-        ratio, low, high = map(_exponential, (value, *ends))
+        ratio, low, high = map(_exp_without_overflow, (value, *ends))
         estimates.append((Estimate(ratio, low, high, METHOD), p))
     return estimates
 
 
-def _exponential(value: float) -> float:
+def _exp_without_overflow(value: float) -> float:
     return math.inf if value > 700.0 else math.exp(value)  # larger ones overflow
 
 
@@ -265,7 +266,7 @@ def _separation_notes(design: np.ndarray, table: FeatureTable) -> List[str]:
 def _misfit_notes(design: np.ndarray, table: FeatureTable) -> List[str]:
     """Return a note for each feature whose effect differs between planners, or whose square has an
     effect."""
-    planner_columns = _intercepts(table)[:, 1:]
+    planner_columns = _planner_indicators(table)[:, 1:]
     texts: List[str] = []
     p_values: List[float] = []
     for index, feature in enumerate(table.features):

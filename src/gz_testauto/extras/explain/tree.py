@@ -26,7 +26,7 @@ LEAST_WORLDS = 10
 
 def failure_tree(table: FeatureTable) -> Tuple[LeafRow, ...]:
     """Return the leaves of the tree, from small to large values of the first split's feature."""
-    is_first = np.isin(table.worlds, _first_half(table))
+    is_first = np.isin(table.worlds, _worlds_for_fit(table))
     first, second = table.rows(is_first), table.rows(~is_first)
     per_world = len(first.failed) / len(set(first.worlds))
     tree = DecisionTreeRegressor(
@@ -37,16 +37,17 @@ def failure_tree(table: FeatureTable) -> Tuple[LeafRow, ...]:
     tree.fit(first.values, first.failed.astype(float))
     nodes = tree.apply(second.values)
     return tuple(
-        _leaf(second.rows(nodes == node), conditions) for node, conditions in _leaves(tree, table)
+        _leaf_row(second.rows(nodes == node), conditions)
+        for node, conditions in _leaves_with_conditions(tree, table)
     )
 
 
-def _first_half(table: FeatureTable) -> List[str]:
+def _worlds_for_fit(table: FeatureTable) -> List[str]:
     names = sorted(set(table.worlds), key=lambda name: hashlib.sha256(name.encode()).digest())
     return names[::2]
 
 
-def _leaf(table: FeatureTable, conditions: Tuple[str, ...]) -> LeafRow:
+def _leaf_row(table: FeatureTable, conditions: Tuple[str, ...]) -> LeafRow:
     worlds = np.asarray(table.worlds)
     names = list(dict.fromkeys(table.worlds))
     failed = [int(table.failed[worlds == name].sum()) for name in names]
@@ -55,10 +56,13 @@ def _leaf(table: FeatureTable, conditions: Tuple[str, ...]) -> LeafRow:
     return LeafRow(conditions, len(names), len(table.failed), int(table.failed.sum()), *rates)
 
 
-def _leaves(tree: DecisionTreeRegressor, table: FeatureTable) -> List[Tuple[int, Tuple[str, ...]]]:
+def _leaves_with_conditions(
+    tree: DecisionTreeRegressor, table: FeatureTable
+) -> List[Tuple[int, Tuple[str, ...]]]:
+    """Return the node index of each leaf with the conditions that lead to it."""
     nodes = tree.tree_
 
-    def below(node: int, conditions: Tuple[str, ...]) -> List[Tuple[int, Tuple[str, ...]]]:
+    def leaves_below(node: int, conditions: Tuple[str, ...]) -> List[Tuple[int, Tuple[str, ...]]]:
         left, right = int(nodes.children_left[node]), int(nodes.children_right[node])
         if left == right:
             return [(node, conditions)]
@@ -66,8 +70,8 @@ def _leaves(tree: DecisionTreeRegressor, table: FeatureTable) -> List[Tuple[int,
         limit = number_text(float(nodes.threshold[node]) * feature.factor, 2)
         text = f"{limit} {feature.unit}".rstrip()
         return [
-            *below(left, (*conditions, f"{feature.heading} ≤ {text}")),
-            *below(right, (*conditions, f"{feature.heading} > {text}")),
+            *leaves_below(left, (*conditions, f"{feature.heading} ≤ {text}")),
+            *leaves_below(right, (*conditions, f"{feature.heading} > {text}")),
         ]
 
-    return below(0, ())
+    return leaves_below(0, ())

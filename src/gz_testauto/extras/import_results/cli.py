@@ -115,8 +115,8 @@ def run(arguments: argparse.Namespace) -> int:
         planner_name=arguments.planner_name,
         header=tuple(filter(None, (name.strip() for name in arguments.header.split(",")))),
         delimiter=DELIMITERS[arguments.delimiter],
-        words=_outcomes("--outcome-word", arguments.outcome_word),
-        flags=_outcomes("--outcome-column", arguments.outcome_column),
+        words=_outcomes_by_word("--outcome-word", arguments.outcome_word),
+        flags=_outcomes_by_word("--outcome-column", arguments.outcome_column),
         metrics=mapped,
     )
     table = read_trials(arguments.trials, columns)
@@ -145,7 +145,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _outcomes(option: str, texts: Sequence[str]) -> Dict[str, Outcome]:
+def _outcomes_by_word(option: str, texts: Sequence[str]) -> Dict[str, Outcome]:
     known = {outcome.value: outcome for outcome in Outcome}
     outcomes = {}
     for text in texts:

@@ -107,7 +107,7 @@ def _lines(path: Path, columns: Columns) -> Tuple[List[str], Iterator[Tuple[int,
     """Return the names of the columns, and the line number and the cells of each row."""
     text = read_text(path, ResultsError, MOST_BYTES)
     header = list(columns.header)
-    cells = _cells(path, text, columns.delimiter)
+    cells = _numbered_rows(path, text, columns.delimiter)
     if not header:
         _, header = next(cells, (0, []))
     twice = [name for name, count in collections.Counter(header).items() if count > 1]
@@ -117,7 +117,7 @@ def _lines(path: Path, columns: Columns) -> Tuple[List[str], Iterator[Tuple[int,
     return header, cells
 
 
-def _cells(path: Path, text: str, delimiter: str) -> Iterator[Tuple[int, List[str]]]:
+def _numbered_rows(path: Path, text: str, delimiter: str) -> Iterator[Tuple[int, List[str]]]:
     # Only CR and LF terminate a line; in quotes they are part of a name.
     lines = io.StringIO(text, newline="")
     reader = csv.reader(lines, delimiter=delimiter, skipinitialspace=True, strict=True)
@@ -154,7 +154,7 @@ class _Reader:
         self._words = {outcome.value: outcome for outcome in Outcome}
         self._words.update(SYNONYMS)
         self._words.update((word.lower(), outcome) for word, outcome in columns.words.items())
-        self._counted: Counter[Tuple[str, str]] = collections.Counter()
+        self._trial_counts: Counter[Tuple[str, str]] = collections.Counter()
         self._seen: Set[Tuple[str, str, int]] = set()
         self._lines: Set[Tuple[str, ...]] = set()
         self.copies: List[int] = []
@@ -169,8 +169,10 @@ class _Reader:
         self._lines.add(tuple(cells))
         values = dict(zip(self._header, cells))
         columns = self._columns
-        world = _named(where, columns.world, values[columns.world])
-        planner = columns.planner_name or _named(where, columns.planner, values[columns.planner])
+        world = _checked_name(where, columns.world, values[columns.world])
+        planner = columns.planner_name or _checked_name(
+            where, columns.planner, values[columns.planner]
+        )
         repetition = self._repetition(where, world, planner, values.get(columns.repetition))
         metrics = {
             name: _number(where, column, values[column], self._bounds.get(name, FINITE))
@@ -190,7 +192,9 @@ class _Reader:
         flags = self._columns.flags
         if flags:
             flagged = [
-                outcome for name, outcome in flags.items() if _flag(where, name, values[name])
+                outcome
+                for name, outcome in flags.items()
+                if _is_flag_set(where, name, values[name])
             ]
             if len(flagged) != 1:
                 names = ", ".join(flags)
@@ -211,8 +215,8 @@ class _Reader:
         """Return the repetition in ``text`` or, without it, the number of previous rows with the
         same world and planner."""
         if text is None:
-            repetition = self._counted[world, planner]
-            self._counted[world, planner] += 1
+            repetition = self._trial_counts[world, planner]
+            self._trial_counts[world, planner] += 1
         elif text.isascii() and text.isdigit() and len(text) < 10:
             repetition = int(text)
         else:
@@ -227,7 +231,7 @@ class _Reader:
         return repetition
 
 
-def _named(where: str, column: str, text: str) -> str:
+def _checked_name(where: str, column: str, text: str) -> str:
     if not text:
         raise ResultsError(f"{where}: {column} is empty")
     if len(text) > LONGEST_NAME:
@@ -237,7 +241,7 @@ def _named(where: str, column: str, text: str) -> str:
     return " ".join(text.splitlines())  # a name must fit in one line
 
 
-def _flag(where: str, column: str, text: str) -> bool:
+def _is_flag_set(where: str, column: str, text: str) -> bool:
     if text.lower() not in (*_TRUE, *_FALSE):
         raise ResultsError(f"{where}: {column} is {text!r}; it must be 0 or 1")
     return text.lower() in _TRUE
@@ -278,14 +282,14 @@ def write_imported(
     directory = CampaignDirectory(out)
     if directory.is_begun or (out.is_dir() and any(out.iterdir())) or out.is_file():
         raise ResultsError(f"{out}: the directory is not empty; specify a new directory")
-    worlds = _worlds(table, world_files)
+    worlds = _world_records(table, world_files)
     scratch = CampaignDirectory(directory.path.with_name(f".{directory.path.name}.importing"))
     try:
         with reporting_disk(scratch.path):
             if scratch.path.is_dir():
                 shutil.rmtree(scratch.path)
             make_directory(scratch.path)
-        _fill(scratch, table, name, worlds, metrics)
+        _write_store(scratch, table, name, worlds, metrics)
         Manifest.imported(name, source, simulator).write(scratch)
         with reporting_disk(directory.path):
             rename_directory(scratch.path, directory.path)
@@ -293,7 +297,7 @@ def write_imported(
         shutil.rmtree(scratch.path, ignore_errors=True)
 
 
-def _fill(
+def _write_store(
     directory: CampaignDirectory,
     table: TrialTable,
     name: str,
@@ -309,7 +313,7 @@ def _fill(
             store.add_invalid_attempt(attempt)
 
 
-def _worlds(table: TrialTable, files: Optional[Path]) -> Tuple[WorldRecord, ...]:
+def _world_records(table: TrialTable, files: Optional[Path]) -> Tuple[WorldRecord, ...]:
     records = []
     for index, name in enumerate(dict.fromkeys(row.world for row in table.rows)):
         if files is None:

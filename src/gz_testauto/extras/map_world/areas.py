@@ -16,7 +16,7 @@ def ends_of_largest_area(free: np.ndarray) -> Optional[Tuple[int, int]]:
     """
     columns = free.shape[1]
     queue = np.empty(free.size, dtype=np.int32)
-    size, start = _largest(free.ravel().copy(), columns, queue)
+    size, start = _largest_area(free.ravel().copy(), columns, queue)
     if size < 2:
         return None
     _, goal = _flood(free.ravel().copy(), columns, start, queue)
@@ -24,7 +24,8 @@ def ends_of_largest_area(free: np.ndarray) -> Optional[Tuple[int, int]]:
 
 
 @compiled
-def _largest(remaining, columns, queue):  # type: ignore[no-untyped-def]
+def _largest_area(remaining, columns, queue):  # type: ignore[no-untyped-def]
+    """Return the size of the largest area, and its cell that is farthest from its first cell."""
     largest, farthest = 0, -1
     for first in range(remaining.size):
         if remaining[first]:

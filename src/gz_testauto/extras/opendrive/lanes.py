@@ -77,7 +77,7 @@ def _require_length(file: Path) -> None:
         )
 
 
-def _name(lane: Any) -> str:
+def _lane_id(lane: Any) -> str:
     return f"{lane.road_id}.{lane.lane_section_id}.{lane.id}"
 
 
@@ -99,10 +99,10 @@ def _read(lane: Any, can_cross: bool) -> Dict[str, Any]:
     ``is_lane`` is False and the fields of its shape are missing.
     """
     fields = {
-        "name": _name(lane),
+        "name": _lane_id(lane),
         "kind": str(lane.type),
         "is_lane": False,
-        "successors": sorted(_name(successor) for successor in lane.traffic_flow_successors),
+        "successors": sorted(_lane_id(successor) for successor in lane.traffic_flow_successors),
     }
     if len(lane.lane_section_reference_line) < 2:
         return fields

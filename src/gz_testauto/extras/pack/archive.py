@@ -61,11 +61,11 @@ def pack(directory: Path, file: Path) -> int:
         names = _files_of(campaign.path)
         with replaced_file(file) as stream, zipfile.ZipFile(stream, "w") as archive:
             listed = {name: _add_file(archive, campaign.path / name, name) for name in names}
-            environment = _json(_environment())
+            environment = _json_text(_python_environment())
             listed[ENVIRONMENT] = _add_text(archive, ENVIRONMENT, environment)
             sizes = {name: (campaign.path / name).stat().st_size for name in names}
             sizes[ENVIRONMENT] = len(environment.encode())
-            crate = _json(_crate(campaign, sizes, listed))
+            crate = _json_text(_crate(campaign, sizes, listed))
             listed[CRATE] = _add_text(archive, CRATE, crate)
             lines = (f"{digest}  {name}\n" for name, digest in sorted(listed.items()))
             _add_text(archive, CHECKSUMS, "".join(lines))
@@ -86,7 +86,7 @@ def unpack(file: Path, directory: Path) -> int:
         directory.parent.mkdir(parents=True, exist_ok=True)
         part = make_scratch_directory(directory)
         try:
-            count = _extract(file, part)
+            count = _extract_all(file, part)
             os.rename(part, directory)
         finally:
             shutil.rmtree(part, ignore_errors=True)
@@ -130,7 +130,7 @@ def _files_of(directory: Path) -> List[str]:
     return names
 
 
-def _entry(name: str) -> zipfile.ZipInfo:
+def _zip_entry(name: str) -> zipfile.ZipInfo:
     entry = zipfile.ZipInfo(name, _TIME)
     entry.external_attr = (stat.S_IFREG | 0o644) << 16
     stored = name.endswith(_STORED)
@@ -139,14 +139,16 @@ def _entry(name: str) -> zipfile.ZipInfo:
 
 
 def _add_file(archive: zipfile.ZipFile, path: Path, name: str) -> str:
-    entry = _entry(name)
+    """Add a file, and return its SHA-256."""
+    entry = _zip_entry(name)
     entry.file_size = path.stat().st_size
     with open(path, "rb") as source, archive.open(entry, "w") as target:
         return _copy(source, target.write)
 
 
 def _add_text(archive: zipfile.ZipFile, name: str, text: str) -> str:
-    archive.writestr(_entry(name), text.encode())
+    """Add a file that contains ``text``, and return its SHA-256."""
+    archive.writestr(_zip_entry(name), text.encode())
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -164,7 +166,7 @@ def _copy(source: Any, write: Callable[[bytes], Any], most_bytes: float = float(
     return digest.hexdigest()
 
 
-def _environment() -> Dict[str, Any]:
+def _python_environment() -> Dict[str, Any]:
     packages = {
         str(distribution.metadata["Name"]): distribution.version
         for distribution in metadata.distributions()
@@ -229,14 +231,15 @@ def _crate(
     }
 
 
-def _json(content: Any) -> str:
+def _json_text(content: Any) -> str:
     return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
 
 
 # ---- reading
 
 
-def _extract(file: Path, directory: Path) -> int:
+def _extract_all(file: Path, directory: Path) -> int:
+    """Extract the entries of the pack ``file``, and return their number."""
     try:
         with zipfile.ZipFile(file) as archive:
             # A pack can be from an untrusted source, so all entries are checked before writing.
