@@ -46,13 +46,13 @@ class PreparedEnvironment:
     def __init__(self, spec: EnvironmentCampaignSpec, folder: Path) -> None:
         """Raises ``SpecError`` for an invalid start or goal, and errors of the world source."""
         self.spec = spec
-        _require_own(folder, spec)
+        _require_worlds_of(folder, spec)
         run_by = with_simulator(spec)
         self.bed = BuiltinTestBed(run_by, read_body(run_by))
         worlds = gather_worlds(run_by, self.bed.robot, folder)
         self.campaign = PreparedCampaign(self.bed, worlds, missions_of(run_by, folder))
         check_trials(self.bed, self.campaign.trials)
-        self._from_easy_to_hard = self._sorted()
+        self._from_easy_to_hard = self._indices_by_difficulty()
 
     @classmethod
     def of(
@@ -68,11 +68,13 @@ class PreparedEnvironment:
         return cls(load(file, EnvironmentCampaignSpec), folder)
 
     def interface(self) -> PolicyInterface:
+        """Create the policy's interface of one agent."""
         environment = self.spec.environment
         terms = [term.named for term in environment.observations]
         return PolicyInterface(terms, environment.safety_filter)
 
     def rules(self) -> EpisodeRules:
+        """Create the rewards and termination rules of one agent."""
         environment = self.spec.environment
         return EpisodeRules(
             [term.named for term in environment.rewards],
@@ -96,12 +98,14 @@ class PreparedEnvironment:
         # Rounding errors must not add a world.
         return self._from_easy_to_hard[: max(1, math.ceil(grown * count - 1e-9))]
 
-    def _sorted(self) -> Sequence[int]:
+    def _indices_by_difficulty(self) -> Sequence[int]:
         curriculum = self.spec.environment.curriculum
         if curriculum is None:
             return ()
-        hardness = [_hardness(world, curriculum.criterion) for world in self.campaign.worlds]
-        return [int(index) for index in np.argsort(hardness, kind="stable")]
+        difficulties = [
+            _difficulty_of(world, curriculum.criterion) for world in self.campaign.worlds
+        ]
+        return [int(index) for index in np.argsort(difficulties, kind="stable")]
 
     def card(self, kind: str, seed: int = 0, steps: int = 0) -> PolicyCard:
         return PolicyCard(
@@ -160,7 +164,8 @@ class PreparedEnvironment:
 WORLDS_OF = ".environment.json"  # suffix of the file with the specification of a folder of worlds
 
 
-def _require_own(folder: Path, spec: EnvironmentCampaignSpec) -> None:
+def _require_worlds_of(folder: Path, spec: EnvironmentCampaignSpec) -> None:
+    """Raise an error unless ``folder`` is new, or contains the worlds of ``spec``."""
     inputs = spec.model_dump(
         mode="json", include={"seed", "worlds", "robot", "robots", "goal", "actors"}
     )
@@ -184,7 +189,8 @@ def _require_own(folder: Path, spec: EnvironmentCampaignSpec) -> None:
             write_atomically(file, json.dumps(inputs, indent=1, sort_keys=True).encode())
 
 
-def _hardness(world: WorldRecord, criterion: str) -> float:
+def _difficulty_of(world: WorldRecord, criterion: str) -> float:
+    """Return a number that is larger for a harder world. Raise ``SpecError`` if it is unknown."""
     figures = world.shortest_path_m if criterion == "shortest_path_m" else world.difficulty
     if figures is None:
         raise SpecError(
@@ -204,7 +210,7 @@ class EpisodeRunner:
     def __init__(self, prepared: PreparedEnvironment) -> None:
         self._prepared = prepared
         self._executor = LockstepExecutor(prepared.bed, start_simulator)
-        self._open = False  # the simulator starts with the first episode
+        self._is_open = False  # the simulator starts with the first episode
         self._current: Optional[Episode] = None
 
     def begin(self, trial: Trial, every: bool = False) -> "Episode":
@@ -212,9 +218,9 @@ class EpisodeRunner:
 
         With ``every``, the caller controls all robots without a planner.
         """
-        if not self._open:
+        if not self._is_open:
             self._executor.open()
-            self._open = True
+            self._is_open = True
         self.end()
         self._current = Episode(self._prepared, self._executor, trial, every)
         return self._current
@@ -226,7 +232,7 @@ class EpisodeRunner:
 
     def close(self) -> None:
         self.end()
-        self._open = False
+        self._is_open = False
         self._executor.close()
 
 
@@ -244,7 +250,7 @@ class Agent:
         self._robot = trial_robot
         self._interface, self._rules = prepared.interface(), prepared.rules()
         self._robot.observe(snapshot)
-        self._look(snapshot)
+        self._observe(snapshot)
         self._command = Twist2D()
         self.goal_is_new = True
         self._begin_task()
@@ -283,7 +289,7 @@ class Agent:
             return 0.0
         robot, before = self._robot, self._true_observation
         robot.observe(snapshot)
-        self._look(snapshot)
+        self._observe(snapshot)
         after = self._true_observation
         outcome = None if self.verdict is None else self.verdict.outcome
         transition = Transition(before, after, self._command, self._period_s, outcome)
@@ -304,7 +310,7 @@ class Agent:
         assert self.verdict is not None, "the trial has ended"
         return self._robot.result(math.nan)
 
-    def _look(self, snapshot: Snapshot) -> None:
+    def _observe(self, snapshot: Snapshot) -> None:
         self._true_observation = in_message_precision(self._robot.true_observation(snapshot))
         self._observation = self._robot.estimated(self._true_observation)
 
@@ -331,13 +337,15 @@ class Episode:
     ) -> None:
         self._prepared, self.trial = prepared, trial
         self._period_s = prepared.bed.spec.control_period_s
-        shows = prepared.interface().encoder.wants_objects
-        self._simulation, robots, self._actors = executor.load_trial(trial, show_objects=shows)
+        wants_objects = prepared.interface().encoder.wants_objects
+        self._simulation, robots, self._actors = executor.load_trial(
+            trial, show_objects=wants_objects
+        )
         self._snapshot = self._simulation.snapshot()
         learners = prepared.learners if every else (0,)
         self.agents = tuple(Agent(prepared, robots[index], self._snapshot) for index in learners)
-        self._others = [robot for index, robot in enumerate(robots) if index not in learners]
-        for robot in self._others:
+        self._other_robots = [robot for index, robot in enumerate(robots) if index not in learners]
+        for robot in self._other_robots:
             robot.observe(self._snapshot)
 
     @property
@@ -354,10 +362,10 @@ class Episode:
             agent.command(action)
         for agent in self.agents:
             agent.send_command(self._simulation)
-        for robot in self._others:
+        for robot in self._other_robots:
             robot.run_cycle(self._simulation, self._snapshot)
         self._snapshot = self._simulation.step(self._period_s)
-        for robot in self._others:
+        for robot in self._other_robots:
             robot.observe(self._snapshot)
         return [agent.observe(self._snapshot) for agent in self.agents]
 

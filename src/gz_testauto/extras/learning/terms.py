@@ -68,13 +68,13 @@ class PlanProgress(RewardTerm):
 
     def begin(self, task: Task) -> None:
         self._follower = WaypointFollower(task.waypoints_m, FOLLOWED_M)
-        self._left_m = self._follower.remaining_m
+        self._remaining_m = self._follower.remaining_m
 
     def value(self, transition: Transition) -> float:
-        pose, before_m = transition.after.pose, self._left_m
+        pose, before_m = transition.after.pose, self._remaining_m
         self._follower.target(pose.x_m, pose.y_m)
-        self._left_m = self._follower.remaining_m
-        return before_m - self._left_m
+        self._remaining_m = self._follower.remaining_m
+        return before_m - self._remaining_m
 
 
 class Reached(RewardTerm):
@@ -113,14 +113,14 @@ class Near(RewardTerm):
 
     def __init__(self, weight: float = -1.0, range_m: Positive = 1.0) -> None:
         super().__init__(weight)
-        self._within_m = range_m
+        self._range_m = range_m
 
     def value(self, transition: Transition) -> float:
         scan = transition.after.scan
         if scan is None or not len(scan.ranges_m):
             return 0.0
         nearest_m = max(0.0, min(map(float, scan.ranges_m)))
-        return max(0.0, 1.0 - nearest_m / self._within_m) * transition.duration_s
+        return max(0.0, 1.0 - nearest_m / self._range_m) * transition.duration_s
 
 
 class Turning(RewardTerm):

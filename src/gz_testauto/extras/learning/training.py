@@ -104,8 +104,8 @@ class LearnersEnv(VecEnv):  # type: ignore[misc]
         return [None] * self.num_envs
 
     def reset(self) -> np.ndarray:
-        self._episode = self._begin()
-        return self._observations()
+        self._episode = self._begin_episode()
+        return self._vectors_of_agents()
 
     def step_async(self, actions: np.ndarray) -> None:
         self._actions = actions
@@ -119,7 +119,7 @@ class LearnersEnv(VecEnv):  # type: ignore[misc]
         try:
             rewards = self._episode.step(*self._actions)
         except FAILURES as error:
-            self._fail(error)
+            self._handle_failure(error)
             has_failed = True
         has_ended = has_failed or self._episode.has_ended
         self._reward += sum(rewards)
@@ -134,23 +134,24 @@ class LearnersEnv(VecEnv):  # type: ignore[misc]
             verdicts = [agent.verdict for agent in agents]
             self.outcomes.update(verdict.outcome.value for verdict in verdicts if verdict)
         if has_ended:
-            self._episode = self._begin()
-        return self._observations(), np.array(rewards, np.float32), np.array(dones), infos
+            self._episode = self._begin_episode()
+        return self._vectors_of_agents(), np.array(rewards, np.float32), np.array(dones), infos
 
-    def _observations(self) -> np.ndarray:
+    def _vectors_of_agents(self) -> np.ndarray:
+        # The vector of an agent that has ended is zero.
         agents = self._episode.agents
         return np.array([agent.vector * np.float32(agent.verdict is None) for agent in agents])
 
-    def _begin(self) -> Episode:
+    def _begin_episode(self) -> Episode:
         self._reward = 0.0
         while True:
             trial = self._prepared.drawn_trial(self._random, self.steps, None)
             try:
                 return self._runner.begin(trial, every=True)
             except FAILURES as error:
-                self._fail(error)
+                self._handle_failure(error)
 
-    def _fail(self, error: GzTestautoError) -> None:
+    def _handle_failure(self, error: GzTestautoError) -> None:
         LOGGER.warning("an episode has no result: %s", error)
         self._runner.close()  # the next episode starts a new simulator
         self._failures += 1
@@ -192,7 +193,7 @@ class Training:
         self._model = PPO(
             "MlpPolicy",
             self._environment,
-            seed=_drawn_seed(seed, NETWORK),
+            seed=_draw_seed(seed, NETWORK),
             device="cpu",
             policy_kwargs={"net_arch": list(settings.hidden)},
             **settings.model_dump(exclude={"steps", "hidden", "log_std"}),
@@ -203,12 +204,14 @@ class Training:
         if start is not None:
             earlier = TrainingDirectory(start)
             self._start = _require_same_network(earlier.policy, self._card)
-            self._load(earlier.checkpoint)
+            self._load_checkpoint(earlier.checkpoint)
             checkpoint = file_sha256(earlier.checkpoint)
         if settings.log_std is not None:
             self._model.policy.log_std.data.fill_(settings.log_std)
-        self._require_same(checkpoint)
-        self.finished = self._load(directory.checkpoint) if directory.checkpoint.exists() else 0
+        self._require_same_training(checkpoint)
+        self.finished = (
+            self._load_checkpoint(directory.checkpoint) if directory.checkpoint.exists() else 0
+        )
 
     @property
     def iterations(self) -> int:
@@ -244,7 +247,7 @@ class Training:
                 # The first episode of an iteration starts with it, and its random numbers depend
                 # only on the seed and its number. So the checkpoint, the network with its
                 # optimizer, is the complete state, and a continued training has the same policy.
-                model.set_random_seed(_drawn_seed(self._seed, ITERATION, number))
+                model.set_random_seed(_draw_seed(self._seed, ITERATION, number))
                 model.learn(self._periods)
                 rewards = environment.rewards
                 entry = {
@@ -255,18 +258,18 @@ class Training:
                 journal = [*journal[:number], json.dumps(entry)]
                 lines = "".join(f"{line}\n" for line in journal)
                 write_atomically(self._directory.iterations, lines.encode())
-                self._save(number + 1)
+                self._save_checkpoint(number + 1)
                 report(entry)
         finally:
             environment.close()
-        return self._write()
+        return self._write_trained_policy()
 
-    def _save(self, finished: int) -> None:
+    def _save_checkpoint(self, finished: int) -> None:
         content = io.BytesIO()
         torch.save({"finished": finished, "state": self._model.get_parameters()}, content)
         write_atomically(self._directory.checkpoint, content.getvalue())
 
-    def _load(self, path: Path) -> int:
+    def _load_checkpoint(self, path: Path) -> int:
         """Set the network and its optimizer, and return the number of finished iterations."""
         content = io.BytesIO(read_input(path, ResultsError))
         try:
@@ -279,7 +282,8 @@ class Training:
                 "another --out"
             ) from error
 
-    def _require_same(self, start: Optional[str]) -> None:
+    def _require_same_training(self, start: Optional[str]) -> None:
+        """Store the inputs, or raise ``ResultsError`` if they differ from the stored ones."""
         current = {
             "seed": self._seed,
             "campaign": self._prepared.spec.model_dump(mode="json"),
@@ -294,7 +298,7 @@ class Training:
         differences = list_differences(dict(flatten(stored)), dict(flatten(current)))
         refuse_differences(self._directory.path, "another training", differences)
 
-    def _write(self) -> Path:
+    def _write_trained_policy(self) -> Path:
         path, training = self._directory.policy, self._card.training
         steps, worlds = self.iterations * self._periods, set(training.worlds)
         if self._start is not None:
@@ -316,5 +320,5 @@ def _require_same_network(path: Path, card: PolicyCard) -> TrainingCard:
     return earlier.training
 
 
-def _drawn_seed(seed: int, *path: Union[int, str]) -> int:
+def _draw_seed(seed: int, *path: Union[int, str]) -> int:
     return int(child_generator(seed, *path).integers(2**31))

@@ -81,7 +81,7 @@ def run(arguments: argparse.Namespace) -> int:
         if getattr(arguments, name) is not None:
             relation = "needs" if arguments.record is None else "cannot be used with"
             raise SpecError(f"--{name} {relation} the option --record")
-    return _train(arguments) if arguments.record is None else _record(arguments)
+    return _train(arguments) if arguments.record is None else _record_planner(arguments)
 
 
 def _train(arguments: argparse.Namespace) -> int:
@@ -96,16 +96,16 @@ def _train(arguments: argparse.Namespace) -> int:
         training = Training(prepared, directory, arguments.seed or 0, arguments.start)
         if training.finished:
             print(f"continues after iteration {training.finished}", file=sys.stderr)
-        print(training.run(_report))
+        print(training.run(_print_iteration))
     return 0
 
 
-def _report(entry: Dict[str, Any]) -> None:
+def _print_iteration(entry: Dict[str, Any]) -> None:
     parts = [f"{count} {outcome}" for outcome, count in entry["outcomes"].items()]
     print(f"{entry['steps']} steps: {', '.join(parts)}", file=sys.stderr, flush=True)
 
 
-def _record(arguments: argparse.Namespace) -> int:
+def _record_planner(arguments: argparse.Namespace) -> int:
     if arguments.out.suffix != ".npz":
         raise SpecError(f"--out is {arguments.out}; it must end with .npz")
     parameters = YamlSource(arguments.parameters or "{}", "--parameters").data
@@ -113,15 +113,17 @@ def _record(arguments: argparse.Namespace) -> int:
         raise SpecError(f"--parameters is {arguments.parameters!r}; it must be a YAML mapping")
     folder = arguments.out.with_name(f"{arguments.out.stem}_worlds")
     prepared = PreparedEnvironment.of(arguments.environment, folder)
-    existing = len(prepared.campaign.worlds)
-    count = existing if arguments.worlds is None else arguments.worlds
-    if not 1 <= count <= existing:
-        raise SpecError(f"--worlds is {count}; it must be from 1 to {existing}")
-    demonstrations = record(prepared, arguments.record, parameters, range(count), _report_trial)
+    world_count = len(prepared.campaign.worlds)
+    recorded_count = world_count if arguments.worlds is None else arguments.worlds
+    if not 1 <= recorded_count <= world_count:
+        raise SpecError(f"--worlds is {recorded_count}; it must be from 1 to {world_count}")
+    demonstrations = record(
+        prepared, arguments.record, parameters, range(recorded_count), _print_trial
+    )
     demonstrations.write(arguments.out)
     print(
-        f"{arguments.out}: {len(demonstrations.actions)} control periods of {count} trials, "
-        f"{int(demonstrations.reached.sum())} of which reached the goal"
+        f"{arguments.out}: {len(demonstrations.actions)} control periods of {recorded_count} "
+        f"trials, {int(demonstrations.reached.sum())} of which reached the goal"
     )
     if arguments.clone is not None:
         write_policy(arguments.clone, cloned(demonstrations), prepared.card("linear"))
@@ -129,5 +131,5 @@ def _record(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _report_trial(world: str, outcome: Outcome) -> None:
+def _print_trial(world: str, outcome: Outcome) -> None:
     print(f"{world}: {outcome.value}", file=sys.stderr, flush=True)

@@ -81,12 +81,12 @@ def read_card(path: Path) -> PolicyCard:
     if not path.exists():
         raise SpecError(f"{path}: the policy file was not found")
     if path.suffix == OWN:
-        return _card(_read_arrays(path)[1], path)
+        return _parse_card(_read_arrays(path)[1], path)
     if path.suffix not in (ONNX, STABLE_BASELINES):
         raise SpecError(f"{path}: the name of a policy file must end with .npz, .onnx or .zip")
     card_path = path.with_name(path.name + ".json")
     try:
-        return _card(read_text(card_path, SpecError), card_path)
+        return _parse_card(read_text(card_path, SpecError), card_path)
     except SpecError as error:
         raise SpecError(
             f"the card of the policy: {error}; write the observations of the policy to this file, "
@@ -102,14 +102,14 @@ def read_policy(path: Path) -> Tuple[Policy, PolicyCard]:
     card = read_card(path)
     size = ObservationEncoder(card.terms).size
     if path.suffix == OWN:
-        return _own(path, card, size), card
+        return _read_native_policy(path, card, size), card
     require_regular(path, SpecError)
     if path.suffix == ONNX:
         return _OnnxPolicy(path, size), card
     return _StableBaselinesPolicy(path, card.kind, size), card
 
 
-def _own(path: Path, card: PolicyCard, size: int) -> Policy:
+def _read_native_policy(path: Path, card: PolicyCard, size: int) -> Policy:
     if card.kind not in KINDS:
         raise SpecError(f"{path}: {unknown_name('kind of policy', card.kind, KINDS)}")
     try:
@@ -129,7 +129,7 @@ def _read_arrays(path: Path) -> Tuple[np.ndarray, str]:
         ) from error
 
 
-def _card(text: str, path: Path) -> PolicyCard:
+def _parse_card(text: str, path: Path) -> PolicyCard:
     try:
         return PolicyCard.model_validate_json(text)
     except ValidationError as error:
@@ -173,7 +173,7 @@ class _OnnxPolicy(Policy):
 
     def act(self, vector: np.ndarray) -> np.ndarray:
         batch = np.asarray(vector, dtype=np.float32)[None]
-        return _action(self._session.run(None, {self._input: batch})[0])
+        return _to_action(self._session.run(None, {self._input: batch})[0])
 
 
 class _StableBaselinesPolicy(Policy):
@@ -218,9 +218,9 @@ class _StableBaselinesPolicy(Policy):
             )
 
     def act(self, vector: np.ndarray) -> np.ndarray:
-        return _action(self._model.predict(vector, deterministic=True)[0])
+        return _to_action(self._model.predict(vector, deterministic=True)[0])
 
 
-def _action(output: Any) -> np.ndarray:
+def _to_action(output: Any) -> np.ndarray:
     # The caller rejects an output with fewer numbers.
     return np.asarray(output, dtype=float).ravel()[:ACTIONS]

@@ -31,7 +31,7 @@ class ScanMotion:
 
     def __init__(self) -> None:
         self._tracks: List[_Track] = []
-        self._before: Optional[Tuple[float, Pose2D]] = None
+        self._previous: Optional[Tuple[float, Pose2D]] = None
         self._stamp_s = -math.inf
         self._velocities_mps = np.zeros((0, 2))
 
@@ -50,12 +50,12 @@ class ScanMotion:
         if scan.stamp_s > self._stamp_s:
             self._stamp_s = scan.stamp_s
             pose = self._pose_at(scan.stamp_s, observation)
-            turn = _rotation(pose.yaw_rad)
-            world_m = matrix_product(points_m, turn.T) + np.array([pose.x_m, pose.y_m])
-            self._velocities_mps = matrix_product(self._track(scan.stamp_s, world_m), turn)
+            rotation = _rotation_matrix(pose.yaw_rad)
+            world_m = matrix_product(points_m, rotation.T) + np.array([pose.x_m, pose.y_m])
+            self._velocities_mps = matrix_product(self._track(scan.stamp_s, world_m), rotation)
         elif len(points_m) != len(self._velocities_mps):
             self._velocities_mps = np.zeros_like(points_m)
-        self._before = observation.time_s, observation.pose
+        self._previous = observation.time_s, observation.pose
         return points_m, self._velocities_mps
 
     def predict(
@@ -73,15 +73,15 @@ class ScanMotion:
 
     def _pose_at(self, time_s: float, observation: Observation) -> Pose2D:
         pose = observation.pose
-        if self._before is None or time_s >= observation.time_s:
+        if self._previous is None or time_s >= observation.time_s:
             return pose
         # The scan can be older than the observation: interpolate from the previous one.
-        before_s, before = self._before
-        share = max(0.0, (time_s - before_s) / (observation.time_s - before_s))
+        previous_s, previous = self._previous
+        share = max(0.0, (time_s - previous_s) / (observation.time_s - previous_s))
         return Pose2D(
-            before.x_m + share * (pose.x_m - before.x_m),
-            before.y_m + share * (pose.y_m - before.y_m),
-            before.yaw_rad + share * wrap_angle(pose.yaw_rad - before.yaw_rad),
+            previous.x_m + share * (pose.x_m - previous.x_m),
+            previous.y_m + share * (pose.y_m - previous.y_m),
+            previous.yaw_rad + share * wrap_angle(pose.yaw_rad - previous.yaw_rad),
         )
 
     def _track(self, time_s: float, points_m: np.ndarray) -> np.ndarray:
@@ -118,6 +118,7 @@ class _Track:
         return self._centers_m[-1] + self.velocity_mps * (time_s - self._times_s[-1])
 
     def add(self, time_s: float, center_m: np.ndarray) -> None:
+        """Add the center (2,) of a segment, and fit the velocity to the last centers."""
         self._times_s = [*self._times_s, time_s][-WINDOW:]
         self._centers_m = [*self._centers_m, center_m][-WINDOW:]
         if len(self._times_s) > 1:
@@ -148,6 +149,6 @@ def _small_segments(points_m: np.ndarray) -> List[slice]:
     ]
 
 
-def _rotation(yaw_rad: float) -> np.ndarray:
+def _rotation_matrix(yaw_rad: float) -> np.ndarray:
     cos, sin = math.cos(yaw_rad), math.sin(yaw_rad)
     return np.array([[cos, -sin], [sin, cos]])

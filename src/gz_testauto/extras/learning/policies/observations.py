@@ -68,7 +68,7 @@ class LidarSectors(ObservationTerm):
         if field_rad > 2.0 * math.pi + 1e-9:
             raise ValueError(f"field_rad is {field_rad:g}; it must be at most 2 pi")
         self.size, self._range_m, self._field_rad = beams, range_m, field_rad
-        self._ahead_s = tuple(ahead_s)
+        self._prediction_times_s = tuple(ahead_s)
         self._motion = ScanMotion()
 
     def begin(self, task: Task) -> None:
@@ -79,21 +79,23 @@ class LidarSectors(ObservationTerm):
     def encode(self, observation: Observation) -> np.ndarray:
         nearest = np.full(self.size, self._range_m)
         if observation.scan is not None:
-            points_m = self._points(observation, observation.scan)
+            points_m = self._present_and_predicted_points(observation, observation.scan)
             x, y = points_m.T
             gap_m = shapely.distance(self._footprint, shapely.points(points_m))
             bearing = arctan2(y, x) + 0.5 * self._field_rad
             sector = np.floor(bearing * (self.size / self._field_rad)).astype(np.int64)
             if self._field_rad > 2.0 * math.pi - 1e-9:
                 sector %= self.size
-            seen = (sector >= 0) & (sector < self.size)
-            np.minimum.at(nearest, sector[seen], gap_m[seen])
+            is_in_field = (sector >= 0) & (sector < self.size)
+            np.minimum.at(nearest, sector[is_in_field], gap_m[is_in_field])
         return 1.0 - nearest / self._range_m
 
-    def _points(self, observation: Observation, scan: LaserScan) -> np.ndarray:
-        if not self._ahead_s:
+    def _present_and_predicted_points(
+        self, observation: Observation, scan: LaserScan
+    ) -> np.ndarray:
+        if not self._prediction_times_s:
             return obstacle_points(scan)
-        return np.vstack(self._motion.predict(observation, self._ahead_s))
+        return np.vstack(self._motion.predict(observation, self._prediction_times_s))
 
 
 class PlanAhead(ObservationTerm):
@@ -116,7 +118,7 @@ class PlanAhead(ObservationTerm):
         pose = observation.pose
         x, y = in_base_frame(pose, *self._follower.target(pose.x_m, pose.y_m))
         remaining = min(1.0, self._follower.remaining_m / self._range_m)
-        return np.array([*_toward(x, y, self._lookahead_m), remaining])
+        return np.array([*_distance_and_direction(x, y, self._lookahead_m), remaining])
 
 
 class Goal(ObservationTerm):
@@ -133,7 +135,7 @@ class Goal(ObservationTerm):
 
     def encode(self, observation: Observation) -> np.ndarray:
         x, y = in_base_frame(observation.pose, self._goal.x_m, self._goal.y_m)
-        return np.array(_toward(x, y, self._range_m))
+        return np.array(_distance_and_direction(x, y, self._range_m))
 
 
 class MeasuredTwist(ObservationTerm):
@@ -170,17 +172,17 @@ class NearestObjects(ObservationTerm):
         positions_m = [
             in_base_frame(pose, *tracked.path[0, :2].tolist()) for tracked in observation.objects
         ]
-        seen = [
+        with_distance = [
             (math.hypot(*position_m), position_m, tracked)
             for position_m, tracked in zip(positions_m, observation.objects)
         ]
-        near = [entry for entry in seen if entry[0] <= self._range_m]
+        near = [entry for entry in with_distance if entry[0] <= self._range_m]
         near.sort(key=lambda entry: (entry[0], entry[2].name))
         cos, sin = math.cos(pose.yaw_rad), math.sin(pose.yaw_rad)
         for row, (_, (x, y), tracked) in zip(rows, near):
             vx, vy, _ = tracked.velocity
-            ahead, aside = cos * vx + sin * vy, cos * vy - sin * vx
-            row[:] = 1.0, x / self._range_m, y / self._range_m, ahead, aside
+            forward_mps, left_mps = cos * vx + sin * vy, cos * vy - sin * vx
+            row[:] = 1.0, x / self._range_m, y / self._range_m, forward_mps, left_mps
             row[3:] = np.clip(row[3:] / self._speed_mps, -1.0, 1.0)
         return rows.ravel()
 
@@ -212,7 +214,8 @@ class ObservationEncoder:
         return np.clip(numbers, -1.0, 1.0).astype(np.float32)
 
 
-def _toward(x_m: float, y_m: float, range_m: float) -> Tuple[float, float, float]:
+def _distance_and_direction(x_m: float, y_m: float, range_m: float) -> Tuple[float, float, float]:
+    """Return the share of ``range_m``, at most 1, and the cosine and sine of the bearing."""
     distance_m = math.hypot(x_m, y_m)
     if distance_m == 0.0:
         return 0.0, 1.0, 0.0

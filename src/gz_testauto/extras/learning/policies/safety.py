@@ -61,7 +61,9 @@ class SafetyFilter:
 
     def __init__(self, spec: SafetyFilterSpec) -> None:
         self._margin_m = spec.margin_m
-        self._ahead_s = np.arange(PREDICTION_S, spec.horizon_s + 1e-9, PREDICTION_S).tolist()
+        self._prediction_times_s = np.arange(
+            PREDICTION_S, spec.horizon_s + 1e-9, PREDICTION_S
+        ).tolist()
 
     def begin(self, task: Task) -> None:
         limits = task.limits
@@ -78,7 +80,7 @@ class SafetyFilter:
 
         Each observation of a task must be passed once, in the order of time.
         """
-        points_m, predicted_m = self._motion.predict(observation, self._ahead_s)
+        points_m, predicted_m = self._motion.predict(observation, self._prediction_times_s)
         # No command could avoid predicted positions at the current outline, and the positions
         # before them would block the motion towards the object.
         outside = self._distances_m(predicted_m) > self._margin_m + APPROACH_M
