@@ -26,15 +26,15 @@ class LostPeriods:
     ) -> None:
         self._every_s, self._duration_s, self._random = every_s, duration_s, random
         self._start_s = self._end_s = 0.0
-        self._next()
+        self._draw_next_period()
 
     def include(self, time_s: float) -> bool:
         """Return whether a period includes ``time_s``, which must not decrease between calls."""
         while time_s >= self._end_s:
-            self._next()
+            self._draw_next_period()
         return time_s >= self._start_s
 
-    def _next(self) -> None:
+    def _draw_next_period(self) -> None:
         self._start_s = self._end_s + float(self._random.exponential(self._every_s))
         self._end_s = self._start_s + float(self._duration_s(float(self._random.random())))
 
@@ -79,14 +79,14 @@ class CorrectedOdometry(OdometryModel):
         if self._start_s is None:
             self._start_s = time_s
         since_s = time_s - self._start_s
-        due = math.floor((since_s + TIME_SLACK_S) * self._corrections.rate_hz)
-        if due > self._count:
+        due_count = math.floor((since_s + TIME_SLACK_S) * self._corrections.rate_hz)
+        if due_count > self._count:
             # Skipped corrections are drawn, too, so that the error of a correction does not depend
             # on the control period.
-            drawn = [self._drawn() for _ in range(due - self._count)][-1]
-            self._count = due
+            error = [self._draw_error() for _ in range(due_count - self._count)][-1]
+            self._count = due_count
             if self._lost is None or not self._lost.include(since_s):
-                self._measure(since_s, pose, drawn)
+                self._add_correction(since_s, pose, error)
         while self._pending and self._pending[0][0] <= since_s + TIME_SLACK_S:
             self._map_to_odom = self._pending.pop(0)[1]
 
@@ -96,13 +96,16 @@ class CorrectedOdometry(OdometryModel):
             return self.odometry
         return compose(self._map_to_odom, self.odometry)
 
-    def _drawn(self) -> Tuple[float, float, float]:
+    def _draw_error(self) -> Tuple[float, float, float]:
+        """Return the errors of x and y (m) and of the heading (rad) in one measurement."""
         normal = self._correction_random.standard_normal(3).tolist()
         is_outlier = self._correction_random.random() < self._corrections.outlier_share
         position_m, yaw_rad = self._corrections.outlier if is_outlier else self._corrections.usual
         return position_m * normal[0], position_m * normal[1], yaw_rad * normal[2]
 
-    def _measure(self, since_s: float, pose: Pose2D, error: Tuple[float, float, float]) -> None:
-        measured = Pose2D(*(value + wrong for value, wrong in zip(pose, error)))
+    def _add_correction(
+        self, since_s: float, pose: Pose2D, error: Tuple[float, float, float]
+    ) -> None:
+        measured = Pose2D(*(value + offset for value, offset in zip(pose, error)))
         transform = compose(measured, inverse(self.odometry))
         self._pending.append((since_s + self._corrections.delay_s, transform))

@@ -66,33 +66,41 @@ class SlipErrors:
         random: np.random.Generator,
     ) -> None:
         self._every_m, self._draw, self._random = every_m, draw, random
-        self._left_m, self._patch = 0.0, (0.0, 0.0)
+        self._remaining_m, self._extra_rotation = 0.0, (0.0, 0.0)
         self._is_patch = True
-        self._next()
+        self._draw_next_section()
 
     def factors(self, distance_m: float) -> Tuple[float, float]:
         """Advance by ``distance_m``; return the rotation of the left and of the right wheel,
         divided by that without slip."""
         remaining_m, turned = distance_m, [0.0, 0.0]
-        while remaining_m > self._left_m:
-            turned = [sum_ + self._left_m * f for sum_, f in zip(turned, self._patch)]
-            remaining_m -= self._left_m
-            self._next()
-        self._left_m -= remaining_m
-        left, right = (sum_ + remaining_m * f for sum_, f in zip(turned, self._patch))
+        while remaining_m > self._remaining_m:
+            turned = [
+                sum_ + self._remaining_m * extra
+                for sum_, extra in zip(turned, self._extra_rotation)
+            ]
+            remaining_m -= self._remaining_m
+            self._draw_next_section()
+        self._remaining_m -= remaining_m
+        left, right = (
+            sum_ + remaining_m * extra for sum_, extra in zip(turned, self._extra_rotation)
+        )
         if distance_m <= 0.0:
             return (1.0, 1.0)
         return (1.0 + left / distance_m, 1.0 + right / distance_m)
 
-    def _next(self) -> None:
+    def _draw_next_section(self) -> None:
         self._is_patch = not self._is_patch
         if not self._is_patch:
-            self._left_m, self._patch = float(self._random.exponential(self._every_m)), (0.0, 0.0)
+            self._remaining_m, self._extra_rotation = (
+                float(self._random.exponential(self._every_m)),
+                (0.0, 0.0),
+            )
             return
-        length, share, side = self._random.random(3).tolist()
-        self._left_m, lost = self._draw(length, share)
-        more = lost / (1.0 - lost)
-        self._patch = (more, 0.0) if side < 0.5 else (0.0, more)
+        length, share, wheel = self._random.random(3).tolist()
+        self._remaining_m, lost = self._draw(length, share)
+        extra = lost / (1.0 - lost)
+        self._extra_rotation = (extra, 0.0) if wheel < 0.5 else (0.0, extra)
 
 
 class OdometryInputs(NamedTuple):
@@ -111,19 +119,19 @@ class OdometryModel(PoseEstimator):
 
     def __init__(self, inputs: OdometryInputs) -> None:
         self._errors, self._random, self._slip = inputs
-        self._before: Optional[Tuple[float, Pose2D]] = None
+        self._previous: Optional[Tuple[float, Pose2D]] = None
 
     @property
     def pose(self) -> Pose2D:
         return self.odometry
 
     def advance(self, time_s: float, pose: Pose2D, twist: Twist2D) -> None:
-        before, self._before = self._before, (time_s, pose)
-        if before is None:
+        previous, self._previous = self._previous, (time_s, pose)
+        if previous is None:
             self.odometry, self.twist = pose, twist
             return
-        elapsed_s = time_s - before[0]
-        forward_m, turn_rad = _motion(before[1], pose)
+        elapsed_s = time_s - previous[0]
+        forward_m, turn_rad = _motion(previous[1], pose)
         errors, gyro = self._errors, self._errors.gyro
         half_m = 0.5 * errors.wheel_separation_m
         path_m = max(abs(forward_m - half_m * turn_rad), abs(forward_m + half_m * turn_rad))
@@ -132,13 +140,13 @@ class OdometryModel(PoseEstimator):
         speed_mps, turn_radps = self._read_encoders(*twist, slip)
         noise = self._random.standard_normal(4).tolist()
         if gyro is not None:
-            turn_rad = wrap_angle(pose.yaw_rad - before[1].yaw_rad) + gyro.bias_radps * elapsed_s
+            turn_rad = wrap_angle(pose.yaw_rad - previous[1].yaw_rad) + gyro.bias_radps * elapsed_s
             turn_radps = twist.angular_radps + gyro.bias_radps
-        rotation, translation = self._variances(forward_m, turn_rad, elapsed_s)
-        first_rad = 0.5 * turn_rad + math.sqrt(rotation) * noise[0]
-        second_rad = 0.5 * turn_rad + math.sqrt(rotation) * noise[2]
-        forward_m += math.sqrt(translation) * noise[1]
-        self._propagate(forward_m, first_rad, rotation, translation)
+        rotation_rad2, translation_m2 = self._variances(forward_m, turn_rad, elapsed_s)
+        first_rad = 0.5 * turn_rad + math.sqrt(rotation_rad2) * noise[0]
+        second_rad = 0.5 * turn_rad + math.sqrt(rotation_rad2) * noise[2]
+        forward_m += math.sqrt(translation_m2) * noise[1]
+        self._propagate_covariance(forward_m, first_rad, rotation_rad2, translation_m2)
         x_m, y_m, yaw_rad = self.odometry
         self.odometry = Pose2D(
             x_m + forward_m * math.cos(yaw_rad + first_rad),
@@ -147,11 +155,13 @@ class OdometryModel(PoseEstimator):
         )
         self.twist = Twist2D(speed_mps, turn_radps)
         if elapsed_s > 0.0:
-            self.twist_covariance = np.diag([translation, 0.0, 2.0 * rotation]) / elapsed_s**2
+            self.twist_covariance = (
+                np.diag([translation_m2, 0.0, 2.0 * rotation_rad2]) / elapsed_s**2
+            )
 
     def place(self, pose: Pose2D) -> None:
-        if self._before is not None:
-            self._before = (self._before[0], pose)
+        if self._previous is not None:
+            self._previous = (self._previous[0], pose)
 
     def _read_encoders(
         self, forward: float, turn: float, slip: Tuple[float, float]
@@ -178,15 +188,15 @@ class OdometryModel(PoseEstimator):
             return 0.5 * self._errors.gyro.noise_radps**2 * elapsed_s, translation
         return 0.5 * alpha1 * scaled_rad2 + alpha2 * scaled_m2, translation
 
-    def _propagate(
-        self, forward_m: float, first_rad: float, rotation: float, translation: float
+    def _propagate_covariance(
+        self, forward_m: float, first_rad: float, rotation_rad2: float, translation_m2: float
     ) -> None:
         direction = self.odometry.yaw_rad + first_rad
         # Jacobians with respect to the pose and to the motion (rotation, translation, rotation)
         cos, sin = math.cos(direction), math.sin(direction)
         of_pose = np.array([[1.0, 0.0, -forward_m * sin], [0.0, 1.0, forward_m * cos], [0, 0, 1]])
         of_motion = np.array([[-forward_m * sin, cos, 0.0], [forward_m * cos, sin, 0.0], [1, 0, 1]])
-        motion = np.diag([rotation, translation, rotation])
+        motion = np.diag([rotation_rad2, translation_m2, rotation_rad2])
         self.covariance = turned_tensor(of_pose, self.covariance) + turned_tensor(of_motion, motion)
 
 

@@ -25,7 +25,7 @@ class OdometryRelay:
         self._spec, self._wheel_separation_m, self._seed = spec, wheel_separation_m, seed
         self._scale = scale
         self._restarts = -1
-        self._before: Optional[Tuple[float, Pose2D]] = None
+        self._previous: Optional[Tuple[float, Pose2D]] = None
         self._model: Optional[OdometryModel] = None
 
     def add(self, time_s: float, pose: Pose2D, twist: Twist2D) -> OdometryModel:
@@ -39,12 +39,12 @@ class OdometryRelay:
             numbers = RandomNumbers(seed=self._seed, world=0, repetition=self._restarts)
             inputs = EstimatorInputs(numbers, "robot", self._scale, self._wheel_separation_m, True)
             model = self._model = OdometryModel(self._spec.draw(inputs))
-        self._before = (time_s, pose)
+        self._previous = (time_s, pose)
         model.advance(time_s, pose, twist)
         return model
 
     def _is_restart(self, time_s: float, pose: Pose2D) -> bool:
-        assert self._before is not None, "set by the first call"
-        before_s, before = self._before
-        moved_m = before.distance_to(pose.x_m, pose.y_m)
-        return time_s < before_s or moved_m > max(JUMP_M, JUMP_MPS * (time_s - before_s))
+        assert self._previous is not None, "set by the first call"
+        previous_s, previous = self._previous
+        moved_m = previous.distance_to(pose.x_m, pose.y_m)
+        return time_s < previous_s or moved_m > max(JUMP_M, JUMP_MPS * (time_s - previous_s))

@@ -34,7 +34,7 @@ MOST_RELATIVE = 0.5  # limit of the relative error of a wheel radius or of the t
 MOST_SLIP = 0.9
 
 
-def _small(distribution: Distribution) -> Distribution:
+def _require_small_support(distribution: Distribution) -> Distribution:
     low, high = distribution.support
     for bound in (low, high):
         if abs(bound) > MOST_RELATIVE:
@@ -43,7 +43,7 @@ def _small(distribution: Distribution) -> Distribution:
     return distribution
 
 
-Relative = Annotated[Distribution, AfterValidator(_small)]
+Relative = Annotated[Distribution, AfterValidator(_require_small_support)]
 """A relative error: 0.01 means 1 % too large."""
 Alpha = Annotated[
     Tuple[NotNegative, NotNegative, NotNegative, NotNegative], BeforeValidator(as_tuple)
@@ -126,25 +126,27 @@ class OdometryErrorSpec(Spec):
         path = (LOCALIZATION, inputs.robot, numbers.world, numbers.repetition)
         constant = child_generator(numbers.seed, *path, "constant")
 
-        def drawn(distribution: Distribution) -> float:
+        def draw_constant(distribution: Distribution) -> float:
             return scale * float(distribution.quantile(float(constant.random())))
 
         left, right, track = map(
-            drawn, (self.left_wheel_radius, self.right_wheel_radius, self.track_width)
+            draw_constant, (self.left_wheel_radius, self.right_wheel_radius, self.track_width)
         )
         a1, a2, a3, a4 = self.alpha
         gyro: Optional[GyroErrors] = None
         if self.gyro is not None:
-            gyro = GyroErrors(drawn(self.gyro.bias_radps), scale * self.gyro.noise_radps)
+            gyro = GyroErrors(draw_constant(self.gyro.bias_radps), scale * self.gyro.noise_radps)
         slip: Optional[SlipErrors] = None
         if self.slip is not None:
             spec = self.slip
 
-            def patch(length: float, share: float) -> Tuple[float, float]:
+            def draw_section(length: float, share: float) -> Tuple[float, float]:
                 lost = scale * float(spec.share.quantile(share))
                 return float(spec.length_m.quantile(length)), min(MOST_SLIP, lost)
 
-            slip = SlipErrors(spec.every_m, patch, child_generator(numbers.seed, *path, "slip"))
+            slip = SlipErrors(
+                spec.every_m, draw_section, child_generator(numbers.seed, *path, "slip")
+            )
         return OdometryInputs(
             OdometryErrors(
                 alpha=(scale**2 * a1, scale**2 * a2, scale**2 * a3, scale**2 * a4),
