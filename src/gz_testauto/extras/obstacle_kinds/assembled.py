@@ -101,8 +101,8 @@ class AssembledKind(ObstacleKind):
     def unit_model(cls) -> str:
         return (
             f'<sdf version="1.6"><model name="{_UNIT_NAME}"><static>true</static>'
-            f'<pose>0 0 0 0 0 0</pose><link name="link">{cls._link(cls.default_size, None)}</link>'
-            "</model></sdf>"
+            '<pose>0 0 0 0 0 0</pose><link name="link">'
+            f"{cls._link_xml(cls.default_size, None)}</link></model></sdf>"
         )
 
     @classmethod
@@ -146,7 +146,7 @@ class AssembledKind(ObstacleKind):
         link = element.find("link")
         for child in list(link):
             link.remove(child)
-        link.extend(parse_xml(f"<link>{cls._link(size, mass_kg)}</link>".encode()))
+        link.extend(parse_xml(f"<link>{cls._link_xml(size, mass_kg)}</link>".encode()))
 
     @classmethod
     def triangles(cls, size: Size) -> np.ndarray:
@@ -155,11 +155,11 @@ class AssembledKind(ObstacleKind):
         return corners[:, _TRIANGLES].reshape(-1, 3, 3)
 
     @classmethod
-    def _link(cls, size: Size, mass_kg: Optional[float]) -> str:
+    def _link_xml(cls, size: Size, mass_kg: Optional[float]) -> str:
         texts = []
         if cls.can_be_pushed:
             mass_kg = cls.mass_kg(size, 0.0, size, None) if mass_kg is None else mass_kg
-            texts.append(_inertial(_parts_of(cls, size), mass_kg))
+            texts.append(_inertial_xml(_parts_of(cls, size), mass_kg))
         for number, part in enumerate(_parts_of(cls, size)):
             pose = " ".join(map(format_number, (*part[:3], 0.0, 0.0, 0.0)))
             sides = " ".join(map(format_number, part[3:]))
@@ -192,7 +192,7 @@ def outline_of_boxes(parts: Sequence[BoxPart]) -> Outline:
     return Outline(shapely.union_all(shapely.box(x - dx / 2, y - dy / 2, x + dx / 2, y + dy / 2)))
 
 
-def _inertial(parts: Tuple[BoxPart, ...], mass_kg: float) -> str:
+def _inertial_xml(parts: Tuple[BoxPart, ...], mass_kg: float) -> str:
     volumes = np.array([part.box.volume_m3() for part in parts])
     masses = mass_kg * volumes / volumes.sum()
     centers = np.array([part[:3] for part in parts])

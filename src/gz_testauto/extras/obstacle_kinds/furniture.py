@@ -55,7 +55,10 @@ class TableObstacles(FurnitureKind):
     def parts_of(cls, size: Size) -> List[BoxPart]:
         size_x, size_y, height, top, leg = size
         under = height - top
-        return [_slab(size_x, size_y, under, height), *_legs(size_x, size_y, leg, under)]
+        return [
+            _centered_slab(size_x, size_y, under, height),
+            *_corner_legs(size_x, size_y, leg, under),
+        ]
 
 
 class ChairObstacles(FurnitureKind):
@@ -90,7 +93,11 @@ class ChairObstacles(FurnitureKind):
         under = seat - thickness
         x, y = -size_x / 2, size_y / 2
         back = _between((x, -y, seat), (x + thickness, y, height))
-        return [_slab(size_x, size_y, under, seat), *_legs(size_x, size_y, leg, under), back]
+        return [
+            _centered_slab(size_x, size_y, under, seat),
+            *_corner_legs(size_x, size_y, leg, under),
+            back,
+        ]
 
 
 class ShelfObstacles(FurnitureKind):
@@ -131,8 +138,8 @@ class ShelfObstacles(FurnitureKind):
         else:
             gaps = min(max(1, math.ceil(span / distance - 1e-9)), int(span / board))
             levels = [lowest + span * gap / gaps for gap in range(gaps + 1)]
-        boards = [_slab(size_x - 2 * post, size_y, low, low + board) for low in levels]
-        return [*boards, *_legs(size_x, size_y, post, height)]
+        boards = [_centered_slab(size_x - 2 * post, size_y, low, low + board) for low in levels]
+        return [*boards, *_corner_legs(size_x, size_y, post, height)]
 
 
 class DoorFrameObstacles(FurnitureKind):
@@ -264,17 +271,19 @@ class PalletObstacles(FurnitureKind):
         parts += [
             _between((x, y, board), (x + block, y + block, deck)) for x in columns for y in rows
         ]
-        parts.append(_slab(size_x, size_y, deck, height))
+        parts.append(_centered_slab(size_x, size_y, deck, height))
         if load > NEGLIGIBLE_M:
-            parts.append(_slab(size_x, size_y, height, height + load))
+            parts.append(_centered_slab(size_x, size_y, height, height + load))
         return parts
 
 
-def _slab(size_x_m: float, size_y_m: float, low_m: float, high_m: float) -> BoxPart:
+def _centered_slab(size_x_m: float, size_y_m: float, low_m: float, high_m: float) -> BoxPart:
     return BoxPart(0.0, 0.0, (low_m + high_m) / 2, size_x_m, size_y_m, high_m - low_m)
 
 
-def _legs(size_x_m: float, size_y_m: float, width_m: float, height_m: float) -> List[BoxPart]:
+def _corner_legs(
+    size_x_m: float, size_y_m: float, width_m: float, height_m: float
+) -> List[BoxPart]:
     x, y = (size_x_m - width_m) / 2, (size_y_m - width_m) / 2
     return [
         BoxPart(sign_x * x, sign_y * y, height_m / 2, width_m, width_m, height_m)

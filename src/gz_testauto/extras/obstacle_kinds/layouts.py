@@ -26,7 +26,7 @@ _FILLING = 5  # occupied neighbors from which a cell of a cave becomes occupied
 _CLEARING = 1  # occupied neighbors up to which a cell of a cave becomes free
 
 
-def _within(low: float, high: float) -> Any:
+def _support_between(low: float, high: float) -> Any:
     def check(distribution: Any) -> Any:
         for bound in distribution.support:
             if not low <= bound <= high:
@@ -36,11 +36,11 @@ def _within(low: float, high: float) -> Any:
     return AfterValidator(check)
 
 
-CellCount = Annotated[Distribution, _within(2, MOST_CELLS)]
+CellCount = Annotated[Distribution, _support_between(2, MOST_CELLS)]
 """A number of cells, which is rounded."""
-PassCount = Annotated[Distribution, _within(0, MOST_PASSES)]
+PassCount = Annotated[Distribution, _support_between(0, MOST_PASSES)]
 """A number of smoothing passes, which is rounded."""
-LayoutNumber = Annotated[Distribution, _within(0, LAYOUTS)]
+LayoutNumber = Annotated[Distribution, _support_between(0, LAYOUTS)]
 """The number of a layout, without its fraction."""
 
 ANY_LAYOUT = Uniform(min=0, max=LAYOUTS)
@@ -55,7 +55,7 @@ class LayoutKind(AssembledKind):
 
     @model_validator(mode="after")
     def _require_position(self) -> "LayoutKind":
-        if self.count.max > 1 and self.x_m is not None and _is_constant(self.x_m, self.y_m):
+        if self.count.max > 1 and self.x_m is not None and _are_constant(self.x_m, self.y_m):
             raise ValueError(
                 f"count can be {self.count.max}, but x_m and y_m are constant; the {self.type}s "
                 "would overlap. Set count to 1, or use a region"
@@ -95,7 +95,7 @@ class MazeObstacles(LayoutKind):
     @classmethod
     def parts_of(cls, size: Size) -> List[BoxPart]:
         # Each wall is as long as possible, since simulators are slow with many boxes.
-        columns, rows = _counts(size)
+        columns, rows = _columns_and_rows(size)
         _, _, cell, thickness, height, loops, layout = size
         along_x, along_y = _maze(columns, rows, loops, layout)
         x_m, y_m = columns * cell / 2, rows * cell / 2
@@ -104,10 +104,10 @@ class MazeObstacles(LayoutKind):
             length = (last - first) * cell + thickness
             center = (first + last) / 2 * cell - x_m
             parts.append(BoxPart(center, line * cell - y_m, height / 2, length, thickness, height))
-        touched = np.pad(along_x, ((0, 0), (1, 1)))
-        touched = touched[:, 1:] | touched[:, :-1]  # whether a wall along x includes a corner
+        joins_wall = np.pad(along_x, ((0, 0), (1, 1)))
+        joins_wall = joins_wall[:, 1:] | joins_wall[:, :-1]  # of a corner and walls along x
         for line, first, last in _true_runs(along_y):
-            ends = [-0.5 if touched[end, line] else 0.5 for end in (first, last)]
+            ends = [-0.5 if joins_wall[end, line] else 0.5 for end in (first, last)]
             low = first * cell - ends[0] * thickness - y_m
             high = last * cell + ends[1] * thickness - y_m
             x = line * cell - x_m
@@ -145,7 +145,7 @@ class CaveObstacles(LayoutKind):
 
     @classmethod
     def parts_of(cls, size: Size) -> List[BoxPart]:
-        columns, rows = _counts(size)
+        columns, rows = _columns_and_rows(size)
         _, _, cell, height, fill, passes, layout = size
         generator = child_generator(int(layout), LAYOUT)
         occupied = cave(generator.random((rows, columns)), fill, round(passes))
@@ -214,7 +214,7 @@ def _maze(columns: int, rows: int, loops: float, layout: float) -> Tuple[np.ndar
     return along_x, along_y
 
 
-def _counts(size: Size) -> Tuple[int, int]:
+def _columns_and_rows(size: Size) -> Tuple[int, int]:
     return round(size[0]), round(size[1])
 
 
@@ -243,5 +243,5 @@ def _rectangles(occupied: np.ndarray) -> List[Tuple[int, int, int, int]]:
     return done
 
 
-def _is_constant(*distributions: Any) -> bool:
+def _are_constant(*distributions: Any) -> bool:
     return all(distribution.support[0] == distribution.support[1] for distribution in distributions)

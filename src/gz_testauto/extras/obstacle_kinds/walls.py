@@ -34,6 +34,8 @@ class Wall(NamedTuple):
     is_along_y: bool = False
 
     def part(self, center_m: float, length_m: float, depth_m: float, height_m: float) -> BoxPart:
+        """Return a box of the wall; ``center_m`` and ``length_m`` are along it, ``depth_m`` across
+        it."""
         if self.is_along_y:
             return BoxPart(self.offset_m, center_m, height_m / 2, depth_m, length_m, height_m)
         return BoxPart(center_m, self.offset_m, height_m / 2, length_m, depth_m, height_m)
