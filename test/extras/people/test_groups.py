@@ -216,7 +216,7 @@ def test_path_of_a_group_is_wide_enough_for_it():
     (leader, *_) = created([people(3, "{size: 3}")], start=FAR, obstacles=walls)
     here = np.array([-3.0, 0.0])
     for _ in range(20):
-        leader.group._draw(here, 0.0, 1.0)
+        leader.group._draw_target(here, 0.0, 1.0)
         line = shapely.LineString([here, leader.group._target])
         assert leader._surroundings.distance_m(line) > 0.8 + 0.25
 

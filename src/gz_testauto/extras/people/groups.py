@@ -63,6 +63,7 @@ class GroupSpec(Spec):
         return self.size if isinstance(self.size, tuple) else (self.size,)
 
     def parts(self, names: Sequence[str]) -> Tuple[Tuple[str, ...], ...]:
+        """Divide the names into groups of the specified sizes, which repeat."""
         remaining = iter(names)
         parts = (tuple(itertools.islice(remaining, size)) for size in itertools.cycle(self.sizes))
         return tuple(itertools.takewhile(len, parts))
@@ -176,12 +177,13 @@ class Group:
             elif context.time_s > self._until_s:  # the path is blocked
                 self._target, self._until_s = None, context.time_s
         if self._target is None and context.time_s >= self._until_s - 1e-9:
-            self._draw(center, context.time_s, speed_mps)
+            self._draw_target(center, context.time_s, speed_mps)
         to_target = np.zeros(2) if waits or self._target is None else self._target - center
         left_m = float(np.hypot(*to_target))
         self.heading = to_target / left_m if left_m > 0.0 else np.zeros(2)
 
-    def _draw(self, center: np.ndarray, time_s: float, speed_mps: float) -> None:
+    def _draw_target(self, center: np.ndarray, time_s: float, speed_mps: float) -> None:
+        """Draw a free target, and the time limit for reaching it from ``center`` (2,)."""
         here = (float(center[0]), float(center[1]))
         reach_m: float = self.leader.radius_m
         # First a path that is wide enough for the group, otherwise one for a single person.

@@ -134,7 +134,7 @@ class Pedestrian(SocialForce):
         super().reset()
         self._reacted_s = 0.0
         self.is_distracted = False
-        self._limit_mps, self._extra = self.speed_mps, None
+        self._limit_mps, self._additional_mps2 = self.speed_mps, None
         if self.group is not None:
             self.group.reset()
 
@@ -150,19 +150,19 @@ class Pedestrian(SocialForce):
         robot = self._noticed_robot(context)
         self.is_distracted = robot is not None and self.reaction.kind != "scared"
         if robot is None:
-            self._move(context, self.speed_mps)
+            self._continue_path(context, self.speed_mps)
             return
         self._reacted_s += context.duration_s
         if self.reaction.kind == "scared":
-            self._move(context, self.reaction.speed_mps, self._fear(robot))
+            self._continue_path(context, self.reaction.speed_mps, self._repulsion_by_robot(robot))
             return
         self._until_s += context.duration_s  # the path of the person continues later
         if self.reaction.kind == "surprised":
-            self._look_at(robot, context)
+            self._turn_to_robot(robot, context)
         elif self.reaction.kind == "curious":
-            self._approach(robot, context)
+            self._approach_robot(robot, context)
         else:
-            self._block(robot, context)
+            self._block_robot(robot, context)
 
     # reactions
 
@@ -179,7 +179,8 @@ class Pedestrian(SocialForce):
         is_visible = sees(here, there) and self._surroundings.is_free_path(here[:2], there, 0.0)
         return state if is_visible else None
 
-    def _away_m(self, robot: ModelState) -> Tuple[np.ndarray, float]:
+    def _offset_from_robot(self, robot: ModelState) -> Tuple[np.ndarray, float]:
+        """Return the vector (2,) from the robot to the person, and its length (m)."""
         away = np.array(self.pose.position[:2]) - np.array(robot.pose.position[:2])
         return away, float(np.hypot(*away))
 
@@ -189,23 +190,23 @@ class Pedestrian(SocialForce):
         nearest_m = self._robot_radius_m + self._radius_m + FREE_GAP_M
         return max(self.reaction.stop_distance_m, nearest_m)
 
-    def _toward_rad(self, robot: ModelState) -> float:
+    def _heading_to_robot_rad(self, robot: ModelState) -> float:
         x_m, y_m = robot.pose.position[:2]
         return math.atan2(y_m - self.planar.y_m, x_m - self.planar.x_m)
 
-    def _look_at(self, robot: ModelState, context: StepContext) -> None:
-        turn = turn_rate(self.pose.yaw_rad, self._toward_rad(robot), context.duration_s)
+    def _turn_to_robot(self, robot: ModelState, context: StepContext) -> None:
+        turn = turn_rate(self.pose.yaw_rad, self._heading_to_robot_rad(robot), context.duration_s)
         self.set_twist((0.0, 0.0, 0.0), (0.0, 0.0, turn))
 
-    def _approach(self, robot: ModelState, context: StepContext) -> None:
-        away, distance_m = self._away_m(robot)
+    def _approach_robot(self, robot: ModelState, context: StepContext) -> None:
+        away, distance_m = self._offset_from_robot(robot)
         if distance_m <= self._stop_m:
-            self._look_at(robot, context)
+            self._turn_to_robot(robot, context)
             return
         speed_mps = self.reaction.speed_mps * distance_m / self.reaction.distance_m
         self._walk(context, -speed_mps / distance_m * away, speed_mps)
 
-    def _block(self, robot: ModelState, context: StepContext) -> None:
+    def _block_robot(self, robot: ModelState, context: StepContext) -> None:
         """Walk to a point ahead of the robot, and face the robot there."""
         target = np.array(robot.pose.position[:2]) + self._stop_m * robot.pose.rotation[:2, 0]
         offset = target - np.array(self.pose.position[:2])
@@ -213,13 +214,14 @@ class Pedestrian(SocialForce):
         fastest_mps = self.reaction.speed_mps
         # decelerate with the relaxation time, so that the person does not pass the target
         desired = offset / max(self._forces.relaxation_time_s, left_m / fastest_mps)
-        is_there = self._away_m(robot)[1] <= self._stop_m + 0.1  # HuNavSim: 1.2 m and 1.1 m
-        facing = self._toward_rad(robot) if is_there else None
+        _, distance_m = self._offset_from_robot(robot)
+        is_there = distance_m <= self._stop_m + 0.1  # HuNavSim: 1.2 m and 1.1 m
+        facing = self._heading_to_robot_rad(robot) if is_there else None
         self._walk(context, desired, fastest_mps, yaw_rad=facing)
 
-    def _fear(self, robot: ModelState) -> np.ndarray:
+    def _repulsion_by_robot(self, robot: ModelState) -> np.ndarray:
         """Return the additional acceleration (m/s²) of a scared person."""
-        away, distance_m = self._away_m(robot)
+        away, distance_m = self._offset_from_robot(robot)
         if distance_m < 1e-9:
             return np.zeros(2)
         gap_m = max(distance_m - self._radius_m, 0.1)
@@ -227,19 +229,21 @@ class Pedestrian(SocialForce):
 
     # motion
 
-    def _move(
-        self, context: StepContext, speed_mps: float, extra: Optional[np.ndarray] = None
+    def _continue_path(
+        self, context: StepContext, speed_mps: float, additional_mps2: Optional[np.ndarray] = None
     ) -> None:
         """Continue the path of the person or group with an additional acceleration (m/s²)."""
         if self.group is not None:
-            self._move_in_group(context, speed_mps, np.zeros(2) if extra is None else extra)
+            self._move_in_group(
+                context, speed_mps, np.zeros(2) if additional_mps2 is None else additional_mps2
+            )
             return
-        self._limit_mps, self._extra = speed_mps, extra
+        self._limit_mps, self._additional_mps2 = speed_mps, additional_mps2
         super().act(context)
 
     @override
     def go(self, context: StepContext) -> bool:
-        if self._extra is None:
+        if self._additional_mps2 is None:
             return super().go(context)
         offset = np.array(self._target) - np.array(self.pose.position[:2])
         left_m = float(np.hypot(*offset))
@@ -247,10 +251,12 @@ class Pedestrian(SocialForce):
             self.stop()
             return True
         speed_mps = min(self._limit_mps, self.speed_mps)
-        self._walk(context, speed_mps / left_m * offset, speed_mps, self._extra)
+        self._walk(context, speed_mps / left_m * offset, speed_mps, self._additional_mps2)
         return False
 
-    def _move_in_group(self, context: StepContext, speed_mps: float, extra: np.ndarray) -> None:
+    def _move_in_group(
+        self, context: StepContext, speed_mps: float, additional_mps2: np.ndarray
+    ) -> None:
         group = self.group
         assert group is not None
         here = np.array(self.pose.position[:2])
@@ -259,18 +265,18 @@ class Pedestrian(SocialForce):
             start = group.starts[group.members.index(self.name)]
             offset = np.array(start[:2]) - here
             desired = offset / max(PLACE_S, float(np.hypot(*offset)) / speed_mps)
-            self._walk(context, desired, speed_mps, extra, rest_yaw_rad=start.yaw_rad)
+            self._walk(context, desired, speed_mps, additional_mps2, rest_yaw_rad=start.yaw_rad)
             return
         velocity = np.array(self.linear_mps[:2])
         force = group_force(here, group.others(self.name), velocity, group.heading)
-        self._walk(context, speed_mps * group.heading, speed_mps, force + extra)
+        self._walk(context, speed_mps * group.heading, speed_mps, force + additional_mps2)
 
     def _walk(
         self,
         context: StepContext,
         desired: np.ndarray,
         speed_mps: float,
-        extra: Optional[np.ndarray] = None,
+        additional_mps2: Optional[np.ndarray] = None,
         yaw_rad: Optional[float] = None,
         rest_yaw_rad: Optional[float] = None,
     ) -> None:
@@ -282,8 +288,8 @@ class Pedestrian(SocialForce):
         fast_mps = float(np.hypot(*desired))
         heading = desired / fast_mps if fast_mps > 0.0 else desired
         members = self._repulsion_by_members(heading)
-        extra = members if extra is None else extra + members
-        velocity, speed = self.pushed(context, desired, heading, speed_mps, extra)
+        additional_mps2 = members if additional_mps2 is None else additional_mps2 + members
+        velocity, speed = self.pushed(context, desired, heading, speed_mps, additional_mps2)
         facing_rad = yaw_rad
         if facing_rad is None:
             facing_rad = rest_yaw_rad
@@ -295,6 +301,7 @@ class Pedestrian(SocialForce):
         self.set_twist((float(velocity[0]), float(velocity[1]), 0.0), (0.0, 0.0, turn))
 
     def _repulsion_by_members(self, heading: np.ndarray) -> np.ndarray:
+        """Return the acceleration (m/s²) by other members that are too near, (2,)."""
         force = np.zeros(2)
         if self.group is None:
             return force
@@ -315,6 +322,7 @@ class Pedestrian(SocialForce):
 
     @override
     def _must_give_way(self, context: StepContext) -> bool:
+        # An impassive person does not give way to the robot.
         if self.reaction.kind == "impassive":
             context = copy.copy(context)
             context.robot = None

@@ -105,7 +105,7 @@ class ReactionSpec(Spec):
         return Reaction(kind, **{**DEFAULTS[kind], **stated})
 
 
-def _mapping(value: Any) -> Any:
+def _expand_name(value: Any) -> Any:
     if isinstance(value, str):
         if value not in KINDS:
             raise fault(f'is "{value}"; it must be one of {", ".join(KINDS)}')
@@ -113,7 +113,7 @@ def _mapping(value: Any) -> Any:
     return value
 
 
-ReactionField = Annotated[ReactionSpec, BeforeValidator(_mapping)]
+ReactionField = Annotated[ReactionSpec, BeforeValidator(_expand_name)]
 
 
 class Reaction(NamedTuple):

@@ -82,34 +82,36 @@ def _forces(recording: Recording, people: Tuple[str, ...]) -> Tuple[np.ndarray, 
     return np.hypot(*on_robot.T), on_people
 
 
-def _present(names: FrozenSet[str], recording: Recording) -> Tuple[str, ...]:
+def _present_people(names: FrozenSet[str], recording: Recording) -> Tuple[str, ...]:
     return tuple(name for name in moving_objects(recording.series) if name in names)
 
 
-def _integral(recording: Recording, values: np.ndarray) -> float:
+def _time_integral(recording: Recording, values: np.ndarray) -> float:
     return float((np.diff(recording.time_s) * values[:-1]).sum())
 
 
-def _mean(recording: Recording, values: np.ndarray) -> float:
-    return _integral(recording, values) / recording.duration_s
+def _time_mean(recording: Recording, values: np.ndarray) -> float:
+    return _time_integral(recording, values) / recording.duration_s
 
 
 def social_work(people: FrozenSet[str], recording: Recording, context: MetricContext) -> float:
     """Return the time integral (m/s) of the social forces between robot and people, in both
     directions; NaN without people.
     """
-    names = _present(people, recording)
+    names = _present_people(people, recording)
     if not names or len(recording.time_s) < 2:
         return math.nan
-    return _integral(recording, sum(_forces(recording, names), np.zeros(len(recording.time_s))))
+    return _time_integral(
+        recording, sum(_forces(recording, names), np.zeros(len(recording.time_s)))
+    )
 
 
 def force_on_people(people: FrozenSet[str], recording: Recording, context: MetricContext) -> float:
     """Return the time integral (m/s) of the robot's social forces on people; NaN without people."""
-    names = _present(people, recording)
+    names = _present_people(people, recording)
     if not names or len(recording.time_s) < 2:
         return math.nan
-    return _integral(recording, _forces(recording, names)[1])
+    return _time_integral(recording, _forces(recording, names)[1])
 
 
 def _nearest(people: FrozenSet[str], recording: Recording) -> Tuple[np.ndarray, np.ndarray]:
@@ -142,17 +144,19 @@ def _mean_while_present(
     if len(recording.time_s) < 2 or not present[:-1].any():
         return math.nan
     values = np.where(present, (distance_m, speed_mps)[choice], 0.0)
-    return _integral(recording, values) / _integral(recording, present.astype(float))
+    return _time_integral(recording, values) / _time_integral(recording, present.astype(float))
 
 
-def _collisions(people: FrozenSet[str], recording: Recording, context: MetricContext) -> float:
+def _count_collisions(
+    people: FrozenSet[str], recording: Recording, context: MetricContext
+) -> float:
     return float(sum(contact.partner in people for contact in recording.contacts))
 
 
 # ---- groups
 
 
-def _group_distance(members: Sequence[str], recording: Recording) -> np.ndarray:
+def _distance_to_group_m(members: Sequence[str], recording: Recording) -> np.ndarray:
     """Return the distance from the robot's outline to the space of a group, shape (n,).
 
     It is infinite while a member is absent or the group is dispersed.
@@ -177,8 +181,10 @@ def _group_distance(members: Sequence[str], recording: Recording) -> np.ndarray:
 
 
 @functools.lru_cache(maxsize=2)  # two metrics use the same distances
-def _group_distances(recording: Recording, groups: Tuple[Tuple[str, ...], ...]) -> np.ndarray:
-    return np.min([_group_distance(members, recording) for members in groups], axis=0)
+def _nearest_group_distance_m(
+    recording: Recording, groups: Tuple[Tuple[str, ...], ...]
+) -> np.ndarray:
+    return np.min([_distance_to_group_m(members, recording) for members in groups], axis=0)
 
 
 def _group_intrusion(
@@ -187,7 +193,9 @@ def _group_intrusion(
     """Return the share of the time in which the robot is in the space of any group."""
     if recording.duration_s <= 0.0:
         return math.nan
-    return _mean(recording, (_group_distances(recording, groups) <= 0.0).astype(float))
+    return _time_mean(
+        recording, (_nearest_group_distance_m(recording, groups) <= 0.0).astype(float)
+    )
 
 
 def _group_gap(
@@ -196,7 +204,7 @@ def _group_gap(
     """Return the smallest distance to the space of a group; infinite if all are dispersed."""
     if not len(recording.time_s):
         return math.nan
-    return float(_group_distances(recording, groups).min())
+    return float(_nearest_group_distance_m(recording, groups).min())
 
 
 def social_metrics(people: Sequence[str], groups: Sequence[Sequence[str]]) -> Tuple[Metric, ...]:
@@ -234,7 +242,7 @@ def social_metrics(people: Sequence[str], groups: Sequence[Sequence[str]]) -> Tu
             "person_collisions",
             "lower",
             "collisions with people",
-            functools.partial(_collisions, names),
+            functools.partial(_count_collisions, names),
             "",
         ),
     ]
