@@ -53,25 +53,26 @@ def solve(collisions: Mapping[str, FrictionSurface]) -> FrictionSolution:
     examples: Dict[_FrictionClass, str] = {}
     models: Dict[_FrictionClass, Set[str]] = {}
     for name, surface in collisions.items():
-        kind = _kind(surface)
+        kind = _class_of(surface)
         examples.setdefault(kind, name)
         models.setdefault(kind, set()).add(surface.model or "")
     kinds = [kind for kind in examples if kind.mu > 0]
-    pairs = _pairs(kinds, models)
-    coefficients = dict(zip(kinds, _products(kinds, pairs)))
+    pairs = _pairs_in_contact(kinds, models)
+    coefficients = dict(zip(kinds, _fit_coefficients(kinds, pairs)))
     return FrictionSolution(
-        {name: coefficients.get(_kind(surface), 0.0) for name, surface in collisions.items()},
-        _worst(pairs, coefficients, examples),
+        {name: coefficients.get(_class_of(surface), 0.0) for name, surface in collisions.items()},
+        _most_inexact_pair(pairs, coefficients, examples),
     )
 
 
-def _kind(surface: FrictionSurface) -> _FrictionClass:
+def _class_of(surface: FrictionSurface) -> _FrictionClass:
     return _FrictionClass(min(surface.mu, MAX_FRICTION), surface.model is not None, surface.ground)
 
 
-def _pairs(
+def _pairs_in_contact(
     kinds: List[_FrictionClass], models: Mapping[_FrictionClass, Set[str]]
 ) -> List[Tuple[_FrictionClass, _FrictionClass]]:
+    # Two static surfaces, or two surfaces of the same model, do not collide.
     return [
         (first, second)
         for number, first in enumerate(kinds)
@@ -80,37 +81,38 @@ def _pairs(
     ]
 
 
-def _products(
+def _fit_coefficients(
     kinds: List[_FrictionClass], pairs: List[Tuple[_FrictionClass, _FrictionClass]]
 ) -> List[float]:
+    """Return a coefficient of each kind, so that products approximate the lower mu of a pair."""
     # a weighted least-squares problem for the logarithms of the coefficients
     if not pairs:
         return [kind.mu for kind in kinds]
-    rows, wanted = np.zeros((len(pairs), len(kinds))), np.empty(len(pairs))
+    matrix, log_targets = np.zeros((len(pairs), len(kinds))), np.empty(len(pairs))
     for row, pair in enumerate(pairs):
-        weight = _weight(*pair)
+        weight = _pair_weight(*pair)
         for kind in pair:
-            rows[row, kinds.index(kind)] += weight
-        wanted[row] = weight * np.log(min(kind.mu for kind in pair))
-    logs = np.linalg.lstsq(rows, wanted, rcond=None)[0]
+            matrix[row, kinds.index(kind)] += weight
+        log_targets[row] = weight * np.log(min(kind.mu for kind in pair))
+    logs = np.linalg.lstsq(matrix, log_targets, rcond=None)[0]
     return np.exp(logs).tolist()  # type: ignore[no-any-return]
 
 
-def _weight(first: _FrictionClass, second: _FrictionClass) -> float:
+def _pair_weight(first: _FrictionClass, second: _FrictionClass) -> float:
     if first.moves and second.moves:
         return ON_MOVING
     return ON_GROUND if first.ground or second.ground else ON_STATIC
 
 
-def _worst(
+def _most_inexact_pair(
     pairs: List[Tuple[_FrictionClass, _FrictionClass]],
     coefficients: Mapping[_FrictionClass, float],
     examples: Mapping[_FrictionClass, str],
 ) -> Optional[InexactPair]:
-    worst, farthest = None, WARN_ERROR
+    worst, largest_error = None, WARN_ERROR
     for first, second in pairs:
-        has, wanted = coefficients[first] * coefficients[second], min(first.mu, second.mu)
-        if abs(has / wanted - 1.0) > farthest:
-            farthest = abs(has / wanted - 1.0)
-            worst = InexactPair(examples[first], examples[second], has, wanted)
+        product, lower_mu = coefficients[first] * coefficients[second], min(first.mu, second.mu)
+        if abs(product / lower_mu - 1.0) > largest_error:
+            largest_error = abs(product / lower_mu - 1.0)
+            worst = InexactPair(examples[first], examples[second], product, lower_mu)
     return worst

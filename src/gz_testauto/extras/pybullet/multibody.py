@@ -169,7 +169,7 @@ class _LinkTreeBuilder:
             self._links[root.name] = (BASE, base.center, inertial or _MASSLESS)
             for child in root.children:
                 self._add(child, BASE, root.pose.inverse() * child.pose)
-        self._make(base)
+        self._create_body(base)
 
     def _add(self, body: Body, parent: int, pose: Pose) -> None:
         """Add a link and its children. ``pose`` is in Bullet's frame of the parent link."""
@@ -216,7 +216,7 @@ class _LinkTreeBuilder:
             self._rows.append(_LinkRow(number, Pose(), part=part, shape=shape))
         return parts[0] if parts else (None, None)
 
-    def _make(self, base: _LinkRow) -> None:
+    def _create_body(self, base: _LinkRow) -> None:
         client, rows, built = self._client, self._rows, self._built
         if len(rows) > MAX_LINKS:
             raise SdfError(
@@ -226,38 +226,38 @@ class _LinkTreeBuilder:
         body = int(
             client.createMultiBody(
                 baseMass=base.mass_kg,
-                baseCollisionShapeIndex=_shape_of(base),
+                baseCollisionShapeIndex=_shape_index(base),
                 basePosition=base.pose.position,
                 baseOrientation=base.pose.quaternion,
                 baseInertialFramePosition=base.center.position,
                 baseInertialFrameOrientation=base.center.quaternion,
                 linkMasses=[row.mass_kg for row in rows],
-                linkCollisionShapeIndices=[_shape_of(row) for row in rows],
+                linkCollisionShapeIndices=[_shape_index(row) for row in rows],
                 linkVisualShapeIndices=[-1] * len(rows),
                 linkPositions=[row.pose.position for row in rows],
                 linkOrientations=[row.pose.quaternion for row in rows],
                 linkInertialFramePositions=[row.center.position for row in rows],
                 linkInertialFrameOrientations=[row.center.quaternion for row in rows],
                 linkParentIndices=[row.parent + 1 for row in rows],
-                linkJointTypes=[self._type_of(row) for row in rows],
+                linkJointTypes=[self._joint_type(row) for row in rows],
                 linkJointAxis=[row.axis.direction if row.axis else (0, 0, 1) for row in rows],
                 flags=client.URDF_USE_SELF_COLLISION if built.model.self_collide else 0,
             )
         )
         built.bodies.append(body)
         for index, row in enumerate([base, *rows], start=BASE):
-            self._finish(body, index, row)
-        self._note(body)
+            self._set_link_properties(body, index, row)
+        self._store_places(body)
         if built.model.self_collide:
             self._disable_neighbor_collisions(body)
 
-    def _type_of(self, row: _LinkRow) -> int:
+    def _joint_type(self, row: _LinkRow) -> int:
         client = self._client
         if row.axis is None:
             return int(client.JOINT_FIXED)
         return int(client.JOINT_PRISMATIC if row.slides else client.JOINT_REVOLUTE)
 
-    def _finish(self, body: int, index: int, row: _LinkRow) -> None:
+    def _set_link_properties(self, body: int, index: int, row: _LinkRow) -> None:
         # ``createMultiBody`` has no arguments for these, or other defaults
         client = self._client
         client.changeDynamics(
@@ -267,9 +267,9 @@ class _LinkTreeBuilder:
             _set_surface(client, (body, index), row.shape, row.part.skin)
             self._built.shapes.setdefault(row.shape.name, []).append((body, index))
         if row.axis is not None:
-            _set_axis(client, body, index, row.axis)
+            _set_joint_axis(client, body, index, row.axis)
 
-    def _note(self, body: int) -> None:
+    def _store_places(self, body: int) -> None:
         client, built = self._client, self._built
         for name, (index, center, inertial) in self._links.items():
             moments = _principal(inertial)[1]
@@ -284,21 +284,21 @@ class _LinkTreeBuilder:
 
     def _disable_neighbor_collisions(self, body: int) -> None:
         # links that a joint connects, and the shapes of one link
-        joined = {(row.parent, number) for number, row in enumerate(self._rows)}
-        joined |= {
+        neighbors = {(row.parent, number) for number, row in enumerate(self._rows)}
+        neighbors |= {
             (number, later)
             for number, row in enumerate(self._rows)
             for later, second in enumerate(self._rows)
             if number < later and row.parent == second.parent and row.axis is second.axis is None
         }
-        for number, later in sorted(joined):
+        for number, later in sorted(neighbors):
             self._client.setCollisionFilterPair(body, body, number, later, 0)
 
 
 _MASSLESS = Inertial(0.0, (0.0, 0.0, 0.0), (0.0,) * 6)
 
 
-def _shape_of(row: _LinkRow) -> int:
+def _shape_index(row: _LinkRow) -> int:
     return -1 if row.part is None else row.part.shape
 
 
@@ -325,7 +325,7 @@ def _principal(
     return (x, y, z, w), tuple(moments.tolist())
 
 
-def _set_axis(client: Any, body: int, index: int, axis: JointAxis) -> None:
+def _set_joint_axis(client: Any, body: int, index: int, axis: JointAxis) -> None:
     client.changeDynamics(body, index, jointDamping=axis.damping)
     # in Bullet, a motor holds each joint; its limit at the target speed 0 is the friction
     client.setJointMotorControl2(
@@ -360,6 +360,7 @@ class LinkMotion:
 
 
 def motion(client: Any, place: LinkPlace) -> LinkMotion:
+    """Return the motion of the center of mass of a link, in the world frame."""
     if place.index == BASE:
         position, quaternion = client.getBasePositionAndOrientation(place.body)
         return LinkMotion(Pose(position, quaternion), *client.getBaseVelocity(place.body))
@@ -371,17 +372,17 @@ def bullet_link_states(
     client: Any, models: Sequence[Tuple[EngineModel, BulletModel]]
 ) -> LazyLinkStates:
     motions: Dict[str, Tuple[LinkPlace, LinkMotion]] = {}
-    still: Dict[str, Pose] = {}
+    fixed_poses: Dict[str, Pose] = {}
     for model, built in models:
         for name, pose in model.links.items():
             if name in built.links:
                 motions[name] = (built.links[name], motion(client, built.links[name]))
             else:
-                still[name] = model.pose * pose
+                fixed_poses[name] = model.pose * pose
 
     def state(link: str) -> ModelState:
-        if link in still:
-            return ModelState(still[link], AT_REST, AT_REST)
+        if link in fixed_poses:
+            return ModelState(fixed_poses[link], AT_REST, AT_REST)
         place, moves = motions[link]
         return moves.of_link(place)
 

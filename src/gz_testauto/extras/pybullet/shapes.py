@@ -44,14 +44,16 @@ class ShapeFactory:
         geometry = shape.geometry
         if geometry not in self._shapes:
             if isinstance(geometry, Mesh):
-                self._shapes[geometry] = self._surface(shape.name, geometry.surface.triangles)
+                self._shapes[geometry] = self._create_surfaces(
+                    shape.name, geometry.surface.triangles
+                )
             elif isinstance(geometry, Heightmap):
-                self._shapes[geometry] = [self._terrain(shape.name, geometry)]
+                self._shapes[geometry] = [self._create_terrain(shape.name, geometry)]
             elif isinstance(geometry, Polyline):
-                self._shapes[geometry] = self._surface(shape.name, geometry.triangles)
+                self._shapes[geometry] = self._create_surfaces(shape.name, geometry.triangles)
             else:
                 self._shapes[geometry] = [
-                    Part(self._primitive(shape.name, geometry, Pose()), Pose())
+                    Part(self._create_primitive(shape.name, geometry, Pose()), Pose())
                 ]
         return self._shapes[geometry]
 
@@ -59,13 +61,14 @@ class ShapeFactory:
         """Return the parts for a moving model. ``at`` and their poses are in the link frame."""
         geometry = shape.geometry
         if not isinstance(geometry, (Mesh, Polyline)):
-            return [Part(self._primitive(shape.name, geometry, at), Pose())]
-        pieces = self._pieces(shape.name, geometry)
+            return [Part(self._create_primitive(shape.name, geometry, at), Pose())]
+        pieces = self._convex_pieces(shape.name, geometry)
         return [
-            Part(self._hull(shape.name, at.apply(piece)), Pose(), skin=True) for piece in pieces
+            Part(self._create_hull(shape.name, at.apply(piece)), Pose(), skin=True)
+            for piece in pieces
         ]
 
-    def _primitive(self, name: str, geometry: Geometry, at: Pose) -> int:
+    def _create_primitive(self, name: str, geometry: Geometry, at: Pose) -> int:
         client = self._client
         sizes: Dict[str, Any]
         if isinstance(geometry, Box):
@@ -102,7 +105,7 @@ class ShapeFactory:
                 "the simulator 'embedded'"
             ) from error
 
-    def _surface(self, name: str, triangles: np.ndarray) -> List[Part]:
+    def _create_surfaces(self, name: str, triangles: np.ndarray) -> List[Part]:
         client, parts = self._client, []
         for first in range(0, len(triangles), MAX_TRIANGLES):
             corners = triangles[first : first + MAX_TRIANGLES].reshape(-1, 3)
@@ -117,7 +120,8 @@ class ShapeFactory:
             parts.append(Part(shape, Pose(), skin=True))
         return parts
 
-    def _pieces(self, name: str, geometry: Geometry) -> List[np.ndarray]:
+    def _convex_pieces(self, name: str, geometry: Geometry) -> List[np.ndarray]:
+        """Return the vertices (n, 3) of convex pieces that approximate the geometry."""
         if isinstance(geometry, Polyline):
             prisms = hulls.extruded_prisms(geometry.outline, geometry.height)
             return [prism.reshape(-1, 3) for prism in prisms]
@@ -131,14 +135,14 @@ class ShapeFactory:
                 "the surface of the mesh. The lidar also uses these pieces. To reduce the error, "
                 "use a simpler mesh",
             )
-        boxes = [_corners(box) for box in parts.boxes]
+        boxes = [_box_corners(box) for box in parts.boxes]
         return [*boxes, *(hull.reshape(-1, 3) for hull in parts.hulls)]
 
-    def _hull(self, name: str, corners: np.ndarray) -> int:
+    def _create_hull(self, name: str, corners: np.ndarray) -> int:
         points = np.unique(corners, axis=0).tolist()
         return self._create_shape(name, shapeType=self._client.GEOM_MESH, vertices=points)
 
-    def _terrain(self, name: str, terrain: Heightmap) -> Part:
+    def _create_terrain(self, name: str, terrain: Heightmap) -> Part:
         # Bullet places the mean of the lowest and the highest point at the origin of the shape.
         # The rows of its height maps are along x.
         heights, client = terrain.heights, self._client
@@ -155,6 +159,6 @@ class ShapeFactory:
         return Part(shape, Pose((0.0, 0.0, middle)))
 
 
-def _corners(box: hulls.OrientedBox) -> np.ndarray:
+def _box_corners(box: hulls.OrientedBox) -> np.ndarray:
     signs = np.array(list(itertools.product((-1, 1), repeat=3)))
     return np.asarray(box.center + (signs * box.half) @ box.axes.T)

@@ -38,7 +38,7 @@ class BulletRobot(SimulatedRobot):
         built = world.models[self.name]
         self._links, self._joints = built.links, built.joints
         self._bodies = tuple(built.bodies)
-        self._own = frozenset(
+        self._keys = frozenset(
             key for name in engine_robot.body_shapes for key in built.shapes.get(name, ())
         )
         lidar = engine_robot.robot.single_lidar
@@ -63,10 +63,11 @@ class BulletRobot(SimulatedRobot):
             )
 
     def _present_contacts(self, stamp_s: float) -> List[Contact]:
-        robot_keys, names = self._own, self._world.names
+        robot_keys, names = self._keys, self._world.names
         points_of_pairs: Dict[Tuple[str, str], List[Tuple[Vector, Vector, float, Vector]]] = {}
         for body in self._bodies if robot_keys else ():
             for hit in self._client.getContactPoints(bodyA=body):
+                # fields of a hit: 8 distance, 9 normal force, 10 and 12 friction forces
                 if hit[8] > 0.0:
                     continue
                 first, second = (hit[1], hit[3]), (hit[2], hit[4])
@@ -80,8 +81,8 @@ class BulletRobot(SimulatedRobot):
                     sign * (hit[9] * n + hit[10] * u + hit[12] * v)
                     for n, u, v in zip(normal, hit[11], hit[13])
                 )
-                turned = tuple(sign * value for value in normal)
-                points_of_pairs.setdefault(pair, []).append((at, turned, -hit[8], force))  # type: ignore[arg-type]
+                signed_normal = tuple(sign * value for value in normal)
+                points_of_pairs.setdefault(pair, []).append((at, signed_normal, -hit[8], force))  # type: ignore[arg-type]
         return [
             Contact(
                 stamp_s=stamp_s,
@@ -99,12 +100,12 @@ class BulletRobot(SimulatedRobot):
         mount = self.engine_robot.imu
         assert mount is not None, "it has an IMU"
         place = self._links[mount.link]
-        moves = motion(self._client, place)
-        state = moves.state(moves.center * (place.center.inverse() * mount.pose))
-        turn = state.pose.rotation.T @ np.asarray(moves.angular_radps)
+        center_motion = motion(self._client, place)
+        state = center_motion.state(center_motion.center * (place.center.inverse() * mount.pose))
+        angular_radps = state.pose.rotation.T @ np.asarray(center_motion.angular_radps)
         return ImuMotion(
             state.pose.quaternion,
-            tuple(turn.tolist()),
+            tuple(angular_radps.tolist()),
             state.linear_mps or (),
             self._world.gravity_mps2,
         )
@@ -117,6 +118,7 @@ class BulletRobot(SimulatedRobot):
     def _cast_rays(
         self, mount: Mount, directions: np.ndarray, range_m: Tuple[float, float]
     ) -> np.ndarray:
+        """Return the ranges (m) of rays with directions (n, 3) in the frame of the mount, (n,)."""
         place = self._links[mount.link]
         pose = motion(self._client, place).of_link(place).pose * mount.pose
         origin, directions = np.asarray(pose.position), directions @ pose.rotation.T

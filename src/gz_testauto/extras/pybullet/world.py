@@ -83,15 +83,16 @@ class BulletSettling:
         return speeds
 
     def after_step(self, before: Dict[int, _Speeds]) -> None:
+        """Restore the speeds of bodies that overlap and that the step accelerated."""
         client = self._client
         if not before:
             return
-        deep: Set[int] = set()
+        overlapping: Set[int] = set()
         for hit in client.getContactPoints():
             if hit[8] < -OVERLAP_M:
-                deep.update((hit[1], hit[2]))
-        self._settled = self._steps >= MIN_SETTLING_STEPS and not deep & before.keys()
-        for body in sorted(deep & before.keys()):
+                overlapping.update((hit[1], hit[2]))
+        self._settled = self._steps >= MIN_SETTLING_STEPS and not overlapping & before.keys()
+        for body in sorted(overlapping & before.keys()):
             speeds = before[body]
             if self._speeds(body, tuple(index for index, _ in speeds.joints)).size <= speeds.size:
                 continue
@@ -139,7 +140,7 @@ class BulletWorld:
         added: List[str] = []
         try:
             for model in models:
-                self._add(model)
+                self._add_model(model)
                 added.append(model.name)
         except SdfError:
             self.remove(added)
@@ -147,7 +148,7 @@ class BulletWorld:
         self._settling.begin()
         self._set_frictions()
 
-    def _add(self, model: EngineModel) -> None:
+    def _add_model(self, model: EngineModel) -> None:
         built = build(self.client, self._factory, model)
         self.models[model.name] = built
         self.names.update((key, name) for name, keys in built.shapes.items() for key in keys)
@@ -183,13 +184,13 @@ class BulletWorld:
             for link in links:
                 place = self.models[model].links[link]
                 x, y, z = (-place.mass_kg * component for component in gravity)
-                self._push(place, (x, y, z))
+                self._apply_force(place, (x, y, z))
         for springs in self._springs.values():
             for joint in springs:
-                self._pull(joint)
+                self._apply_spring(joint)
         for push in pushes:
-            place = self._link(push.name)
-            self._push(place, push.force_n)
+            place = self._link_place(push.name)
+            self._apply_force(place, push.force_n)
             self.client.applyExternalTorque(
                 place.body, place.index, push.torque_nm, self.client.WORLD_FRAME
             )
@@ -200,6 +201,7 @@ class BulletWorld:
         self._settling.after_step(before)
 
     def check(self) -> None:
+        """Raise ``SimulatorError`` if the pose of a model is not finite."""
         for name, built in self.models.items():
             if not built.links:
                 continue
@@ -215,8 +217,10 @@ class BulletWorld:
     def state(self, model: EngineModel) -> ModelState:
         first = model.roots[0]
         place = self.models[model.name].links[first.name]
-        moves = motion(self.client, place)
-        return moves.state(moves.center * place.center.inverse() * first.pose.inverse())
+        center_motion = motion(self.client, place)
+        return center_motion.state(
+            center_motion.center * place.center.inverse() * first.pose.inverse()
+        )
 
     def place_static(self, model: EngineModel, pose: Pose) -> None:
         self._settling.begin()
@@ -226,12 +230,12 @@ class BulletWorld:
     def place_movable(self, model: EngineModel, state: ModelState) -> None:
         self._settling.begin()
         client, built = self.client, self.models[model.name]
-        present = self.state(model).pose
+        current = self.state(model).pose
         for index, root in enumerate(model.roots):
             relative = root.pose
             if index:
                 place = built.links[root.name]
-                relative = present.inverse() * motion(client, place).of_link(place).pose
+                relative = current.inverse() * motion(client, place).of_link(place).pose
             self._place_root(built.links[root.name], state.pose * relative)
         for places in built.joints.values():
             for joint in places:
@@ -245,12 +249,12 @@ class BulletWorld:
                 self.set_link_twist(root.name, state)
 
     def link_state(self, link: str) -> ModelState:
-        place = self._link(link)
+        place = self._link_place(link)
         return motion(self.client, place).of_link(place)
 
     def place_link(self, link: str, state: ModelState) -> None:
         self._settling.begin()
-        place = self._link(link)
+        place = self._link_place(link)
         self._place_body(place.body, state.pose * place.center)
         self.set_link_twist(link, state)
 
@@ -258,19 +262,19 @@ class BulletWorld:
         """Set the twist of a link without a joint; ``state`` is of any frame that moves with it."""
         linear, angular = state.linear_mps, state.angular_radps
         assert linear is not None and angular is not None, "it has a twist"
-        body = self._link(link).body
+        body = self._link_place(link).body
         at = self.client.getBasePositionAndOrientation(body)[0]
         moving = velocity_at(linear, angular, at, state.pose.position)
         self.client.resetBaseVelocity(body, moving, angular)
 
     def set_joint(self, joint: str, position: Optional[float], velocity: Optional[float]) -> None:
         (place,) = self.models[joint.split("::", 1)[0]].joints[joint]
-        present = self.client.getJointState(place.body, place.index)
+        current = self.client.getJointState(place.body, place.index)
         self.client.resetJointState(
             place.body,
             place.index,
-            present[0] if position is None else position,
-            present[1] if velocity is None else velocity,
+            current[0] if position is None else position,
+            current[1] if velocity is None else velocity,
         )
 
     # properties
@@ -280,7 +284,7 @@ class BulletWorld:
         self.client.setGravity(*gravity_mps2)
 
     def set_mass(self, link: str, mass_kg: float) -> None:
-        place = self._link(link)
+        place = self._link_place(link)
         factor = mass_kg / place.mass_kg
         moments = tuple(moment * factor for moment in place.moments_kgm2)
         self.client.changeDynamics(
@@ -295,7 +299,7 @@ class BulletWorld:
 
     # private methods
 
-    def _link(self, name: str) -> LinkPlace:
+    def _link_place(self, name: str) -> LinkPlace:
         return self.models[name.split("::", 1)[0]].links[name]
 
     def _place_body(self, body: int, base: Pose) -> None:
@@ -309,13 +313,13 @@ class BulletWorld:
             center = pose * hinge * base
         self._place_body(place.body, center)
 
-    def _push(self, place: LinkPlace, force_n: Vector) -> None:
+    def _apply_force(self, place: LinkPlace, force_n: Vector) -> None:
         at = motion(self.client, place).center.position
         self.client.applyExternalForce(
             place.body, place.index, force_n, at, self.client.WORLD_FRAME
         )
 
-    def _pull(self, joint: JointPlace) -> None:
+    def _apply_spring(self, joint: JointPlace) -> None:
         axis = joint.axis
         away = axis.reference - self.client.getJointState(joint.body, joint.index)[0]
         self.client.setJointMotorControl2(
@@ -328,11 +332,11 @@ class BulletWorld:
             coefficient = solved.coefficients[name]
             self.client.changeDynamics(body, index, lateralFriction=coefficient)
         if solved.worst is not None:
-            first, second, has, wanted = solved.worst
+            first, second, product, expected = solved.worst
             self._coverage.warn_once(
                 f"friction {first} {second}",
-                f"the friction between {first} and {second} is {has:.3g} in 'pybullet' instead "
-                f"of {wanted:.3g}, because Bullet multiplies the coefficients of a pair; other "
+                f"the friction between {first} and {second} is {product:.3g} in 'pybullet' instead "
+                f"of {expected:.3g}, because Bullet multiplies the coefficients of a pair; other "
                 "pairs have smaller errors",
             )
 
