@@ -12,9 +12,9 @@ class CenterLine:
 
     def __init__(self, points_m: np.ndarray) -> None:
         points = np.asarray(points_m, dtype=float)
-        apart = np.hypot(*np.diff(points, axis=0).T)
-        self._kept = np.concatenate([[True], apart > 1e-9])
-        self._points = points[self._kept]
+        distances = np.hypot(*np.diff(points, axis=0).T)
+        self._is_distinct = np.concatenate([[True], distances > 1e-9])
+        self._points = points[self._is_distinct]
         if len(self._points) < 2:
             raise ValueError("a lane must have at least two different points")
         steps = np.diff(self._points, axis=0)
@@ -41,7 +41,7 @@ class CenterLine:
     def between(self, values: np.ndarray, arcs_m: np.ndarray) -> np.ndarray:
         """Interpolate values (n,) at the points of the constructor; return those at arc lengths
         (k,)."""
-        return np.interp(arcs_m, self._starts, np.asarray(values, dtype=float)[self._kept])
+        return np.interp(arcs_m, self._starts, np.asarray(values, dtype=float)[self._is_distinct])
 
     def arc_of(
         self, x_m: float, y_m: float, lowest_m: float = 0.0, reach_m: float = np.inf

@@ -62,10 +62,10 @@ class Flow(Actor):
     @property
     @override
     def activity(self) -> str:
-        return f"flow, to waypoint {self._next + 1} of {len(self._spec.waypoints_m)}"
+        return f"flow, to waypoint {self._next_waypoint + 1} of {len(self._spec.waypoints_m)}"
 
     def reset(self) -> None:
-        self._draw_next(0.0)
+        self._draw_next_spawn(0.0)
 
     def update_before_spawn(self, context: StepContext) -> None:
         if context.time_s < self._spawn_s - 1e-9:
@@ -78,17 +78,17 @@ class Flow(Actor):
         self.spawn(Pose.from_rpy(x_m, y_m, self._spec.height_above_ground_m, 0.0, 0.0, yaw_rad))
 
     def act(self, context: StepContext) -> None:
-        if self._next == len(self._spec.waypoints_m):
+        if self._next_waypoint == len(self._spec.waypoints_m):
             self.delete()
-            self._draw_next(context.time_s)
-        elif self.go_to(*self._spec.waypoints_m[self._next], self.speed_mps):
-            self._next += 1
+            self._draw_next_spawn(context.time_s)
+        elif self.go_to(*self._spec.waypoints_m[self._next_waypoint], self.speed_mps):
+            self._next_waypoint += 1
 
-    def _draw_next(self, now_s: float) -> None:
+    def _draw_next_spawn(self, now_s: float) -> None:
         self.speed_mps = float(self._spec.speed_mps.quantile(float(self.random.random())))
         absence_s = float(self._spec.absence_s.quantile(float(self.random.random())))
         self._spawn_s = now_s + max(0.0, absence_s)
-        self._next = 1
+        self._next_waypoint = 1
 
     def _is_occupied(self, x_m: float, y_m: float, context: StepContext) -> bool:
         states = [context.state(name) for name in context.moving_models]

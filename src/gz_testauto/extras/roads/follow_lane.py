@@ -95,7 +95,7 @@ class FollowLaneSpec(ActorSpec, LocatedSpec):
     @override
     def check_road(self, road: Optional[RoadSpec]) -> None:
         with self.locating("route", "route"):
-            self._route_on(road)
+            self._lanes_of_route(road)
         with self.locating("give_way_to", "give_way_to"):
             assert road is not None, "checked with the route"
             for name in self.give_way_to:
@@ -118,12 +118,12 @@ class FollowLaneSpec(ActorSpec, LocatedSpec):
             self.deceleration_mps2,
         )
         accepted_s, start_s = new.draw(self.accepted_gap_s), new.draw(self.start_s)
-        outline_m = _outline(self)
+        outline_m = _outline_of(self)
         if new.index:
             ahead = new.others[f"{self.name}_{new.index - 1}"]
             assert isinstance(ahead, FollowLane), "the previous vehicle of this entry"
             start_m = ahead.start_m - gap_m - float(np.ptp(outline_m[:, 0]))
-        route = self._route_on(new.ground.road)
+        route = self._lanes_of_route(new.ground.road)
         lane = join_lanes(route)
         length_m = CenterLine(lane.center_m).length_m
         if not 0.0 <= start_m < length_m:
@@ -153,7 +153,7 @@ class FollowLaneSpec(ActorSpec, LocatedSpec):
         )
         return vehicle, vehicle.pose_at(0.0)
 
-    def _route_on(self, road: Optional[RoadSpec]) -> List[LaneSpec]:
+    def _lanes_of_route(self, road: Optional[RoadSpec]) -> List[LaneSpec]:
         if road is None:
             raise SpecError(
                 f"actor {self.name!r}: the behavior 'follow_lane' needs lanes, but the campaign "
@@ -171,7 +171,7 @@ class FollowLaneSpec(ActorSpec, LocatedSpec):
         return [join_lanes([road.by_name[name]]) for name in self.give_way_to]
 
 
-def _outline(spec: ActorSpec) -> np.ndarray:
+def _outline_of(spec: ActorSpec) -> np.ndarray:
     shape = placed_model(sdf_of(spec), spec.name, Pose()).footprint(-math.inf, math.inf)
     return shapely.get_coordinates(shape)
 

@@ -46,8 +46,8 @@ class Conflict:
         ``width_m`` is that of the vehicle. The area extends at most ``needed_m`` along the lane: a
         vehicle that joins it does not wait for vehicles farther ahead.
         """
-        swept = _strip(path.points_m, width_m)
-        common = swept.intersection(_strip(lane.center_m, float(lane.width_m.max())))
+        swept = _lane_strip(path.points_m, width_m)
+        common = swept.intersection(_lane_strip(lane.center_m, float(lane.width_m.max())))
         line, first = CenterLine(lane.center_m), None
         for part in getattr(common, "geoms", [common]):
             if part.area <= 0.0:
@@ -69,17 +69,18 @@ class Conflict:
         )
 
     def _has_right_of_way(self, other: Occupancy, within_s: float) -> bool:
+        """Return whether a model is in the area, or reaches it in less than ``within_s``."""
         if not other.is_within(self._half_width_m):
             return False
-        ahead_m = max(self._start_m - other.front_m, other.rear_m - self._end_m)
-        if ahead_m <= 0.0:
+        distance_m = max(self._start_m - other.front_m, other.rear_m - self._end_m)
+        if distance_m <= 0.0:
             return True
         is_before = other.front_m < self._start_m
         closing_mps = other.speed_mps if is_before else -other.speed_mps
-        return closing_mps > 0.0 and ahead_m < within_s * closing_mps
+        return closing_mps > 0.0 and distance_m < within_s * closing_mps
 
 
-def _strip(center_m: np.ndarray, width_m: float) -> shapely.Geometry:
+def _lane_strip(center_m: np.ndarray, width_m: float) -> shapely.Geometry:
     return shapely.LineString(center_m).buffer(width_m / 2, cap_style="flat")
 
 

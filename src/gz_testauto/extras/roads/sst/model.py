@@ -145,6 +145,7 @@ class Trajectory:
         return np.asarray((1.0 - share) * states[first] + share * states[first + 1])
 
     def left_m(self, time_s: float) -> float:
+        """Return the length (m) of the path after ``time_s``."""
         first = min(max(int(time_s / self.step_s), 0), len(self.states) - 1)
         return float(np.hypot(*np.diff(self.states[first:, :2], axis=0).T).sum())
 
@@ -155,6 +156,7 @@ class Trajectory:
         return np.asarray(self.controls[min(edge, len(self.controls) - 1)])
 
     def later(self, steps: int) -> "Trajectory":
+        """Return the trajectory without its first ``steps`` steps."""
         remaining_steps = np.minimum(np.maximum(np.cumsum(self.steps) - steps, 0), self.steps)
         keep = remaining_steps > 0
         first = min(steps, len(self.states) - 1)

@@ -202,8 +202,8 @@ class StableSparseRrt(ReactivePlanner):
                 self._end_m = self._line.arc_of(last[0], last[1], self._arc_m)
         self._objects: Tuple[TrackedObject, ...] = ()
         self._trajectory: Optional[Trajectory] = None
-        self._began_s = self._due_s = -math.inf
-        self._coming: Optional[Tuple[float, Trajectory]] = None
+        self._start_s = self._due_s = -math.inf
+        self._pending: Optional[Tuple[float, Trajectory]] = None
 
     def plan(self, observation: Observation) -> Twist2D:
         self._now_s, self._pose = observation.time_s, observation.pose
@@ -214,7 +214,7 @@ class StableSparseRrt(ReactivePlanner):
         return super().plan(observation)
 
     def steer(self, situation: Situation) -> Twist2D:
-        unit, now_s, pose = self._unit_m, self._now_s, self._in_units(self._pose)
+        unit, now_s, pose = self._unit_m, self._now_s, self._scaled_pose(self._pose)
         if self._line is None:
             return self._drive_to_goal(situation)
         reach_m = AHEAD_S * PAPER_SPEED_MPS
@@ -225,37 +225,37 @@ class StableSparseRrt(ReactivePlanner):
         if now_s >= self._due_s - 1e-9 or self._is_blocked(situation):
             self._due_s = now_s + self.replan_s
             self._replan(situation, left_m)
-        if self._coming is not None and now_s >= self._coming[0] - 1e-9:
-            (self._began_s, self._trajectory), self._coming = self._coming, None
+        if self._pending is not None and now_s >= self._pending[0] - 1e-9:
+            (self._start_s, self._trajectory), self._pending = self._pending, None
         period_s = self.task.control_period_s
         vehicle, braking = self._search.vehicle, self.limits.max_linear_accel_mps2 / unit
         if self.follow == "lane":
             speed, rate = along(self._line, self._arc_m, PAPER_SPEED_MPS, pose, vehicle)
-            slower = min(1.0, situation.speed_limit_mps / unit / speed)
-            return Twist2D(speed * slower * unit, rate * slower)
+            factor = min(1.0, situation.speed_limit_mps / unit / speed)
+            return Twist2D(speed * factor * unit, rate * factor)
         trajectory = self._trajectory
-        if trajectory is None or now_s - self._began_s > trajectory.duration_s:
+        if trajectory is None or now_s - self._start_s > trajectory.duration_s:
             self._trajectory = None
             if situation.command.linear_mps > 1e-3:
                 return Twist2D(0.0, 0.0)  # brake
             return self._escape.command(situation.points_m, situation.goal_bearing_rad)
-        speed, rate = track(trajectory, now_s - self._began_s, period_s, pose, vehicle)
-        remaining_m = trajectory.left_m(now_s - self._began_s)  # the road after it is unknown
+        speed, rate = track(trajectory, now_s - self._start_s, period_s, pose, vehicle)
+        remaining_m = trajectory.left_m(now_s - self._start_s)  # the road after it is unknown
         limit = min(situation.speed_limit_mps / unit, stoppable_speed_mps(remaining_m, braking))
-        slower = min(1.0, limit / speed) if speed > 0.0 else 1.0
-        return Twist2D(speed * slower * unit, rate * slower)
+        factor = min(1.0, limit / speed) if speed > 0.0 else 1.0
+        return Twist2D(speed * factor * unit, rate * factor)
 
     def _replan(self, situation: Situation, left_m: float) -> None:
         # A plan starts in the state that the robot will have when the plan becomes active.
-        pose, trajectory = self._in_units(self._pose), self._trajectory
-        begins_s = self._now_s
-        moving = max(0.0, situation.command.linear_mps / self._unit_m)
-        root = np.array([pose.x_m, pose.y_m, pose.yaw_rad, moving])
+        pose, trajectory = self._scaled_pose(self._pose), self._trajectory
+        start_s = self._now_s
+        speed = max(0.0, situation.command.linear_mps / self._unit_m)
+        root = np.array([pose.x_m, pose.y_m, pose.yaw_rad, speed])
         if trajectory is not None and self.latency_s > 0.0:
-            begins_s += self.latency_s
-            root = trajectory.state_at(begins_s - self._began_s).copy()
+            start_s += self.latency_s
+            root = trajectory.state_at(start_s - self._start_s).copy()
         root[3] = min(root[3], self._search.vehicle.max_speed_mps)
-        points_m = self._in_world(situation.points_m)
+        points_m = self._scaled_world_points(situation.points_m)
         growth, distance_m = self._search.growth, self._search.growth.goal_distance_m
         if not self.task.lanes:
             distance_m = min(distance_m, left_m)  # the road after the goal is unknown
@@ -265,17 +265,17 @@ class StableSparseRrt(ReactivePlanner):
             self._arc_m,
             self._random,
             objects=predict_objects(
-                self._objects, self._unit_m, begins_s - self._now_s, growth.step_s
+                self._objects, self._unit_m, start_s - self._now_s, growth.step_s
             ),
             previous=trajectory,
             points_m=points_m,
             distance_m=distance_m,
             least_m=LEAST_M,
         )
-        self._quality.add(plan, moving, self._lanes, self._unit_m)
+        self._quality.add(plan, speed, self._lanes, self._unit_m)
         if plan is not None:
-            self._coming = (begins_s, plan)
-        elif trajectory is not None and not self._still_free(trajectory, points_m):
+            self._pending = (start_s, plan)
+        elif trajectory is not None and not self._is_still_free(trajectory, points_m):
             self._trajectory = None
 
     @property
@@ -283,22 +283,23 @@ class StableSparseRrt(ReactivePlanner):
         return self._quality.numbers
 
     def _is_blocked(self, situation: Situation) -> bool:
+        """Return whether the robot soon touches scan points on its trajectory."""
         trajectory = self._trajectory
-        if trajectory is None or self._coming is not None:
+        if trajectory is None or self._pending is not None:
             return False
-        times = self._now_s - self._began_s + np.arange(0.1, LOOK_S, 0.1)
-        soon = np.array([trajectory.state_at(time_s)[:3] for time_s in times])
-        soon[:, :2] *= self._unit_m
-        points_m = self._in_world(situation.points_m) * self._unit_m
-        return bool(self._footprint.clearance_m(soon, points_m).min(initial=np.inf) <= 0.0)
+        times = self._now_s - self._start_s + np.arange(0.1, LOOK_S, 0.1)
+        poses = np.array([trajectory.state_at(time_s)[:3] for time_s in times])
+        poses[:, :2] *= self._unit_m
+        points_m = self._scaled_world_points(situation.points_m) * self._unit_m
+        return bool(self._footprint.clearance_m(poses, points_m).min(initial=np.inf) <= 0.0)
 
-    def _still_free(self, trajectory: Trajectory, points_m: np.ndarray) -> bool:
-        gone = round((self._now_s - self._began_s) / trajectory.step_s)
-        left = trajectory.later(gone)
-        if not len(left.steps):
+    def _is_still_free(self, trajectory: Trajectory, points_m: np.ndarray) -> bool:
+        elapsed_steps = round((self._now_s - self._start_s) / trajectory.step_s)
+        remaining = trajectory.later(elapsed_steps)
+        if not len(remaining.steps):
             return False
         objects = predict_objects(self._objects, self._unit_m, 0.0, trajectory.step_s)
-        cost = self._search.price(left, self._lanes, self._arc_m, objects, points_m)
+        cost = self._search.price(remaining, self._lanes, self._arc_m, objects, points_m)
         return cost is not None
 
     def _drive_to_goal(self, situation: Situation) -> Twist2D:
@@ -308,10 +309,12 @@ class StableSparseRrt(ReactivePlanner):
         speed = self.speed_share * self.limits.max_linear_mps
         return Twist2D(min(speed, situation.speed_limit_mps) * share, 2.0 * bearing)
 
-    def _in_units(self, pose: Pose2D) -> Pose2D:
+    def _scaled_pose(self, pose: Pose2D) -> Pose2D:
+        """Return a pose in the search's unit of length."""
         return Pose2D(pose.x_m / self._unit_m, pose.y_m / self._unit_m, pose.yaw_rad)
 
-    def _in_world(self, points_m: np.ndarray) -> np.ndarray:
+    def _scaled_world_points(self, points_m: np.ndarray) -> np.ndarray:
+        """Return points (n, 2) of the base frame in the world frame, in the search's unit."""
         return np.asarray(self._pose.apply(points_m) / self._unit_m)
 
 

@@ -58,7 +58,7 @@ def road_section(
     count = int(np.ceil((goal_m + BEYOND_M - (start_m - behind_m)) / SPACING_M)) + 1
     arcs = start_m - behind_m + SPACING_M * np.arange(count)
     line, headings = center.at(arcs)
-    aside = _sides(lanes, line, headings)
+    aside = _road_sides(lanes, line, headings)
     reach = max(-aside[0], aside[1]) + cell_m
     low, high = line.min(axis=0) - reach, line.max(axis=0) + reach
     columns, rows = (np.ceil((high - low) / cell_m).astype(int) + 1).tolist()
@@ -76,7 +76,7 @@ def road_section(
     penalty[ends & (np.abs(along) > SPACING_M)] = OFF_ROAD
     room = np.full((rows, columns), np.inf)
     if points_m is not None and len(points_m):
-        room = _free_distances(points_m, low, cell_m, (rows, columns))
+        room = _distances_to_points(points_m, low, cell_m, (rows, columns))
     return RoadSection(
         low,
         cell_m,
@@ -90,23 +90,24 @@ def road_section(
     )
 
 
-def _sides(lanes: Sequence[Lane], line: np.ndarray, headings: np.ndarray) -> np.ndarray:
+def _road_sides(lanes: Sequence[Lane], line: np.ndarray, headings: np.ndarray) -> np.ndarray:
+    """Return the right and the left border of all lanes, as offsets to the left of ``line``."""
     right, left = np.inf, -np.inf
     tree = cKDTree(line)
     for lane in lanes:
         center = CenterLine(lane.center_m)
-        places = np.arange(0.0, center.length_m, SPACING_M)
-        points, _ = center.at(places)
+        arcs = np.arange(0.0, center.length_m, SPACING_M)
+        points, _ = center.at(arcs)
         _, nearest = tree.query(points)
-        beside = (nearest > 0) & (nearest < len(line) - 1)
-        if not beside.any():
+        is_beside = (nearest > 0) & (nearest < len(line) - 1)
+        if not is_beside.any():
             continue
-        dx, dy = (points[beside] - line[nearest[beside]]).T
-        turn = headings[nearest[beside]]
-        across = np.cos(turn) * dy - np.sin(turn) * dx
-        half = center.between(lane.width_m, places)[beside] / 2
-        right = min(right, float((across - half).min()))
-        left = max(left, float((across + half).max()))
+        dx, dy = (points[is_beside] - line[nearest[is_beside]]).T
+        heading = headings[nearest[is_beside]]
+        offset = np.cos(heading) * dy - np.sin(heading) * dx
+        half = center.between(lane.width_m, arcs)[is_beside] / 2
+        right = min(right, float((offset - half).min()))
+        left = max(left, float((offset + half).max()))
     return np.array([right, left])
 
 
@@ -155,9 +156,10 @@ def _lane_grids(line, cosines, sines, widths_m, origin_m, cell_m, rows, columns)
     return penalty, along, nearest
 
 
-def _free_distances(
+def _distances_to_points(
     points_m: np.ndarray, origin_m: np.ndarray, cell_m: float, shape: Tuple[int, int]
 ) -> np.ndarray:
+    """Return the distance of each cell to the nearest point; infinite without points."""
     cells = np.round((points_m - origin_m) / cell_m).astype(int)
     inside = ((cells >= 0) & (cells < np.array(shape[::-1]))).all(axis=1)
     free = np.ones(shape, dtype=bool)

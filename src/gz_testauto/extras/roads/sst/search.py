@@ -64,7 +64,7 @@ class Search:
         sufficient. ``points_m`` (n, 2) are static points on the road.
         """
         goal_m = start_m + (self.growth.goal_distance_m if distance_m is None else distance_m)
-        scene = self._scene(lanes, start_m, goal_m, points_m, objects)
+        scene = self._create_scene(lanes, start_m, goal_m, points_m, objects)
         scene = scene._replace(disc_m=min(scene.disc_m, free_distance_at(scene, root) - TOUCH_M))
         edges = int(np.ceil(4 * self.growth.lane_length_m / self.growth.lane_lookahead_m))
         last = None if previous is None else self._remainder_of(previous, root)
@@ -96,13 +96,13 @@ class Search:
     ) -> Optional[float]:
         """Return the cost among the current objects, or None for an invalid trajectory."""
         goal_m = start_m + self.growth.goal_distance_m
-        scene = self._scene(lanes, start_m, goal_m, points_m, objects)
+        scene = self._create_scene(lanes, start_m, goal_m, points_m, objects)
         tree = new_tree(trajectory.states[0], scene, 1 + len(trajectory.steps))
         grow_previous(tree, scene, trajectory.controls, trajectory.steps)
         count = int(tree.counts[0])
         return float(tree.costs[count - 1]) if count == 1 + len(trajectory.steps) else None
 
-    def _scene(
+    def _create_scene(
         self,
         lanes: Sequence[Lane],
         start_m: float,

@@ -94,6 +94,7 @@ def new_tree(root: np.ndarray, scene: SearchScene, most: int) -> SearchTree:
 
 @compiled
 def distance(first, second):  # type: ignore[no-untyped-def]
+    """Return the weighted distance of two states (x, y, heading, speed)."""
     turn = first[2] - second[2]
     turn -= 2.0 * math.pi * math.floor(turn / (2.0 * math.pi) + 0.5)
     return (
@@ -120,7 +121,8 @@ def are_separate(x, y, cos, sin, half_length, half_width, pose, size):  # type: 
 
 
 @compiled
-def _cell(road, x, y):  # type: ignore[no-untyped-def]
+def _cell_of(road, x, y):  # type: ignore[no-untyped-def]
+    """Return the row and the column of the cell, or -1, -1 outside the grid."""
     column = math.floor((x - road.origin_m[0]) / road.cell_m + 0.5)
     row = math.floor((y - road.origin_m[1]) / road.cell_m + 0.5)
     rows, columns = road.penalty.shape
@@ -130,7 +132,8 @@ def _cell(road, x, y):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _square(heads, road, state):  # type: ignore[no-untyped-def]
+def _bucket_of(heads, road, state):  # type: ignore[no-untyped-def]
+    """Return the row and the column of the nearest bucket of nodes."""
     rows, columns = heads.shape
     row = int((state[1] - road.origin_m[1]) / BUCKET_M)
     column = int((state[0] - road.origin_m[0]) / BUCKET_M)
@@ -143,7 +146,7 @@ def free_distance_at(scene, state):  # type: ignore[no-untyped-def]
     cos, sin = math.cos(state[2]), math.sin(state[2])
     nearest_m = np.inf
     for ahead in scene.discs_m:
-        row, column = _cell(scene.road, state[0] + ahead * cos, state[1] + ahead * sin)
+        row, column = _cell_of(scene.road, state[0] + ahead * cos, state[1] + ahead * sin)
         if row >= 0:
             nearest_m = min(nearest_m, scene.road.free_distance_m[row, column])
     return nearest_m
@@ -155,7 +158,7 @@ def _cost_per_m(scene, state, step):  # type: ignore[no-untyped-def]
     vehicle, costs, road = scene.vehicle, scene.costs, scene.road
     if not 0.0 <= state[3] <= vehicle.max_speed_mps:
         return -1.0
-    row, column = _cell(road, state[0], state[1])
+    row, column = _cell_of(road, state[0], state[1])
     if row < 0 or road.penalty[row, column] >= INVALID_PENALTY:
         return -1.0
     penalty = road.penalty[row, column]
@@ -246,8 +249,8 @@ def add_node(tree, scene, parent, state, accel, steer, steps, cost, informed):  
     if parent >= 0:
         total += tree.costs[parent]
         begin = tree.begins[parent] + tree.steps[parent]
-    row, column = _square(tree.heads, scene.road, state)
-    witness = _witness(tree, row, column, state, scene.growth.pruning)
+    row, column = _bucket_of(tree.heads, scene.road, state)
+    witness = _nearest_witness(tree, row, column, state, scene.growth.pruning)
     if witness < 0:
         witness = tree.counts[WITNESSES]
         tree.counts[WITNESSES] += 1
@@ -274,7 +277,8 @@ def add_node(tree, scene, parent, state, accel, steer, steps, cost, informed):  
 
 
 @compiled
-def _witness(tree, row, column, state, within):  # type: ignore[no-untyped-def]
+def _nearest_witness(tree, row, column, state, within):  # type: ignore[no-untyped-def]
+    """Return the index of the nearest witness at a distance of at most ``within``, or -1."""
     rows, columns = tree.heads.shape
     best, least = -1, within
     for i in range(max(row - 1, 0), min(row + 1, rows - 1) + 1):
@@ -292,7 +296,7 @@ def _witness(tree, row, column, state, within):  # type: ignore[no-untyped-def]
 def _select_node(tree, road, state, within):  # type: ignore[no-untyped-def]
     """Return the cheapest active node within a distance of ``state``, else the nearest, or -1."""
     rows, columns = tree.heads.shape
-    row, column = _square(tree.heads, road, state)
+    row, column = _bucket_of(tree.heads, road, state)
     nearest, least, cheapest, price = -1, np.inf, -1, np.inf
     # the squares of the spatial index in rings around the state
     for ring in range(max(rows, columns)):
@@ -340,7 +344,7 @@ def grow_lane(tree, scene, draws, goal_m):  # type: ignore[no-untyped-def]
     node = 0
     for edge in range(len(draws)):
         here = tree.states[node]
-        row, column = _cell(road, here[0], here[1])
+        row, column = _cell_of(road, here[0], here[1])
         away = math.hypot(here[0] - tree.states[0, 0], here[1] - tree.states[0, 1])
         if row < 0 or away > growth.lane_length_m:
             break
@@ -383,7 +387,7 @@ def cheapest_path(tree, scene, goal_m, least_m):  # type: ignore[no-untyped-def]
     goal, or else of that with the largest progress beyond ``least_m``, or the cost -1."""
     road, best, farthest, far_m = scene.road, -1, -1, least_m
     for node in range(1, tree.counts[NODES]):
-        row, column = _cell(road, tree.states[node, 0], tree.states[node, 1])
+        row, column = _cell_of(road, tree.states[node, 0], tree.states[node, 1])
         if row < 0:
             continue
         arc_m = road.arc_m[row, column]
