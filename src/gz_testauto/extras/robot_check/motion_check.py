@@ -43,10 +43,10 @@ def measure_motions(
     the simulator cannot simulate the robot."""
     speed, yaw_rate = min(SPEED_MPS, limits[0]), min(YAW_RATE_RADPS, limits[1])
     commands = (Twist2D(speed, 0.0), Twist2D(0.0, yaw_rate), Twist2D(speed, yaw_rate))
-    return [_measured(simulator, robot, command) for command in commands]
+    return [_measure_motion(simulator, robot, command) for command in commands]
 
 
-def _measured(simulator: Simulator, robot: RobotModel, command: Twist2D) -> MeasuredMotion:
+def _measure_motion(simulator: Simulator, robot: RobotModel, command: Twist2D) -> MeasuredMotion:
     world = share_directory() / "worlds" / "plain.world"
     simulation = simulator.load(Scene(world, robot, Pose2D(0.0, 0.0, 0.0), 1))
     simulation.drive(command)

@@ -95,7 +95,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(json.dumps({**facts, "problems": problems}, indent=2))
     else:
-        print("\n".join(_lines(facts)))
+        print("\n".join(_fact_lines(facts)))
     if arguments.image is not None:
         with disk_errors(arguments.image), replaced_file(arguments.image) as stream:
             _picture(robot, scan).save(stream, format="PNG")
@@ -142,17 +142,17 @@ def _facts(robot: RobotModel, scan: Optional[OwnBodyScan]) -> Dict[str, Any]:
         }
     if robot.lidar is not None and scan is not None:
         facts["lidar"] = {
-            **_lidar(robot.lidar),
+            **_lidar_facts(robot.lidar),
             "rays_on_the_robot": scan.count,
             "rays_by_shape": dict(scan.rays),
         }
-    facts["sensors"] = [_sensor(sensor) for sensor in robot.sensors]
+    facts["sensors"] = [_sensor_facts(sensor) for sensor in robot.sensors]
     if robot.imu is not None:
         imu = robot.imu
         facts["imu"] = {
             "name": f"{imu.link}::{imu.sensor}",
             "rate_hz": imu.update_rate_hz,
-            **_pose(imu.mount),
+            **_pose_facts(imu.mount),
         }
     facts["footprint_m"] = corners.tolist()
     facts["circumscribed_radius_m"] = circumscribed_radius_m(robot.footprint_m)
@@ -161,25 +161,25 @@ def _facts(robot: RobotModel, scan: Optional[OwnBodyScan]) -> Dict[str, Any]:
     return facts
 
 
-def _lidar(lidar: LidarDescription) -> Dict[str, Any]:
+def _lidar_facts(lidar: LidarDescription) -> Dict[str, Any]:
     return {
         "name": lidar.scoped_name,
         "rays": lidar.ray_count,
         "angles_rad": [lidar.angle_min_rad, lidar.angle_max_rad],
         "range_m": [lidar.range_min_m, lidar.range_max_m],
         "rate_hz": lidar.update_rate_hz,
-        **_pose(lidar.mount),
+        **_pose_facts(lidar.mount),
     }
 
 
-def _sensor(sensor: Sensor) -> Dict[str, Any]:
+def _sensor_facts(sensor: Sensor) -> Dict[str, Any]:
     facts: Dict[str, Any] = {
         "name": sensor.scoped_name,
         "kind": sensor.kind,
         "rate_hz": sensor.update_rate_hz,
         "topic": sensor.topic,
         "frame": sensor.frame,
-        **_pose(sensor.mount),
+        **_pose_facts(sensor.mount),
     }
     if sensor.kind == "contact":
         return {**facts, "collisions": list(sensor.collisions)}
@@ -194,11 +194,11 @@ def _sensor(sensor: Sensor) -> Dict[str, Any]:
     }
 
 
-def _pose(pose: Pose) -> Dict[str, Any]:
+def _pose_facts(pose: Pose) -> Dict[str, Any]:
     return {"position_m": list(pose.position), "quaternion": list(pose.quaternion)}
 
 
-def _lines(facts: Dict[str, Any]) -> Iterator[str]:
+def _fact_lines(facts: Dict[str, Any]) -> Iterator[str]:
     yield _line("model", facts["model"])
     drive = facts["drive"]
     yield _line("drive", "none" if drive is None else drive["plugin"])
@@ -288,24 +288,24 @@ def _picture(robot: RobotModel, scan: Optional[OwnBodyScan]) -> Any:
     half_m = MARGIN * max(float(np.abs(group).max()) for group in points if group.size)
     scale = IMAGE_PX / 2 / half_m
 
-    def pixels(points_m: np.ndarray) -> List[Tuple[float, float]]:
+    def to_pixels(points_m: np.ndarray) -> List[Tuple[float, float]]:
         return [(IMAGE_PX / 2 + scale * x, IMAGE_PX / 2 - scale * y) for x, y in points_m.tolist()]
 
     image = Image.new("RGB", (IMAGE_PX, IMAGE_PX), "white")
     draw = ImageDraw.Draw(image)
-    draw.polygon(pixels(corners), fill="#d9e6f2", outline="#1f4e79")
+    draw.polygon(to_pixels(corners), fill="#d9e6f2", outline="#1f4e79")
     if robot.lidar is not None and scan is not None:
         ends = sensor + directions * np.where(is_hit, ranges_m, 2 * half_m)[:, None]
         for (start, end), hit in zip(
-            (pixels(np.stack([sensor, ray_end])) for ray_end in ends), is_hit.tolist()
+            (to_pixels(np.stack([sensor, ray_end])) for ray_end in ends), is_hit.tolist()
         ):
             draw.line([start, end], fill="#c00000" if hit else "#b7d7a8")
-        for x, y in pixels(sensor[None]):
+        for x, y in to_pixels(sensor[None]):
             draw.ellipse((x - 5, y - 5, x + 5, y + 5), fill="#38761d")
     for name, axis in (("x", (1.0, 0.0)), ("y", (0.0, 1.0))):
         arrow = np.array([(0.0, 0.0), axis]) * half_m / MARGIN / 2
-        draw.line(pixels(arrow), fill="#1f4e79", width=3)
-        draw.text(pixels(1.05 * arrow)[1], name, fill="#1f4e79")
+        draw.line(to_pixels(arrow), fill="#1f4e79", width=3)
+        draw.text(to_pixels(1.05 * arrow)[1], name, fill="#1f4e79")
     draw.text((10, 10), f"{robot.path}", fill="black")
     draw.text((10, 26), f"width of the picture: {2 * half_m:.3g} m; x to the right", fill="black")
     draw.text((10, 42), "green: rays of the lidar; red: rays on the robot", fill="black")
