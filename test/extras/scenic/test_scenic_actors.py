@@ -82,7 +82,7 @@ class Scenarios:
         )
 
     def driver(self, text, seed=1, repetition=0, head=HEAD):
-        scenario._source.cache_clear()
+        scenario._cached_source.cache_clear()
         shutil.rmtree(self.folder / "worlds", ignore_errors=True)
         spec = self.spec(text, head)
         source = ScenicSource(spec.file, spec.models, seed, dynamic=True)

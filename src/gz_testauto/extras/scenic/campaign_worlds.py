@@ -63,7 +63,10 @@ class ScenicWorlds(WorldSource):
     def missions(self, folder: Path) -> Optional[List[WorldFileSpec]]:
         if not any(self.spec.mission.named):
             return None
-        return [_entry(self.spec, name, folder) for name in map(generated_name, range(self.count))]
+        return [
+            _world_file_entry(self.spec, name, folder)
+            for name in map(generated_name, range(self.count))
+        ]
 
     def input_files(self) -> Dict[str, str]:
         """Hash the models that the program can place, the base world, and all files that the
@@ -108,7 +111,7 @@ class ScenicWorlds(WorldSource):
         return scenario_hook(self.spec, self.seed, world, index, repetition, robot)
 
 
-def _entry(spec: ScenicSpec, name: str, folder: Path) -> WorldFileSpec:
+def _world_file_entry(spec: ScenicSpec, name: str, folder: Path) -> WorldFileSpec:
     mission, path = spec.mission, folder / f"{name}.yaml"
     data = YamlSource(read_yaml_text(path), str(path)).data
     items = validate_as(Items, data, str(path), ResultsError)
@@ -119,15 +122,15 @@ def _entry(spec: ScenicSpec, name: str, folder: Path) -> WorldFileSpec:
                 f"worlds.scenic.mission.{place[0]} needs it; the mission items there are "
                 f"{', '.join(sorted(items)) or 'none'}"
             )
-    goals = [_pose(item) for goal in mission.goals for item in items[goal]]
+    goals = [_pose_spec(item) for goal in mission.goals for item in items[goal]]
     return WorldFileSpec(
         file=f"{name}.world",
         name=name,
-        start=None if mission.start is None else _pose(items[mission.start][0]),
+        start=None if mission.start is None else _pose_spec(items[mission.start][0]),
         goal=goals[-1] if goals else None,
         via=goals[:-1],
     )
 
 
-def _pose(item: Item) -> PoseSpec:
+def _pose_spec(item: Item) -> PoseSpec:
     return PoseSpec(x_m=item.x, y_m=item.y, yaw_rad=item.heading)

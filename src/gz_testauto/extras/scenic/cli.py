@@ -104,7 +104,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     if arguments.convert:
-        return _convert(arguments)
+        return _convert_program(arguments)
     only_library = arguments.out is None and arguments.dump_library is not None
     if arguments.models is None:
         raise SpecError("the argument MODELS is missing; add the path of the model descriptor")
@@ -123,7 +123,7 @@ def run(arguments: argparse.Namespace) -> int:
         chosen=arguments.chosen,
         pruning=not arguments.no_pruning,
     )
-    _say(source.notes)
+    _print_notes(source.notes)
     if arguments.dump_library is not None:
         with disk_errors(arguments.dump_library):
             replace_file(arguments.dump_library, source.library().encode())
@@ -167,14 +167,14 @@ class DrawCounter:
     """A callback that shows the number of draws of a slow world on standard error."""
 
     def __init__(self) -> None:
-        self._shown_s = time.monotonic()
+        self._printed_s = time.monotonic()
 
     def __call__(self, draws: int, limit: int) -> None:
         now_s = time.monotonic()
         if draws == 0:
-            self._shown_s = now_s
-        elif now_s - self._shown_s >= DRAWS_SHOWN_S:
-            self._shown_s = now_s
+            self._printed_s = now_s
+        elif now_s - self._printed_s >= DRAWS_SHOWN_S:
+            self._printed_s = now_s
             start = "\r\033[K" if sys.stderr.isatty() else ""
             print(f"{start}drawing a world: {draws} of at most {limit} draws", file=sys.stderr)
 
@@ -195,18 +195,18 @@ def parameters_of(pairs: List[List[str]]) -> Dict[str, Any]:
     return parameters
 
 
-def _say(notes: Any) -> None:
+def _print_notes(notes: Any) -> None:
     for note in notes[:NOTES_SHOWN]:
         print(f"note: {escape_text(note)}", file=sys.stderr)
     if len(notes) > NOTES_SHOWN:
         print(f"note: and {len(notes) - NOTES_SHOWN} more", file=sys.stderr)
 
 
-def _convert(arguments: argparse.Namespace) -> int:
+def _convert_program(arguments: argparse.Namespace) -> int:
     from gz_testauto.extras.scenic.convert import convert_file
 
     converted = convert_file(arguments.scenario, arguments.out)
-    _say(converted.notes)
+    _print_notes(converted.notes)
     if arguments.out is None:
         print(converted.text, end="")
     return 0

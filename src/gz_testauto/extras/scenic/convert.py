@@ -68,15 +68,15 @@ def convert(text: str, name: str = "<scenario>") -> Converted:
     edits: List[Tuple[int, int, str]] = []
     classes = set(_CLASS.findall(plain))
     for match in _CREATION.finditer(plain):
-        if _creates(plain, match, classes):
+        if _creates_object(plain, match, classes):
             edits.append((match.start("name"), match.start("name"), "new "))
     for match in _HEADING_DEFAULT.finditer(plain):
-        if _within_class(plain, match.start()):
+        if _is_in_class_body(plain, match.start()):
             start = match.start() + len(match.group(1))
             edits.append((start, start + len("heading"), "parentOrientation"))
     for match in _WITH_HEADING.finditer(plain):
         edits.append((match.start(), match.end(), "facing"))
-    marks = sorted(_marks(plain))
+    marks = sorted(_remedies_by_line(plain))
     for start, end, new in sorted(edits, reverse=True):
         text = text[:start] + new + text[end:]
     notes: List[str] = []
@@ -103,7 +103,8 @@ def _mask_text(text: str) -> str:
     return _LITERAL.sub(lambda match: re.sub(r"[^\n]", " ", match.group()), text)
 
 
-def _creates(plain: str, match: "re.Match[str]", classes: Set[str]) -> bool:
+def _creates_object(plain: str, match: "re.Match[str]", classes: Set[str]) -> bool:
+    """Return whether the matched name is a class that the program calls without ``new``."""
     name = match.group("name")
     if name in _NO_CLASSES:
         return False
@@ -112,17 +113,17 @@ def _creates(plain: str, match: "re.Match[str]", classes: Set[str]) -> bool:
     if name not in classes and name in _ASSIGNED.findall(plain):
         return False
     start = plain.rfind("\n", 0, match.start("name")) + 1
-    before = plain[start : match.start("name")]
-    if re.match(r"[ \t]*(?:class|import|from|except|def|raise)\b", before):
+    text_before = plain[start : match.start("name")]
+    if re.match(r"[ \t]*(?:class|import|from|except|def|raise)\b", text_before):
         return False
-    if re.search(r"\bnew[ \t]+$", before):
+    if re.search(r"\bnew[ \t]+$", text_before):
         return False
-    return not {"isinstance", "issubclass"}.intersection(_open_calls(before))
+    return not {"isinstance", "issubclass"}.intersection(_names_of_open_calls(text_before))
 
 
-def _open_calls(before: str) -> List[str]:
+def _names_of_open_calls(text_before: str) -> List[str]:
     calls: List[str] = []
-    for match in re.finditer(r"(\w*)\s*\(|\)", before):
+    for match in re.finditer(r"(\w*)\s*\(|\)", text_before):
         if match.group() == ")":
             if calls:
                 calls.pop()
@@ -131,7 +132,7 @@ def _open_calls(before: str) -> List[str]:
     return calls
 
 
-def _within_class(plain: str, position: int) -> bool:
+def _is_in_class_body(plain: str, position: int) -> bool:
     indent = re.match(r"[ \t]*", plain[position:])
     width = len(indent.group()) if indent else 0
     for line in reversed(plain[:position].split("\n")):
@@ -143,8 +144,9 @@ def _within_class(plain: str, position: int) -> bool:
     return False
 
 
-def _marks(plain: str) -> List[Tuple[int, str]]:
-    marks = [(match, _attribute(match)) for match in _ATTRIBUTE.finditer(plain)]
+def _remedies_by_line(plain: str) -> List[Tuple[int, str]]:
+    """Return the lines that cannot be converted, from 0, and how to change them."""
+    marks = [(match, _attribute_remedy(match)) for match in _ATTRIBUTE.finditer(plain)]
     for match in _MONITOR.finditer(plain):
         marks.append((match, f"`monitor {match.group(1)}` refers to time; remove it"))
     for match in _BASE.finditer(plain):
@@ -152,7 +154,7 @@ def _marks(plain: str) -> List[Tuple[int, str]]:
     return [(plain.count("\n", 0, match.start()), text) for match, text in marks if text]
 
 
-def _attribute(match: "re.Match[str]") -> Optional[str]:
+def _attribute_remedy(match: "re.Match[str]") -> Optional[str]:
     name, attribute = match.groups()
     if name == "self":
         return None

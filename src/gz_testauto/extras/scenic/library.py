@@ -182,21 +182,21 @@ def models_of(
     faults: List[str] = []
     for number, spec in enumerate(descriptor.models):
         try:
-            placed_models[spec.name] = _model_of(spec, search)
+            placed_models[spec.name] = _read_model(spec, search)
         except GzTestautoError as error:
-            faults.append(f"{_place(source, number)}: {error.full}")
+            faults.append(f"{_location_of(source, number)}: {error.full}")
     if faults:
         raise SpecError("\n".join(faults))
     return placed_models
 
 
-def _place(source: str, number: int) -> str:
+def _location_of(source: str, number: int) -> str:
     document = YamlSource(read_yaml_text(Path(source)), source)
     line, _ = document.locate(("models", number, "name"))
     return f"{source}:{line}: models[{number}].name"
 
 
-def _model_of(spec: ModelSpec, search: ModelSearch) -> PlacedModel:
+def _read_model(spec: ModelSpec, search: ModelSearch) -> PlacedModel:
     turn = np.pi / 2 if spec.faces == "x" else 0.0
     if spec.mission_only:
         size = (
@@ -272,7 +272,7 @@ def _scenic_shape(model: PlacedModel) -> Any:
     return shape
 
 
-def _drawn_size(model: PlacedModel) -> List[str]:
+def _random_size_lines(model: PlacedModel) -> List[str]:
     if model.spec.dynamic_size != "drawn" or model.solid is None:
         return []
     axes = ("width", "length", "height")
@@ -281,9 +281,9 @@ def _drawn_size(model: PlacedModel) -> List[str]:
     low, high = GROWTH
     lines = []
     for axis, size in zip(axes, model.size):
-        drawn = f"Range({low * size!r}, {high * size!r})"
+        random_range = f"Range({low * size!r}, {high * size!r})"
         follows = axis in together[1:]
-        lines.append(f"    {axis}: {f'self.{together[0]}' if follows else drawn}")
+        lines.append(f"    {axis}: {f'self.{together[0]}' if follows else random_range}")
     return lines
 
 
@@ -292,12 +292,12 @@ def _class_lines(name: str, model: PlacedModel) -> List[str]:
     base = "MissionItem" if spec.mission_only else "Placed"
     lines = [f"class {class_name(name)}({base}):", f"    gz_model: {name!r}"]
     lines.append(f"    shape: shape_of({name!r})")
-    wall = class_name(name) == WALL
-    if spec.heading is not None or wall:
+    is_wall = class_name(name) == WALL
+    if spec.heading is not None or is_wall:
         lines.append(f"    yaw: {spec.heading or 0.0!r}")
-    if wall:
+    if is_wall:
         lines.append("    is_wall: True")
-    lines += _drawn_size(model)
+    lines += _random_size_lines(model)
     bodiless = model.solid is not None and model.solid.bodiless
     if spec.allow_collisions or bodiless:
         lines.append("    allowCollisions: True")

@@ -44,14 +44,14 @@ class ModelSearch:
                 return Path(os.path.abspath(candidate))
         if self._download:
             return download_model(model.name, model.url, cache_directory())
-        raise ResourceError(self._not_found(model))
+        raise ResourceError(self._not_found_message(model))
 
-    def _not_found(self, model: ModelSpec) -> str:
-        meant: Optional[str] = next(
+    def _not_found_message(self, model: ModelSpec) -> str:
+        similar: Optional[str] = next(
             filter(None, (resources.find_ignoring_case(d, model.name) for d in self.model_path)),
             None,
         )
-        hint = f"did you mean {meant!r}? " if meant else ""
+        hint = f"did you mean {similar!r}? " if similar else ""
         return (
             f"model {model.name!r} was not found in {', '.join(map(str, self.model_path))}: {hint}"
             "put its folder into one of them, add a directory to GAZEBO_MODEL_PATH, or use "
@@ -70,21 +70,21 @@ def download_model(name: str, url: Optional[str], cache: Path) -> Path:
     """Download a model, and return its directory in ``cache``. Raises ``ResourceError`` also for
     content that has changed since the first download."""
     failures: List[str] = []
-    for address in _addresses(name, url):
+    for address in _archive_urls(name, url):
         try:
             content = _fetch(address)
             files = _files_of(content)
         except (OSError, ValueError, zipfile.BadZipFile, tarfile.TarError, EOFError) as error:
             failures.append(f"{address}: {getattr(error, 'reason', None) or error}")
             continue
-        return _keep(name, address, content, files, cache)
+        return _store_in_cache(name, address, content, files, cache)
     raise ResourceError(
         f"model {name!r} cannot be downloaded ({'; '.join(failures)}); check the network, or put "
         "the folder of the model into models_dir"
     )
 
 
-def _addresses(name: str, url: Optional[str]) -> Iterator[str]:
+def _archive_urls(name: str, url: Optional[str]) -> Iterator[str]:
     if url is not None:
         yield url
         return
@@ -98,8 +98,8 @@ def _fetch(address: str) -> bytes:
     if urllib.parse.urlsplit(address).scheme not in ("http", "https"):
         raise ValueError("the URL of the archive must start with http:// or https://")
     request = urllib.request.Request(address, headers={"User-Agent": "gz_testauto"})
-    with urllib.request.urlopen(request, timeout=TIMEOUT_S) as answer:
-        content: bytes = answer.read(MOST_BYTES + 1)
+    with urllib.request.urlopen(request, timeout=TIMEOUT_S) as response:
+        content: bytes = response.read(MOST_BYTES + 1)
     if len(content) > MOST_BYTES:
         raise ValueError(f"the file is larger than {MOST_BYTES} bytes")
     return content
@@ -150,30 +150,32 @@ def _check_size(size: int) -> None:
         raise ValueError(f"the archive contains more than {MOST_BYTES} bytes")
 
 
-def _keep(
+def _store_in_cache(
     name: str, address: str, content: bytes, files: Dict[PurePosixPath, bytes], cache: Path
 ) -> Path:
-    target, note = cache / name, cache / f"{name}.json"
+    target, record = cache / name, cache / f"{name}.json"
     checksum = hashlib.sha256(content).hexdigest()
-    known = None
+    stored = None
     with contextlib.suppress(OSError, ValueError):
-        known = json.loads(read_file(note)).get("sha256")
-    if known not in (None, checksum):
+        stored = json.loads(read_file(record)).get("sha256")
+    if stored not in (None, checksum):
         raise ResourceError(
             f"model {name!r} from {address} has changed since it was first downloaded (SHA-256 "
-            f"{checksum}, before {known}); remove {note} to accept the new version"
+            f"{checksum}, before {stored}); remove {record} to accept the new version"
         )
     with disk_errors(target):
         cache.mkdir(parents=True, exist_ok=True)
-        scratch = Path(tempfile.mkdtemp(prefix=f".{name}.", dir=str(cache)))
+        temporary = Path(tempfile.mkdtemp(prefix=f".{name}.", dir=str(cache)))
         try:
             for path, data in files.items():
-                file = scratch / "model" / path
+                file = temporary / "model" / path
                 file.parent.mkdir(parents=True, exist_ok=True)
                 file.write_bytes(data)
-            replace_file(note, json.dumps({"url": address, "sha256": checksum}, indent=1).encode())
+            replace_file(
+                record, json.dumps({"url": address, "sha256": checksum}, indent=1).encode()
+            )
             if not target.exists():
-                os.rename(scratch / "model", target)
+                os.rename(temporary / "model", target)
         finally:
-            shutil.rmtree(scratch, ignore_errors=True)
+            shutil.rmtree(temporary, ignore_errors=True)
     return target

@@ -27,7 +27,7 @@ def names_of(objects: Sequence[Any], reserved: Collection[str]) -> List[SceneNam
     names: List[SceneName] = []
     used = set(reserved)
     for obj in objects:
-        label = label_of(obj.gz_model or _kind(obj))
+        label = label_of(obj.gz_model or _class_label(obj))
         drawn = not obj._hasStaticBounds
         while True:
             index = counts[label]
@@ -49,6 +49,6 @@ def label_of(name: str) -> str:
     return f"fixed_{label}" if label.startswith(PREFIX) else label
 
 
-def _kind(obj: Any) -> str:
+def _class_label(obj: Any) -> str:
     name = type(obj).__name__
     return "Object" if name == "SceneObject" else name

@@ -63,14 +63,14 @@ def write_scenes(
     try:
         with disk_errors(out):
             records: List[WorldRecord] = []
-            for record in _written(
+            for record in _generate_worlds(
                 _Generator(source, scratch, plots), count, workers, draw_progress
             ):
                 records.append(record)
                 if progress is not None:
                     progress(len(records), count)
             world_set = WorldSet(out, tuple(records), inputs)
-            _put(scratch / MANIFEST, manifest_bytes(world_set))
+            _write_file(scratch / MANIFEST, manifest_bytes(world_set))
             _put_in_place(scratch, out)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
@@ -98,10 +98,10 @@ class _Generator:
     def __call__(self, index: int, progress: Optional[Progress] = None) -> WorldRecord:
         world = self.source.generate(index, progress)
         for name, content in files_of(self.source, world, self._plots).items():
-            _put(self._directory / name, content)
+            _write_file(self._directory / name, content)
         for name, content in self.source.shared_files.items():
             if not (self._directory / name).exists():
-                _put(self._directory / name, content)
+                _write_file(self._directory / name, content)
         return WorldRecord(
             world.index,
             world.name,
@@ -112,21 +112,21 @@ class _Generator:
         )
 
 
-def _written(
+def _generate_worlds(
     generator: _Generator, count: int, workers: int, draw_progress: Optional[Progress]
 ) -> Iterator[WorldRecord]:
     start_s = time.monotonic()
-    alone = 0
-    while alone < count and (workers < 2 or time.monotonic() - start_s < ALONE_S):
-        yield generator(alone, draw_progress)
-        alone += 1
-    workers = min(workers, count - alone)
+    index = 0
+    while index < count and (workers < 2 or time.monotonic() - start_s < ALONE_S):
+        yield generator(index, draw_progress)
+        index += 1
+    workers = min(workers, count - index)
     if workers > 0:
         activity = f"generating worlds of {generator.source.scenario}"
-        yield from map_in_processes(generator, range(alone, count), workers, activity)
+        yield from map_in_processes(generator, range(index, count), workers, activity)
 
 
-def _put(path: Path, content: Union[Path, bytes]) -> None:
+def _write_file(path: Path, content: Union[Path, bytes]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content if isinstance(content, bytes) else read_file(content))
 
@@ -140,18 +140,18 @@ def _check_target(out: Path, inputs: Dict[str, Any], count: int) -> None:
         return
     if not (out / MANIFEST).is_file():
         raise SpecError(f"{out}: the directory contains other files; specify another directory")
-    before = read_manifest_data(out / MANIFEST)
-    stored = before.get("inputs", {})
+    manifest = read_manifest_data(out / MANIFEST)
+    stored = manifest.get("inputs", {})
     differing = [key for key in {**inputs, **stored} if stored.get(key) != inputs.get(key)]
     if differing:
         raise SpecError(
             f"{out}: the worlds in this directory were generated with other values of "
             f"{', '.join(differing)}; specify another directory"
         )
-    if int(before.get("count", 0)) > count:
+    if int(manifest.get("count", 0)) > count:
         raise SpecError(
-            f"{out}: the directory already contains {before.get('count')} worlds of this program; "
-            "request at least this number, or specify another directory"
+            f"{out}: the directory already contains {manifest.get('count')} worlds of this "
+            "program; request at least this number, or specify another directory"
         )
 
 

@@ -88,7 +88,7 @@ class ModelPack:
         is only noted."""
         for uri in element.iter("uri"):
             text = (uri.text or "").strip()
-            settled = self._settled(document, uri, text) if text else None
+            settled = self._packed_uri(document, uri, text) if text else None
             if settled is not None and settled != text:
                 uri.text = settled
 
@@ -102,7 +102,8 @@ class ModelPack:
                 self.files[f"{FOLDER}/{folder}/{beside.name}"] = beside
         return f"model://{folder}/{path.name}"
 
-    def _settled(self, document: SdfDocument, uri: Element, text: str) -> Optional[str]:
+    def _packed_uri(self, document: SdfDocument, uri: Element, text: str) -> Optional[str]:
+        """Return the new URI of a file, which is added, or None if the URI remains unchanged."""
         if text.startswith("file://media") or text.startswith("__default__"):
             return None  # Gazebo's own
         try:
@@ -116,15 +117,18 @@ class ModelPack:
             return None
         for name, folder in self._folders.items():
             if path == folder or folder in path.parents:
-                inside = path.relative_to(folder).as_posix()
-                within = document.directory == folder and "://" not in text
-                return None if within else f"model://{name}/{inside}".rstrip("/.")
+                inner_path = path.relative_to(folder).as_posix()
+                is_own_file = document.directory == folder and "://" not in text
+                return None if is_own_file else f"model://{name}/{inner_path}".rstrip("/.")
         folders = (path, *path.parents)
         names = ("model.config", "model.sdf")
-        root = next((f for f in folders if any((f / name).is_file() for name in names)), None)
-        if root is not None:
-            self.add_model(root)
-            return f"model://{root.name}/{path.relative_to(root).as_posix()}".rstrip("/.")
+        model_folder = next(
+            (f for f in folders if any((f / name).is_file() for name in names)), None
+        )
+        if model_folder is not None:
+            self.add_model(model_folder)
+            inner_path = path.relative_to(model_folder).as_posix()
+            return f"model://{model_folder.name}/{inner_path}".rstrip("/.")
         return self.add_file(path) if path.is_file() else None
 
 

@@ -59,7 +59,7 @@ def plan_view(
         for name, obj in objects:
             model = models.get(obj.gz_model)
             is_mission = model is not None and model.spec.mission_only
-            _draw(axes, name, obj, is_mission)
+            _draw_object(axes, name, obj, is_mission)
             if not getattr(obj, "is_wall", False):
                 labels.append((short_name(name), float(obj.position.x), float(obj.position.y)))
         axes.autoscale_view()
@@ -86,7 +86,7 @@ def _draw_workspace(axes: Any, workspace: Any) -> None:
         axes.plot(x, y, color="0.6", linewidth=0.8, linestyle="--")
 
 
-def _draw(axes: Any, name: SceneName, obj: Any, is_mission: bool) -> None:
+def _draw_object(axes: Any, name: SceneName, obj: Any, is_mission: bool) -> None:
     x, y = float(obj.position.x), float(obj.position.y)
     color = _MISSION if is_mission else _DRAWN if name.drawn else _FIXED
     if obj.color is not None:
@@ -94,8 +94,8 @@ def _draw(axes: Any, name: SceneName, obj: Any, is_mission: bool) -> None:
     outline = obj._boundingPolygon
     for part in shapely.get_parts(outline):
         if part.geom_type == "Polygon":
-            along, up = part.exterior.xy
-            axes.fill(along, up, facecolor=color, alpha=0.55, edgecolor="k", linewidth=0.6)
+            x_values, y_values = part.exterior.xy
+            axes.fill(x_values, y_values, facecolor=color, alpha=0.55, edgecolor="k", linewidth=0.6)
     if max(float(obj.width), float(obj.length)) < _POINT_M:
         axes.plot([x], [y], marker="o", markersize=4, color=color)
     if getattr(obj, "is_wall", False):

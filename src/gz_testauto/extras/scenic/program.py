@@ -71,7 +71,7 @@ def compile_program(
     from gz_testauto.extras.scenic.language.statements import ScenarioParameters
 
     known = ScenarioParameters()
-    notes = _examine(path, text, dynamic, known)
+    notes = _examine_program(path, text, dynamic, known)
     implied = bool(_MENTIONS_DEFAULT.search(text)) and not _SETS_WORKSPACE.search(text)
     library = library_text(models, implied, dynamic)
     source = f"model {LIBRARY}\n{text}"
@@ -80,7 +80,7 @@ def compile_program(
         warnings.simplefilter("ignore")
         compiled = _compile(source, path, parameters, scenario, pruning, known)
     known.check(parameters, str(path))
-    _refuse_after_compiling(path, compiled, dynamic)
+    _check_compiled(path, compiled, dynamic)
     return Program(path, compiled, notes)
 
 
@@ -108,14 +108,15 @@ def _compile(
         )
 
 
-def _examine(path: Path, text: str, dynamic: bool, known: Any) -> Tuple[str, ...]:
+def _examine_program(path: Path, text: str, dynamic: bool, known: Any) -> Tuple[str, ...]:
+    """Raise ``SpecError`` for unsupported statements. Return notes on those without effect."""
     from gz_testauto.extras.scenic.language.statements import examine, faulty_records
 
     tree = _parse(path, text)
     known.add(tree)
-    refused, idle = examine(tree, dynamic)
-    _refuse(path, [*refused, *(faulty_records(tree) if dynamic else ())])
-    return tuple(f"{path}:{place.line}: {place.text}" for place in idle)
+    faults, without_effect = examine(tree, dynamic)
+    _raise_for(path, [*faults, *(faulty_records(tree) if dynamic else ())])
+    return tuple(f"{path}:{place.line}: {place.text}" for place in without_effect)
 
 
 def recorded_numbers(path: Path) -> Tuple[str, ...]:
@@ -123,7 +124,7 @@ def recorded_numbers(path: Path) -> Tuple[str, ...]:
     from gz_testauto.extras.scenic.language.statements import faulty_records, record_statements
 
     tree = _parse(path, read_text(path, SpecError))
-    _refuse(path, faulty_records(tree))
+    _raise_for(path, faulty_records(tree))
     return tuple(name for statement in record_statements(tree) for name in statement.numbers)
 
 
@@ -136,7 +137,7 @@ def _examining(load: Callable[[Any, Any], None], known: Any) -> Callable[[Any, A
         path = Path(loader.filepath)
         tree = _parse(path, read_text(path, SpecError))
         known.add(tree)
-        _refuse(path, examine_imported(tree))
+        _raise_for(path, examine_imported(tree))
         load(loader, module)
 
     return load_examined
@@ -151,12 +152,12 @@ def _parse(path: Path, text: str) -> Any:
         )
 
 
-def _refuse(path: Path, refused: Sequence[Tuple[int, str]]) -> None:
-    if refused:
-        raise SpecError("\n".join(f"{path}:{line}: {text}" for line, text in refused))
+def _raise_for(path: Path, faults: Sequence[Tuple[int, str]]) -> None:
+    if faults:
+        raise SpecError("\n".join(f"{path}:{line}: {text}" for line, text in faults))
 
 
-def _refuse_after_compiling(path: Path, compiled: Any, dynamic: bool) -> None:
+def _check_compiled(path: Path, compiled: Any, dynamic: bool) -> None:
     if compiled.externalSampler is not None:
         from gz_testauto.extras.scenic.language.statements import VERIFAI
 

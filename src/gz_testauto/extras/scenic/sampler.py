@@ -91,13 +91,17 @@ class SceneSampler:
         draws = _Draws(limit, progress)
         attempt = 0
         while draws.left:
-            sample = self._one_by_one(user, draws) if self._keep else self._at_once(user, draws)
+            sample = (
+                self._sample_one_by_one(user, draws)
+                if self._keep
+                else self._sample_at_once(user, draws)
+            )
             attempt += 1
             if sample is not None:
-                return self._drawn(sample, attempt)
-        raise PlacementError(self._report(limit, self._failure_shares(user)))
+                return self._drawn_scene(sample, attempt)
+        raise PlacementError(self._failure_message(limit, self._failure_shares(user)))
 
-    def _drawn(self, sample: Any, draws: int) -> Drawn:
+    def _drawn_scene(self, sample: Any, draws: int) -> Drawn:
         objects = tuple((name, sample[obj]) for name, obj in zip(self._names, self._objects))
         parameters = {key: sample[value] for key, value in self._scenario.params.items()}
         scene = self._scenario._makeSceneFromSample(sample) if self._dynamic else None
@@ -105,7 +109,7 @@ class SceneSampler:
 
     # --- all objects together, with the distribution of Scenic itself ----------------------------
 
-    def _at_once(self, user: List[Any], draws: "_Draws") -> Any:
+    def _sample_at_once(self, user: List[Any], draws: "_Draws") -> Any:
         draws.count()
         try:
             sample = Samplable.sampleAll(self._dependencies)
@@ -117,9 +121,9 @@ class SceneSampler:
 
     # --- one by one: valid objects are kept ------------------------------------------------------
 
-    def _one_by_one(self, user: List[Any], draws: "_Draws") -> Any:
+    def _sample_one_by_one(self, user: List[Any], draws: "_Draws") -> Any:
         sample = DefaultIdentityDict()
-        waiting = list(user)
+        untested = list(user)
         visible = list(self._visible)
         draws.count()
         for number, obj in enumerate(self._objects):
@@ -129,29 +133,33 @@ class SceneSampler:
                 draws.count()
                 trial = DefaultIdentityDict()
                 trial.storage = dict(sample.storage)
-                if self._place_one(number, obj, trial, waiting, visible):
+                if self._sample_object(number, obj, trial, untested, visible):
                     sample = trial
                     break
             else:
                 return None
-            waiting = [r for r in waiting if not _ready(r.dependencies, sample)]
-            visible = [pair for pair in visible if not _ready(_seen_by(pair[0]), sample)]
+            untested = [r for r in untested if not _are_sampled(r.dependencies, sample)]
+            visible = [
+                pair
+                for pair in visible
+                if not _are_sampled(_objects_of_visibility(pair[0]), sample)
+            ]
         try:
             for quantity in self._dependencies:
                 _sample_into(quantity, sample)
         except RejectionException:
             return None
-        return sample if self._holds(sample, (), waiting, visible) else None
+        return sample if self._holds(sample, (), untested, visible) else None
 
-    def _place_one(
-        self, number: int, obj: Any, sample: Any, waiting: List[Any], visible: List[Any]
+    def _sample_object(
+        self, number: int, obj: Any, sample: Any, untested: List[Any], visible: List[Any]
     ) -> bool:
         try:
             _sample_into(obj, sample)
         except RejectionException:
             return False
-        ready = [r for r in waiting if _ready(r.dependencies, sample)]
-        seen = [pair for pair in visible if _ready(_seen_by(pair[0]), sample)]
+        ready = [r for r in untested if _are_sampled(r.dependencies, sample)]
+        seen = [pair for pair in visible if _are_sampled(_objects_of_visibility(pair[0]), sample)]
         return self._holds(sample, (number,), ready, seen)
 
     # --- requirements of a scene -----------------------------------------------------------------
@@ -163,16 +171,16 @@ class SceneSampler:
         with preserved_random_state():  # requirements can draw random numbers
             try:
                 return not (
-                    self._outside(sample, numbers)
-                    or self._overlaps(sample, numbers)
-                    or self._unsupported(sample, numbers)
+                    self._is_any_outside(sample, numbers)
+                    or self._does_any_overlap(sample, numbers)
+                    or self._is_any_unsupported(sample, numbers)
                     or any(r.falsifiedBy(sample) for r in user)
                     or any(r.falsifiedBy(sample) for r, _ in visible)
                 )
             except RejectionException:
                 return False
 
-    def _outside(self, sample: Any, numbers: Sequence[int]) -> bool:
+    def _is_any_outside(self, sample: Any, numbers: Sequence[int]) -> bool:
         for number in numbers:
             obj = self._objects[number]
             container = self._scenario.containerOfObject(obj)
@@ -183,7 +191,7 @@ class SceneSampler:
                 return True
         return False
 
-    def _overlaps(self, sample: Any, numbers: Sequence[int]) -> bool:
+    def _does_any_overlap(self, sample: Any, numbers: Sequence[int]) -> bool:
         present = [
             number
             for number, obj in enumerate(self._objects)
@@ -209,7 +217,7 @@ class SceneSampler:
                     return True
         return False
 
-    def _unsupported(self, sample: Any, numbers: Sequence[int]) -> bool:
+    def _is_any_unsupported(self, sample: Any, numbers: Sequence[int]) -> bool:
         """Return whether one of the objects with these indices rests on another object and is not
         stable there."""
         for number in numbers:
@@ -237,15 +245,15 @@ class SceneSampler:
             try:
                 sample = Samplable.sampleAll(self._dependencies)
             except RejectionException as rejection:
-                tested[_no_place(rejection)] += 1
-                failed[_no_place(rejection)] += 1
+                tested[_position_label(rejection)] += 1
+                failed[_position_label(rejection)] += 1
                 continue
-            for label, fails in self._tests(sample, user):
+            for label, fails in self._labeled_tests(sample, user):
                 with preserved_random_state():
                     try:
                         fault = fails()
                     except RejectionException as rejection:
-                        label, fault = _no_place(rejection), True
+                        label, fault = _position_label(rejection), True
                 tested[label] += 1
                 failed[label] += fault
         shares = [(label, count / tested[label]) for label, count in failed.items() if count]
@@ -255,13 +263,16 @@ class SceneSampler:
             first.setdefault(label.kind, (label.text, share))
         return list(first.values())
 
-    def _tests(self, sample: Any, user: List[Any]) -> Iterator[Tuple["_Label", Callable[[], bool]]]:
+    def _labeled_tests(
+        self, sample: Any, user: List[Any]
+    ) -> Iterator[Tuple["_Label", Callable[[], bool]]]:
+        """Yield a label for each requirement, and a function that returns whether it fails."""
         for number, (obj, name) in enumerate(zip(self._objects, self._names)):
             where = "the workspace" if obj.regionContainedIn is None else "its region"
             for kind, text, fails in (
-                (f"within {where}", f"within {where}", self._outside),
-                ("collision", "without collision", self._overlaps),
-                ("support", "with stable support", self._unsupported),
+                (f"within {where}", f"within {where}", self._is_any_outside),
+                ("collision", "without collision", self._does_any_overlap),
+                ("support", "with stable support", self._is_any_unsupported),
             ):
                 label = _Label(kind, f"{name.text} {text}")
                 yield label, functools.partial(fails, sample, (number,))
@@ -271,20 +282,21 @@ class SceneSampler:
 
     def _label(self, requirement: Any) -> str:
         if isinstance(requirement, (VisibilityRequirement, NonVisibilityRequirement)):
-            sight = "visible from"
+            relation = "visible from"
             if isinstance(requirement, NonVisibilityRequirement):
-                sight = "not visible from"
-            return f"{self._called(requirement.target)} {sight} {self._called(requirement.source)}"
+                relation = "not visible from"
+            target, source = map(self._name_of, (requirement.target, requirement.source))
+            return f"{target} {relation} {source}"
         line = max(1, requirement.line - LINE_ADDED)
         name = requirement.name
-        named = "" if not name or name.startswith("requirement on line") else f" ({name})"
-        return f"`require` on line {line}{named}"
+        suffix = "" if not name or name.startswith("requirement on line") else f" ({name})"
+        return f"`require` on line {line}{suffix}"
 
-    def _called(self, obj: Any) -> str:
+    def _name_of(self, obj: Any) -> str:
         number = self._index.get(id(obj))
         return "a point" if number is None else self._names[number].text
 
-    def _report(self, limit: int, shares: List[Tuple[str, float]]) -> str:
+    def _failure_message(self, limit: int, shares: List[Tuple[str, float]]) -> str:
         shown = "; ".join(f"{text} ({share:.0%} of draws)" for text, share in shares[:SHOWN])
         drawn, remedy = ("objects", "") if self._keep else ("scenes", ", or use --keep-placed")
         return (
@@ -316,7 +328,7 @@ class _Draws:
         self._count += 1
 
 
-def _no_place(rejection: Exception) -> _Label:
+def _position_label(rejection: Exception) -> _Label:
     text = str(rejection).strip().rstrip(".")
     return _Label("position", f"a position to draw ({text})" if text else "a position to draw")
 
@@ -326,15 +338,16 @@ def _sample_into(quantity: Any, sample: Any) -> None:
         sample[quantity] = quantity.sample(sample) if needsSampling(quantity) else quantity
 
 
-def _ready(needed: Any, sample: Any) -> bool:
+def _are_sampled(needed: Any, sample: Any) -> bool:
     return all(value in sample or not needsSampling(value) for value in needed)
 
 
-def _seen_by(requirement: Any) -> Tuple[Any, ...]:
+def _objects_of_visibility(requirement: Any) -> Tuple[Any, ...]:
     return (requirement.source, requirement.target, *requirement.potential_occluders)
 
 
 def _ordered_dependencies(scenario: Any) -> Tuple[Any, ...]:
+    """Return objects and parameters, then the values in requirements, then all other values."""
     dependencies: Dict[int, Any] = {}
     for value in (*scenario._instances, *scenario.params.values()):
         if isinstance(value, Samplable):

@@ -129,17 +129,19 @@ class SceneObject(Object):
             specifiers.append(placing)
         direct = next((spec for spec in specifiers if spec.name in _DIRECT), None)
         value = None if origin is None else origin.value
-        specifiers.append(cls._standing(placing, value, direct))
+        specifiers.append(cls._standing_specifier(placing, value, direct))
         return specifiers
 
     @classmethod
     def _level(cls, specifiers: List[Any]) -> List[Any]:
         """Add specifiers that keep an object upright, or align it with an adjacent one."""
         relative = any("parentOrientation" in spec.priorities for spec in specifiers)
-        states_parent_first = cls._states_first(("yaw", "parentOrientation")) == "parentOrientation"
+        states_parent_first = (
+            cls._first_stated_property(("yaw", "parentOrientation")) == "parentOrientation"
+        )
         # an object that is rotated only about the vertical must not lean
         if not relative and not cls._states_orientation():
-            specifiers = [_turned_only(spec) for spec in specifiers]
+            specifiers = [_face_horizontally(spec) for spec in specifiers]
         leaning = [spec for spec in specifiers if {"pitch", "roll"} & set(spec.priorities)]
         specified = {name for spec in specifiers for name in spec.priorities}
         upright = leaning and all(_scalar_facing(spec) is not None for spec in leaning)
@@ -160,7 +162,8 @@ class SceneObject(Object):
         return specifiers
 
     @classmethod
-    def _states_first(cls, names: Tuple[str, ...]) -> Optional[str]:
+    def _first_stated_property(cls, names: Tuple[str, ...]) -> Optional[str]:
+        """Return the one of ``names`` that the most derived class states."""
         for ancestor in cls.__mro__:
             stated = ancestor.__dict__.get("_scenic_properties", {})
             for name in names:
@@ -198,8 +201,9 @@ class SceneObject(Object):
         ]
 
     @classmethod
-    def _standing(cls, placing: Any, origin: Any, direct: Any) -> Any:
-        beside, levels, target = _reference(placing), _CURRENT[0], _target(direct)
+    def _standing_specifier(cls, placing: Any, origin: Any, direct: Any) -> Any:
+        """Return the specifier that puts an object down, at the position of ``placing``."""
+        beside, levels, target = _reference(placing), _CURRENT[0], _faced_position(direct)
         origin_z = getattr(cls, "_origin_z", None)
         needed = {"restHeight", "contactTolerance"}
         if target is not None:
@@ -209,7 +213,7 @@ class SceneObject(Object):
         if origin is not None:
             needed |= set(requiredProperties(origin)) | {"height"}
 
-        def helper(context: Any) -> Dict[str, Any]:
+        def positioned(context: Any) -> Dict[str, Any]:
             position = context.position
             rest_m = context.restHeight + context.contactTolerance / 2
             if origin_z is not None:
@@ -224,7 +228,7 @@ class SceneObject(Object):
                 rest_m = rest_facing(context.shape, *size, position, target, away)
                 rest_m = rest_m + context.contactTolerance / 2
             if _is_on_ground_plane(position):
-                _note(levels, rest_m, 0.0)
+                _note_level(levels, rest_m, 0.0)
                 here = position + Vector(0, 0, rest_m)
                 return {"position": here, "supportLevel": None, "stands": True}
             level, middle, stands = None, None, False
@@ -234,9 +238,9 @@ class SceneObject(Object):
             always = placing.name in ("Beyond", "Following")
             placed = put_down(position, rest_m, level, middle, stands, always, levels)
             if not isLazy(placed):
-                _note(levels, placed.z, placed.z - rest_m)
+                _note_level(levels, placed.z, placed.z - rest_m)
             elif beside is None:
-                _note(levels, rest_m, 0.0)
+                _note_level(levels, rest_m, 0.0)
             lifted = was_put_down(position, placed, stands)
             support_m = None if level is None else support_level(level, stands)
             return {"position": placed, "supportLevel": support_m, "stands": lifted}
@@ -247,11 +251,12 @@ class SceneObject(Object):
             "stands": 1,
         }
         return ModifyingSpecifier(
-            "Standing", priorities, DelayedArgument(needed, helper), {"position"}
+            "Standing", priorities, DelayedArgument(needed, positioned), {"position"}
         )
 
     @classmethod
     def _middle_over_origin(cls, context: Any) -> Any:
+        """Return the height (m) of the object's middle over the origin of its model."""
         share = getattr(cls, "_middle_share", 0.0)
         return share * context.height
 
@@ -338,7 +343,7 @@ def _scalar_facing(spec: Any) -> Any:
     return None
 
 
-def _turned_only(spec: Any) -> Any:
+def _face_horizontally(spec: Any) -> Any:
     heading = _scalar_facing(spec)
     if heading is None:
         return spec
@@ -346,7 +351,7 @@ def _turned_only(spec: Any) -> Any:
     return Specifier("Facing", dict.fromkeys(angles, 1), angles)
 
 
-def _note(levels: Levels, middle: Any, base: Any) -> None:
+def _note_level(levels: Levels, middle: Any, base: Any) -> None:
     if not any(needsSampling(value) or isLazy(value) for value in (middle, base)):
         levels.note(float(middle), float(base))
 
@@ -365,7 +370,7 @@ def _reference(placing: Any) -> Optional[Any]:
     return reference if isinstance(reference, SceneObject) else None
 
 
-def _target(direct: Any) -> Any:
+def _faced_position(direct: Any) -> Any:
     function = None if direct is None else getattr(direct.value, "value", None)
     return inspect.getclosurevars(function).nonlocals.get("pos") if function else None
 

@@ -99,7 +99,7 @@ def solid_of(sdf: Path, model_path: Sequence[Path], hollow: bool = False) -> Sol
     placed = [(shape.local_pose, shape.geometry) for shape in model.collisions]
     bodiless = not placed
     if bodiless:
-        placed = list(_visuals(model, library))
+        placed = list(_visual_geometries(model, library))
     if not placed:
         raise SdfError(f"{sdf}: the model has no size; add a <collision> or a <visual>")
     notes: List[str] = []
@@ -115,13 +115,13 @@ def solid_of(sdf: Path, model_path: Sequence[Path], hollow: bool = False) -> Sol
     upright = bool(np.allclose(pose.rotation, np.eye(3), atol=1e-9))
     single = len(placed) == 1 and not bodiless and upright
     is_box = single and isinstance(first_geometry, Box)
-    parts = [_part(geometry, pose, notes, hollow) for pose, geometry in placed]
-    mesh = _whole(parts, notes)
+    parts = [_placed_mesh(geometry, pose, notes, hollow) for pose, geometry in placed]
+    mesh = _union_of(parts, notes)
     primitive = first_geometry if single and isinstance(first_geometry, (Box, *_ROUND)) else None
     notes = [f"{sdf}: {note}" for note in dict.fromkeys(notes)]
     return Solid(
         mesh,
-        _thick(whole),
+        _with_least_thickness(whole),
         is_box,
         primitive,
         model.static,
@@ -141,7 +141,7 @@ def _mass_kg(model: SceneModel) -> float:
     return mass
 
 
-def _visuals(model: SceneModel, library: ModelLibrary) -> Any:
+def _visual_geometries(model: SceneModel, library: ModelLibrary) -> Any:
     for _, node, pose in model.node.walk():
         for link in node.links:
             for visual in link.element.findall("visual"):
@@ -153,29 +153,29 @@ def _visuals(model: SceneModel, library: ModelLibrary) -> Any:
                     yield pose * node.frames.of(visual.find("pose"), link.name), geometry
 
 
-def _thick(bounds: np.ndarray) -> np.ndarray:
+def _with_least_thickness(bounds: np.ndarray) -> np.ndarray:
     low, high = bounds[:, 0].copy(), bounds[:, 1].copy()
     for axis in range(3):
-        missing = THINNEST_M - (high[axis] - low[axis])
-        if missing > 0:
-            low[axis] -= missing / 2
-            high[axis] += missing / 2
+        lacking_m = THINNEST_M - (high[axis] - low[axis])
+        if lacking_m > 0:
+            low[axis] -= lacking_m / 2
+            high[axis] += lacking_m / 2
     return np.column_stack([low, high])
 
 
-def _part(geometry: Geometry, pose: Pose, notes: List[str], hollow: bool) -> Any:
+def _placed_mesh(geometry: Geometry, pose: Pose, notes: List[str], hollow: bool) -> Any:
     import trimesh
 
-    mesh = _solid(geometry, notes, hollow)
+    mesh = _mesh_of(geometry, notes, hollow)
     if mesh is None or min(mesh.extents) < THINNEST_M / 10:
-        low, high = _thick(geometry.bounds(Pose())).T
+        low, high = _with_least_thickness(geometry.bounds(Pose())).T
         mesh = trimesh.creation.box(bounds=np.array([low, high]))
     mesh = mesh.copy()
     mesh.apply_transform(pose.matrix)
     return mesh
 
 
-def _solid(geometry: Geometry, notes: List[str], hollow: bool) -> Any:
+def _mesh_of(geometry: Geometry, notes: List[str], hollow: bool) -> Any:
     import trimesh
 
     if isinstance(geometry, Box):
@@ -183,7 +183,7 @@ def _solid(geometry: Geometry, notes: List[str], hollow: bool) -> Any:
     if isinstance(geometry, Cylinder):
         if min(geometry.radius, geometry.length) <= 0:
             return None
-        return _prism(geometry.radius, geometry.length)
+        return _prism_around(geometry.radius, geometry.length)
     if isinstance(geometry, (Sphere, Ellipsoid)):
         radii = (geometry.radius,) * 3 if isinstance(geometry, Sphere) else geometry.radii
         return _hull(_sphere_corners() * radii) if min(radii) > 0 else None
@@ -193,12 +193,12 @@ def _solid(geometry: Geometry, notes: List[str], hollow: bool) -> Any:
     if isinstance(geometry, Polyline):
         regions = [part for part in shapely.get_parts(geometry.outline) if part.area > 0]
         solids = [trimesh.creation.extrude_polygon(part, geometry.height) for part in regions]
-        return _whole(solids, notes) if solids else None
+        return _union_of(solids, notes) if solids else None
     assert isinstance(geometry, Mesh), type(geometry)
     return _solid_of_mesh(geometry, notes, hollow)
 
 
-def _prism(radius: float, length: float) -> Any:
+def _prism_around(radius: float, length: float) -> Any:
     angles = (np.arange(SIDES) + 0.5) * (2 * math.pi / SIDES)
     rim = radius / math.cos(math.pi / SIDES) * np.column_stack([np.cos(angles), np.sin(angles)])
     ends = [np.column_stack([rim, np.full(SIDES, z)]) for z in (-length / 2, length / 2)]
@@ -268,9 +268,9 @@ def _solid_of_mesh(geometry: Mesh, notes: List[str], hollow: bool) -> Any:
         mesh.merge_vertices()
         parts = list(mesh.split(only_watertight=False))
         if parts and all(part.is_watertight and part.is_winding_consistent for part in parts):
-            return _whole([_outward(part) for part in parts], notes)
+            return _union_of([_turned_outward(part) for part in parts], notes)
     if hollow:
-        return _whole(_plates(surface), notes)
+        return _union_of(_convex_plates(surface), notes)
     if not has_many_faces:
         notes.append(
             f"{geometry.path.name} does not enclose a volume without gaps; its convex hull "
@@ -280,7 +280,7 @@ def _solid_of_mesh(geometry: Mesh, notes: List[str], hollow: bool) -> Any:
     return _hull(surface.triangles.reshape(-1, 3))
 
 
-def _plates(surface: TriangleMesh) -> List[Any]:
+def _convex_plates(surface: TriangleMesh) -> List[Any]:
     import trimesh
 
     parts = convex_parts(surface, MOST_PLATES)
@@ -292,7 +292,7 @@ def _plates(surface: TriangleMesh) -> List[Any]:
     return plates
 
 
-def _outward(part: Any) -> Any:
+def _turned_outward(part: Any) -> Any:
     a, b, c = (part.triangles[:, corner] for corner in range(3))
     volume_m3 = float(np.einsum("ij,ij->", a, np.cross(b, c))) / 6
     if abs(volume_m3) <= SHEET_M * part.area:
@@ -302,7 +302,7 @@ def _outward(part: Any) -> Any:
     return part
 
 
-def _whole(parts: Sequence[Any], notes: List[str]) -> Any:
+def _union_of(parts: Sequence[Any], notes: List[str]) -> Any:
     import trimesh
 
     if len(parts) == 1:

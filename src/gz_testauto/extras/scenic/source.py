@@ -168,7 +168,7 @@ class ScenicSource:
         self._writer = WorldWriter(
             base, self.models, self._pack, self._search_path(), str(self.scenario)
         )
-        self._sampler = self._new_sampler()
+        self._sampler = self._create_sampler()
         self._descriptor_sha256 = _sha256(Path(models))
 
     @classmethod
@@ -184,7 +184,7 @@ class ScenicSource:
         parents = [model.directory.parent for model in self.models.values() if model.directory]
         return tuple(dict.fromkeys([*parents, *self._model_path]))
 
-    def _new_sampler(self) -> Any:
+    def _create_sampler(self) -> Any:
         from gz_testauto.extras.scenic.names import names_of
         from gz_testauto.extras.scenic.sampler import SceneSampler
 
@@ -257,7 +257,7 @@ class ScenicSource:
             files=files,
             mission=_mission_of(drawn.objects, self.models),
             objects=drawn.objects,
-            obstacles=tuple(self._records(drawn.objects)),
+            obstacles=tuple(self._obstacle_records(drawn.objects)),
             parameters=drawn.parameters,
             draws=drawn.draws,
         )
@@ -294,7 +294,7 @@ class ScenicSource:
         workspace = self.program.scenario.workspace
         return plan_view(world.objects, self.models, workspace, world.name)
 
-    def _records(self, objects: Tuple[Tuple[SceneName, Any], ...]) -> Any:
+    def _obstacle_records(self, objects: Tuple[Tuple[SceneName, Any], ...]) -> Any:
         for name, obj in objects:
             model = self.models.get(obj.gz_model)
             mission_only = model is not None and model.spec.mission_only
@@ -323,10 +323,10 @@ def _mission_of(
             continue
         pose = model_pose(obj, model)
         x, y, z = pose.position
-        foot = z - float(obj.restHeight)
-        if model.spec.z is None or abs(foot - model.spec.z) > FREE_M:
-            foot -= float(obj.contactTolerance) / 2
-        values = {"heading": pose.yaw_rad, "x": x, "y": y, "z": foot}
+        bottom_z = z - float(obj.restHeight)
+        if model.spec.z is None or abs(bottom_z - model.spec.z) > FREE_M:
+            bottom_z -= float(obj.contactTolerance) / 2
+        values = {"heading": pose.yaw_rad, "x": x, "y": y, "z": bottom_z}
         mission.setdefault(model.spec.name, []).append(
             {key: round(value, DIGITS) + 0.0 for key, value in values.items()}
         )

@@ -91,7 +91,7 @@ def has_stable_support(obj: Any, neighbors: Sequence[Any]) -> bool:
         points = np.array([[x, y]])
         shorter = 0.0
     else:
-        points = _grid(base)
+        points = _base_points(base)
         x_low, y_low, x_high, y_high = base.bounds
         shorter = min(x_high - x_low, y_high - y_low)
     carried = points[_are_supported(points, low, neighbors)]
@@ -104,7 +104,8 @@ def has_stable_support(obj: Any, neighbors: Sequence[Any]) -> bool:
     return bool(hull.contains(middle)) and hull.exterior.distance(middle) >= MARGIN * shorter
 
 
-def _grid(base: Any) -> np.ndarray:
+def _base_points(base: Any) -> np.ndarray:
+    """Return the grid points in a polygon, and its vertices, (n, 2)."""
     x_low, y_low, x_high, y_high = base.bounds
     across, along = np.meshgrid(np.linspace(x_low, x_high, GRID), np.linspace(y_low, y_high, GRID))
     points = np.column_stack([across.ravel(), along.ravel()])

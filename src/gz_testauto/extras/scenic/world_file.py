@@ -110,15 +110,17 @@ class WorldWriter:
             if model is not None and model.spec.mission_only:
                 continue
             if model is None:
-                element = self._described(name, obj, files)
+                element = self._model_of_shape(name, obj, files)
             elif check_size(name, obj, model, self._place):
-                element = self._resized(name, obj, model)
+                element = self._resized_model(name, obj, model)
             else:
-                element = _include(name, obj, model)
+                element = _include_element(name, obj, model)
             elements[name.text] = element
         # agents are spawned in trials
         acting = {name.text for name, obj in objects if obj.behavior is not None}
-        _append(world, [element for name, element in elements.items() if name not in acting])
+        _append_indented(
+            world, [element for name, element in elements.items() if name not in acting]
+        )
         return document.to_bytes(), files, elements
 
     def world_of(self, elements: List[Element]) -> bytes:
@@ -126,7 +128,7 @@ class WorldWriter:
         etree.SubElement(root, "world", name="acting").extend(elements)
         return bytes(etree.tostring(root))
 
-    def _resized(self, name: SceneName, obj: Any, model: PlacedModel) -> Element:
+    def _resized_model(self, name: SceneName, obj: Any, model: PlacedModel) -> Element:
         version = self._base.root.get("version")
         text = (
             f'<sdf version="{version}"><world name="w"><include><uri>{model.directory}</uri>'
@@ -143,7 +145,7 @@ class WorldWriter:
         set_pose(element, model_pose(obj, model))
         return element
 
-    def _described(self, name: SceneName, obj: Any, files: Dict[str, bytes]) -> Element:
+    def _model_of_shape(self, name: SceneName, obj: Any, files: Dict[str, bytes]) -> Element:
         from scenic.core.shapes import BoxShape
 
         acts = obj.behavior is not None
@@ -153,12 +155,12 @@ class WorldWriter:
         etree.SubElement(element, "pose").text = scenic_pose(obj).to_text()
         link = etree.SubElement(element, "link", name="link")
         size = size_of(obj)
-        mesh = None if isinstance(obj.shape, BoxShape) else _mesh_of(obj)
-        round_ = _cylinder_of(obj) if acts else None
+        mesh = None if isinstance(obj.shape, BoxShape) else _scaled_mesh(obj)
+        round_shape = _cylinder_of(obj) if acts else None
         if moves:
-            link.append(_inertial(obj, size, mesh, round_))
+            link.append(_inertial_element(obj, size, mesh, round_shape))
         uri = None
-        if mesh is not None and round_ is None:
+        if mesh is not None and round_shape is None:
             content: bytes = mesh.export(file_type="stl")
             folder = f"shape_{hashlib.sha256(content).hexdigest()[:12]}"
             files.update(mesh_model(folder, content))
@@ -166,19 +168,19 @@ class WorldWriter:
         for kind in ("collision", "visual"):
             part = etree.SubElement(link, kind, name=kind)
             geometry = etree.SubElement(part, "geometry")
-            if round_ is not None:
+            if round_shape is not None:
                 cylinder = etree.SubElement(geometry, "cylinder")
-                set_numbers(etree.SubElement(cylinder, "radius"), round_.radius)
-                set_numbers(etree.SubElement(cylinder, "length"), round_.length)
+                set_numbers(etree.SubElement(cylinder, "radius"), round_shape.radius)
+                set_numbers(etree.SubElement(cylinder, "length"), round_shape.length)
             elif uri is None:
                 set_numbers(etree.SubElement(etree.SubElement(geometry, "box"), "size"), *size)
             else:
                 etree.SubElement(etree.SubElement(geometry, "mesh"), "uri").text = uri
-        _paint(part, obj.color)
+        _set_color(part, obj.color)
         return element
 
 
-def _include(name: SceneName, obj: Any, model: PlacedModel) -> Element:
+def _include_element(name: SceneName, obj: Any, model: PlacedModel) -> Element:
     assert model.directory is not None
     include = etree.Element("include")
     etree.SubElement(include, "name").text = name.text
@@ -187,7 +189,7 @@ def _include(name: SceneName, obj: Any, model: PlacedModel) -> Element:
     return include
 
 
-def _mesh_of(obj: Any) -> Any:
+def _scaled_mesh(obj: Any) -> Any:
     mesh = obj.shape.mesh.copy()
     mesh.apply_transform(np.diag([*size_of(obj), 1.0]))
     return mesh
@@ -210,15 +212,15 @@ def _cylinder_of(obj: Any) -> Optional[Cylinder]:
     return Cylinder(width / 2, height)
 
 
-def _inertial(
-    obj: Any, size: Tuple[float, float, float], mesh: Any, round_: Optional[Cylinder]
+def _inertial_element(
+    obj: Any, size: Tuple[float, float, float], mesh: Any, round_shape: Optional[Cylinder]
 ) -> Element:
     density = float(getattr(obj, "density", None) or DENSITY_KGPM3)
     inertial = etree.Element("inertial")
     center = np.zeros(3)
-    if round_ is not None:
-        mass = density * np.pi * round_.radius**2 * round_.length
-        tensor = np.diag(round_.inertia_kgm2(mass))
+    if round_shape is not None:
+        mass = density * np.pi * round_shape.radius**2 * round_shape.length
+        tensor = np.diag(round_shape.inertia_kgm2(mass))
     elif mesh is None:
         mass = density * float(np.prod(size))
         tensor = np.diag(Box(size).inertia_kgm2(mass))
@@ -237,7 +239,7 @@ def _inertial(
     return inertial
 
 
-def _paint(visual: Element, color: Any) -> None:
+def _set_color(visual: Element, color: Any) -> None:
     values = _GREY if color is None else tuple(float(value) for value in color)
     material = etree.SubElement(visual, "material")
     for tag in ("ambient", "diffuse"):
@@ -246,7 +248,7 @@ def _paint(visual: Element, color: Any) -> None:
         )
 
 
-def _append(world: Element, elements: List[Element]) -> None:
+def _append_indented(world: Element, elements: List[Element]) -> None:
     indent = world.text if world.text and not world.text.strip() else "\n    "
     for element in elements:
         etree.indent(element, space="  ", level=2)

@@ -69,7 +69,7 @@ class SetSpeedAction(_MotionAction):
         self.speed_mps = float(speed)
 
     def change(self, agent: Any, motion: Motion) -> None:
-        motion.velocity_mps, motion.heading = _along(agent.heading, self.speed_mps), None
+        motion.velocity_mps, motion.heading = _velocity_along(agent.heading, self.speed_mps), None
 
 
 class SetTurnRateAction(_MotionAction):
@@ -91,7 +91,7 @@ class SetWalkingDirectionAction(_MotionAction):
 
     def change(self, agent: Any, motion: Motion) -> None:
         speed = math.hypot(*motion.velocity_mps[:2])
-        motion.velocity_mps, motion.heading = _along(self.heading, speed), self.heading
+        motion.velocity_mps, motion.heading = _velocity_along(self.heading, speed), self.heading
 
 
 class SetWalkingSpeedAction(_MotionAction):
@@ -103,7 +103,7 @@ class SetWalkingSpeedAction(_MotionAction):
 
     def change(self, agent: Any, motion: Motion) -> None:
         heading = agent.heading if motion.heading is None else motion.heading
-        motion.velocity_mps = _along(heading, self.speed_mps)
+        motion.velocity_mps = _velocity_along(heading, self.speed_mps)
 
 
 class WalkTowardAction(_MotionAction):
@@ -148,7 +148,8 @@ class OffsetAction(_MotionAction):
         motion.velocity_mps = (0.0, 0.0, 0.0)
 
 
-def _along(heading: float, speed_mps: float) -> Tuple[float, float, float]:
+def _velocity_along(heading: float, speed_mps: float) -> Tuple[float, float, float]:
+    # In Scenic, the heading 0 is the y axis.
     return (-math.sin(heading) * speed_mps, math.cos(heading) * speed_mps, 0.0)
 
 

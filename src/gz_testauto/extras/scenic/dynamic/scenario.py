@@ -58,7 +58,9 @@ def scenario_hook(
     """Stop the running scenario, and return the hook for a trial. ``robot`` is the model that is
     the ego. Raises ``SpecError`` if the scenario cannot run in a trial."""
     stop_running_scenario()
-    source = _source(spec.file, spec.models, seed, json.dumps(spec.parameters), spec.keep_placed)
+    source = _cached_source(
+        spec.file, spec.models, seed, json.dumps(spec.parameters), spec.keep_placed
+    )
     scene = source.dynamic_scene(index, read_input(world, SpecError))
     ego = source.program.scenario.egoObject.gz_model
     if ego != spec.mission.start:
@@ -72,7 +74,9 @@ def scenario_hook(
 
 
 @functools.lru_cache(maxsize=1)
-def _source(scenario: Any, models: Any, seed: int, parameters: str, keep: bool) -> ScenicSource:
+def _cached_source(
+    scenario: Any, models: Any, seed: int, parameters: str, keep: bool
+) -> ScenicSource:
     return ScenicSource(scenario, models, seed, json.loads(parameters), keep=keep, dynamic=True)
 
 
@@ -88,7 +92,7 @@ class ScenarioHook(Hook):
 
     def __init__(self, scene: DynamicScene, robot: str, seed: int, files: Path) -> None:
         self._scene = scene
-        objects = [_lifted(obj) for obj in scene.objects]
+        objects = [_lift_agent(obj) for obj in scene.objects]
         ego = scene.objects[0]
         objects[0] = replace(ego, name=robot, origin=ego.origin.planar.to_pose())
         self.objects: Tuple[DynamicObject, ...] = tuple(objects)
@@ -119,12 +123,12 @@ class ScenarioHook(Hook):
             dynamics.stuckBehaviorWarningTimeout = 0  # it uses signals, which threads cannot
             register_running_scenario(self.close)
             self._step_s, self._due_s = context.duration_s, context.time_s
-            self._loop = greenlet(self._run)
+            self._loop = greenlet(self._run_scenario)
         while not self._loop.dead and self._due_s <= context.time_s + ROUNDING_S:
             self._run_step(context)
             self._due_s += self._step_s
         for name, number in self._agents.items():
-            self._move(number, name, context)
+            self._move_agent(number, name, context)
 
     def after_step(self, snapshot: Snapshot) -> None:
         self._last = snapshot
@@ -162,7 +166,7 @@ class ScenarioHook(Hook):
         """Wait for the next control period, in the running scenario."""
         getcurrent().parent.switch()
 
-    def _run(self) -> None:
+    def _run_scenario(self) -> None:
         with contextlib.suppress(GreenletExit):
             _TrialSimulation(self, self._scene.scene, self._step_s)
         self.motions = [Motion() for _ in self.objects]  # the scenario has ended: no agent moves
@@ -204,7 +208,7 @@ class ScenarioHook(Hook):
             return self.middle(number), (0.0, 0.0, 0.0), 0.0
         return self.middle(number), context.velocity_mps(name), context.turn_radps(name)
 
-    def _move(self, number: int, name: str, context: StepContext) -> None:
+    def _move_agent(self, number: int, name: str, context: StepContext) -> None:
         state = context.state(name)
         if state is None:
             return
@@ -245,17 +249,17 @@ class _TrialSimulation(ScenicSimulation):
         self._hook = hook
         hook.simulation = self
         self.objects: List[Any] = []
-        self._numbers: Dict[int, int] = {}
-        self._shown: Dict[int, Tuple[Any, ...]] = {}
+        self._indices: Dict[int, int] = {}
+        self._last_states: Dict[int, Tuple[Any, ...]] = {}
         super().__init__(scene, maxSteps=None, name="trial", timestep=step_s, enableReplay=False)
 
     def createObjectInSimulator(self, obj: Any) -> None:
-        if len(self._numbers) == len(self._hook.objects):
+        if len(self._indices) == len(self._hook.objects):
             raise SpecError(
                 "the scenario creates an object during a trial, which is not supported; create it "
                 "before the trial, with a behavior that waits"
             )
-        self._numbers[id(obj)] = len(self._numbers)
+        self._indices[id(obj)] = len(self._indices)
 
     def record_end(self) -> None:
         self.currentTime += 1
@@ -285,30 +289,30 @@ class _TrialSimulation(ScenicSimulation):
         return bool(super().actionsAreCompatible(agent, actions))
 
     def motion_of(self, agent: Any) -> Motion:
-        return self._hook.motions[self._numbers[id(agent)]]
+        return self._hook.motions[self._indices[id(agent)]]
 
     def step(self) -> None:
         self._hook.pause()
 
     def updateObjects(self) -> None:
         # updates are slow and most objects do not move
-        everything = self.objects
+        all_objects = self.objects
         self.objects = []
-        for obj in everything:
-            number = self._numbers[id(obj)]
+        for obj in all_objects:
+            number = self._indices[id(obj)]
             seen = self._hook.seen(number)
-            if self._shown.get(number) != seen:
-                self._shown[number] = seen
+            if self._last_states.get(number) != seen:
+                self._last_states[number] = seen
                 self.objects.append(obj)
         try:
             super().updateObjects()
         finally:
-            self.objects = everything
+            self.objects = all_objects
 
     def getProperties(self, obj: Any, properties: Any) -> Dict[str, Any]:
-        pose, velocity, rate = self._shown[self._numbers[id(obj)]]
-        facing = Orientation(Rotation.from_quat(pose.quaternion))
-        yaw, pitch, roll = obj.parentOrientation.localAnglesFor(facing)
+        pose, velocity, rate = self._last_states[self._indices[id(obj)]]
+        orientation = Orientation(Rotation.from_quat(pose.quaternion))
+        yaw, pitch, roll = obj.parentOrientation.localAnglesFor(orientation)
         values: Dict[str, Any] = {
             "position": Vector(*pose.position),
             "yaw": yaw,
@@ -329,10 +333,10 @@ def recorded_of(records: Mapping[str, Any], step_s: float) -> HookResults:
     series: Dict[str, np.ndarray] = {}
     for name, values in records.items():
         if not isinstance(values, list):
-            numbers[PREFIX + name] = _number(name, values)
+            numbers[PREFIX + name] = _to_float(name, values)
             continue
         rows = [
-            (step * step_s, *(value if isinstance(value, Vector) else [_number(name, value)]))
+            (step * step_s, *(value if isinstance(value, Vector) else [_to_float(name, value)]))
             for step, value in values
         ]
         array = np.array(rows, dtype=float)
@@ -343,7 +347,7 @@ def recorded_of(records: Mapping[str, Any], step_s: float) -> HookResults:
     return HookResults(numbers, series)
 
 
-def _number(name: str, value: Any) -> float:
+def _to_float(name: str, value: Any) -> float:
     if isinstance(value, (bool, int, float, np.number, np.bool_)):
         return float(value)
     raise TypeError(
@@ -352,7 +356,7 @@ def _number(name: str, value: Any) -> float:
     )
 
 
-def _lifted(obj: DynamicObject) -> DynamicObject:
+def _lift_agent(obj: DynamicObject) -> DynamicObject:
     if not obj.has_behavior:
         return obj
     x, y, z = obj.origin.position

@@ -33,7 +33,7 @@ def raise_if_without_effect(obj: Any, name: str) -> None:
     Assignments to properties of the program's own classes are valid, and so are assignments by
     Scenic itself and by a mutator while a scene is drawn.
     """
-    if name.startswith("_") or not (name in _built_in(obj) or name in ("x", "y", "z")):
+    if name.startswith("_") or not (name in _built_in_defaults(obj) or name in ("x", "y", "z")):
         return
     acts = veneer.currentSimulation is not None
     of_scenic = str(sys._getframe(2).f_globals.get("__name__", "")).startswith("scenic.")
@@ -64,14 +64,14 @@ def raise_if_not_overridable(obj: Any, names: Iterable[str]) -> None:
                 "fixed "
                 f"part of the world; create it as `new {kind} with behavior Stand()`"
             )
-        if name != "behavior" and name in _built_in(obj):
+        if name != "behavior" and name in _built_in_defaults(obj):
             raise InvalidScenarioError(
                 f"`override` of `{name}` has no effect on the simulator; override `behavior`, or a "
                 "property of a class that the scenario defines"
             )
 
 
-def _built_in(obj: Any) -> Any:
+def _built_in_defaults(obj: Any) -> Any:
     for kind in type(obj).__mro__:
         if kind.__module__.startswith(("scenic.", "gz_testauto.extras.scenic.")):
             return getattr(kind, "_defaults", ())
@@ -94,7 +94,7 @@ def adapted_compiler(pruning: bool, load: Callable[[Load], Load]) -> Iterator[No
     loader.exec_module = load(before[2])
     translator.preamble += _OBJECT
     transformer.visit = _with_lines(visit)
-    Point.__setattr__ = _guarded(assign)
+    Point.__setattr__ = _guard_assignments(assign)
     try:
         yield
     finally:
@@ -116,7 +116,7 @@ def _with_lines(visit: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     return visit_with_line
 
 
-def _guarded(assign: Callable[[Any, str, Any], None]) -> Callable[[Any, str, Any], None]:
+def _guard_assignments(assign: Callable[[Any, str, Any], None]) -> Callable[[Any, str, Any], None]:
     def assign_guarded(self: Any, name: str, value: Any) -> None:
         raise_if_without_effect(self, name)
         assign(self, name, value)

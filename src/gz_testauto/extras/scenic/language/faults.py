@@ -52,6 +52,7 @@ def located(path: Path, added: int = LINE_ADDED) -> Iterator[None]:
 
 
 def located_message(path: Path, error: BaseException, added: int = LINE_ADDED) -> str:
+    """Return the place, the error and a hint. ``added`` lines precede the program."""
     file, line = _place_of(path, error)
     if line is not None and file == str(path):
         line = max(1, line - added)
@@ -64,7 +65,7 @@ def located_message(path: Path, error: BaseException, added: int = LINE_ADDED) -
             f"localPath({name!r})"
         )
     elif _OUTSIDE.search(text):
-        text = _text_of_outside(error, text)
+        text = _outside_region_text(error, text)
     text = re.sub(
         r"\b(on )?line (\d+)",
         lambda m: f"{m.group(1) or ''}line {max(1, int(m.group(2)) - added)}",
@@ -80,12 +81,12 @@ def located_message(path: Path, error: BaseException, added: int = LINE_ADDED) -
     elif isinstance(error, ModuleNotFoundError) or text.startswith("could not import world model"):
         hint = _NO_MODULE
     elif isinstance(error, NameError):
-        hint = _similar_name(error, text)
+        hint = _similar_name_hint(error, text)
     place = file if line is None else f"{file}:{line}"
     return f"{place}: {text}{hint}"
 
 
-def _text_of_outside(error: BaseException, text: str) -> str:
+def _outside_region_text(error: BaseException, text: str) -> str:
     for frame, _ in traceback.walk_tb(error.__traceback__):
         obj = frame.f_locals.get("oi")
         if obj is not None:
@@ -94,14 +95,14 @@ def _text_of_outside(error: BaseException, text: str) -> str:
     return text
 
 
-def _similar_name(error: BaseException, text: str) -> str:
+def _similar_name_hint(error: BaseException, text: str) -> str:
     missing = _NO_NAME.search(text)
     frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
     if not missing or not frames:
         return ""
     known = {name.lower(): name for name in frames[-1].f_globals if not name.startswith("_")}
-    near = difflib.get_close_matches(missing.group(1).lower(), list(known), n=1)
-    return f"; did you mean {known[near[0]]!r}?" if near else ""
+    similar = difflib.get_close_matches(missing.group(1).lower(), list(known), n=1)
+    return f"; did you mean {known[similar[0]]!r}?" if similar else ""
 
 
 def _place_of(path: Path, error: BaseException) -> Tuple[str, Optional[int]]:

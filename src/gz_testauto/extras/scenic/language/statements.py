@@ -85,35 +85,37 @@ def examine(tree: Any, dynamic: bool = False) -> Tuple[List[Place], List[Place]]
         (_REFUSED_IN_TRIALS, _NEVER_EFFECTIVE) if dynamic else (_REFUSED, _WITHOUT_EFFECT)
     )
     moment = "during a trial" if dynamic else "on a scene at one moment"
-    refused = _refused_everywhere(tree)
-    idle: List[Place] = []
+    unsupported = _always_unsupported(tree)
+    without_effect: List[Place] = []
     for node in ast.walk(tree):
         kind = type(node).__name__
         line = line_of(node)
         if kind in rejected:
-            refused.append(Place(line, rejected[kind]))
+            unsupported.append(Place(line, rejected[kind]))
         elif kind in ineffective:
             acting = "" if dynamic or kind in _NEVER_EFFECTIVE else _IF_DYNAMIC
-            idle.append(Place(line, f"`{ineffective[kind]}` has no effect {moment}{acting}"))
+            without_effect.append(
+                Place(line, f"`{ineffective[kind]}` has no effect {moment}{acting}")
+            )
         elif kind == "ScenarioDef" and getattr(node, "compose", None):
             text = f"`compose` {_NO_SEQUENCES}; use `setup` alone"
-            refused.append(Place(line, text))
-        elif not dynamic and isinstance(node, s.WithSpecifier) and _gives_behavior(node):
-            refused.append(Place(line, "`with behavior`: " + _REFUSED["BehaviorDef"]))
+            unsupported.append(Place(line, text))
+        elif not dynamic and isinstance(node, s.WithSpecifier) and _sets_behavior(node):
+            unsupported.append(Place(line, "`with behavior`: " + _REFUSED["BehaviorDef"]))
         elif not dynamic and isinstance(node, s.PropertyDef) and node.property == "behavior":
-            refused.append(Place(line, "property `behavior`: " + _REFUSED["BehaviorDef"]))
+            unsupported.append(Place(line, "property `behavior`: " + _REFUSED["BehaviorDef"]))
         elif isinstance(node, s.parameter) and node.identifier.startswith("verifai"):
-            idle.append(
+            without_effect.append(
                 Place(line, f"`param {node.identifier}` has no effect: VerifAI is not used")
             )
-    return sorted(set(refused)), sorted(set(idle))
+    return sorted(set(unsupported)), sorted(set(without_effect))
 
 
 def examine_imported(tree: Any) -> List[Place]:
     # behaviors and monitors are rejected only where a static scenario uses them
     recorded = [node for node in ast.walk(tree) if type(node).__name__.startswith("Record")]
     places = [Place(line_of(node), _RECORD_IMPORTED) for node in recorded]
-    return sorted({*places, *_refused_everywhere(tree)})
+    return sorted({*places, *_always_unsupported(tree)})
 
 
 def line_of(node: Any) -> int:
@@ -121,17 +123,17 @@ def line_of(node: Any) -> int:
     return next((part.lineno for part in ast.walk(node) if hasattr(part, "lineno")), 1)
 
 
-def _refused_everywhere(tree: Any) -> List[Place]:
+def _always_unsupported(tree: Any) -> List[Place]:
     deferred = _deferred(tree)
-    refused: List[Place] = []
+    unsupported: List[Place] = []
     for node in ast.walk(tree):
         line = line_of(node)
-        refused += [Place(line, text) for text in _foreign_models(node)]
+        unsupported += [Place(line, text) for text in _foreign_library_faults(node)]
         if _uses_verifai(node):
-            refused.append(Place(line, VERIFAI))
+            unsupported.append(Place(line, VERIFAI))
         if isinstance(node, s.Override) and id(node) not in deferred:
-            refused.append(Place(line, OVERRIDE_BEFORE))
-    return refused
+            unsupported.append(Place(line, OVERRIDE_BEFORE))
+    return unsupported
 
 
 def _deferred(tree: Any) -> Set[int]:
@@ -151,9 +153,9 @@ def _uses_verifai(node: Any) -> bool:
     )
 
 
-def _gives_behavior(node: Any) -> bool:
-    nothing = isinstance(node.value, ast.Constant) and node.value.value is None
-    return node.prop == "behavior" and not nothing
+def _sets_behavior(node: Any) -> bool:
+    is_none = isinstance(node.value, ast.Constant) and node.value.value is None
+    return node.prop == "behavior" and not is_none
 
 
 def _modules_of(node: Any) -> List[str]:
@@ -166,7 +168,7 @@ def _modules_of(node: Any) -> List[str]:
     return []
 
 
-def _foreign_models(node: Any) -> List[str]:
+def _foreign_library_faults(node: Any) -> List[str]:
     return [
         f"{name} is the library of another simulator; remove the line, and list the models that "
         "the scenario uses in the descriptor"
@@ -228,10 +230,10 @@ def faulty_records(tree: Any) -> List[Place]:
             fault = "is part of the results; remove `to`, `every` and `after`"
         if fault:
             faults.append(Place(line_of(node), f"`{kind}` {fault}"))
-    return faults or _repeated_names(tree)
+    return faults or _duplicate_names(tree)
 
 
-def _repeated_names(tree: Any) -> List[Place]:
+def _duplicate_names(tree: Any) -> List[Place]:
     lines: Dict[str, int] = {}
     faults: List[Place] = []
     for statement in record_statements(tree):
@@ -256,7 +258,7 @@ class ScenarioParameters:
         self.any_name = False
 
     def add(self, tree: Any) -> None:
-        single: Set[int] = set()
+        read_by_name: Set[int] = set()
         for node in ast.walk(tree):
             if isinstance(node, s.Param):
                 self.names.update(element.identifier for element in node.elts)
@@ -264,9 +266,9 @@ class ScenarioParameters:
             table, name = _read_by(node)
             if name is not None:
                 self.names.add(name)
-                single.add(id(table))
+                read_by_name.add(id(table))
         self.any_name = self.any_name or any(
-            _is_table(node) and id(node) not in single for node in ast.walk(tree)
+            _is_parameter_table(node) and id(node) not in read_by_name for node in ast.walk(tree)
         )
 
     def check(self, names: Iterable[str], place: str) -> None:
@@ -280,24 +282,32 @@ class ScenarioParameters:
                 )
 
 
-def _is_table(node: Any) -> bool:
+def _is_parameter_table(node: Any) -> bool:
     return isinstance(node, ast.Name) and node.id == _TABLE
 
 
 def _read_by(node: Any) -> Tuple[Any, Optional[str]]:
     """Return the table and the name if an expression reads ``globalParameters.NAME``,
     ``globalParameters['NAME']`` or ``globalParameters.get('NAME')``."""
-    if isinstance(node, ast.Attribute) and _is_table(node.value) and node.attr not in _METHODS:
+    if (
+        isinstance(node, ast.Attribute)
+        and _is_parameter_table(node.value)
+        and node.attr not in _METHODS
+    ):
         return node.value, node.attr
-    if isinstance(node, ast.Subscript) and _is_table(node.value):
+    if isinstance(node, ast.Subscript) and _is_parameter_table(node.value):
         index: Any = node.slice
-        return node.value, _text_of(index.value if type(index).__name__ == "Index" else index)
+        return node.value, _string_value(index.value if type(index).__name__ == "Index" else index)
     method = node.func if isinstance(node, ast.Call) and node.args else None
-    if isinstance(method, ast.Attribute) and _is_table(method.value) and method.attr == "get":
-        return method.value, _text_of(node.args[0])
+    if (
+        isinstance(method, ast.Attribute)
+        and _is_parameter_table(method.value)
+        and method.attr == "get"
+    ):
+        return method.value, _string_value(node.args[0])
     return None, None
 
 
-def _text_of(node: Any) -> Optional[str]:
+def _string_value(node: Any) -> Optional[str]:
     value = node.value if isinstance(node, ast.Constant) else None
     return value if isinstance(value, str) else None
