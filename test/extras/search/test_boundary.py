@@ -270,7 +270,7 @@ def test_worlds_of_a_directory_are_rejected(spec, tmp_path):
 @pytest.mark.parametrize("text", ["a=2:1", "a=1:1", "a", "=1:2", "a=1:2:3", "a=x:2", "a=1:inf"])
 def test_range_needs_a_key_and_two_increasing_numbers(text):
     with pytest.raises(argparse.ArgumentTypeError, match="must be KEY=LOW:HIGH with LOW < HIGH"):
-        boundary_cli._range(text)
+        boundary_cli._parse_range(text)
 
 
 def command(campaign, out, *options, vary="robot.max_linear_mps=0.4:2"):

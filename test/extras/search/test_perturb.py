@@ -208,7 +208,7 @@ def test_unknown_planner_and_empty_selection_are_rejected(finished, capsys):
     empty = CampaignResults("c", ("straight",), (), 0, ())
     arguments = SimpleNamespace(planners=[], planner=None, world=None, worlds=None, trials="failed")
     with pytest.raises(ResultsError, match="no selected trial has failed"):
-        perturb_cli._chosen(SimpleNamespace(trials=()), empty, arguments)
+        perturb_cli._select_trials(SimpleNamespace(trials=()), empty, arguments)
 
 
 def test_directory_without_results_is_rejected(tmp_path, capsys):

@@ -70,11 +70,13 @@ class FailureRates:
         self.is_monotone = bool(len(possible))
         is_below, is_above = self.is_monotone & ~possible.any(axis=0), possible.all(axis=0)
         is_above &= self.is_monotone
-        self.below, self.above = self._values_at(is_below), self._values_at(is_above)
+        self.below, self.above = self._selected_values(is_below), self._selected_values(is_above)
         excess = self._failures - rate * self._trials
         contradicts = is_below & (excess > 0.0) | is_above & (excess < 0.0)
-        self.contradicting = self._values_at(contradicts)
-        self._open = self._values_at(contradicts | self.is_monotone & ~is_below & ~is_above)
+        self.contradicting = self._selected_values(contradicts)
+        self._undecided = self._selected_values(
+            contradicts | self.is_monotone & ~is_below & ~is_above
+        )
         rises = bool((~possible[:, 0] & possible[:, -1]).any())
         falls = bool((possible[:, 0] & ~possible[:, -1]).any())
         self.increases = rises if rises != falls else None
@@ -100,7 +102,7 @@ class FailureRates:
         They are at the values whose side of ``rate`` is unknown, or whose trials contradict the
         other values. Without such a value, the widest gap is divided.
         """
-        chosen = [value for value in self._open if planned[value] < most]
+        chosen = [value for value in self._undecided if planned[value] < most]
         boundary = self.boundary()
         if not chosen and boundary is not None:
             inside = [value for value in self._values if boundary.low <= value <= boundary.high]
@@ -116,21 +118,22 @@ class FailureRates:
         ]
         return dict(Counter(trials[:number]))
 
-    def _values_at(self, levels: np.ndarray) -> List[Number]:
-        return [self._values[level] for level in np.flatnonzero(levels)]
+    def _selected_values(self, is_selected: np.ndarray) -> List[Number]:
+        return [self._values[level] for level in np.flatnonzero(is_selected)]
 
     def _crossing(self) -> float:
+        """Return the value at which the fitted monotone failure rate crosses ``rate``, or NaN."""
         order = slice(None) if self.increases else slice(None, None, -1)
         values = np.array(self._values, dtype=float)[order]
         failures, trials = self._failures[order], self._trials[order]
         size = len(values)
 
-        def pooled(start: int, end: int) -> float:
+        def pooled_rate(start: int, end: int) -> float:
             return float(failures[start:end].sum() / max(trials[start:end].sum(), 1))
 
         rates = [  # the max-min formula of isotonic regression
             max(
-                min(pooled(start, end) for end in range(level + 1, size + 1))
+                min(pooled_rate(start, end) for end in range(level + 1, size + 1))
                 for start in range(level + 1)
             )
             for level in range(size)

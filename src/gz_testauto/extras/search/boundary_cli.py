@@ -71,7 +71,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--vary",
-        type=_range,
+        type=_parse_range,
         required=True,
         metavar="KEY=LOW:HIGH",
         help="key of the campaign, whose value is a number, with its range, such as "
@@ -96,7 +96,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--rate",
-        type=_percentage,
+        type=_parse_percentage,
         default=RATE,
         metavar="PERCENT",
         help="failure rate of the boundary (default: %(default)g)",
@@ -158,7 +158,7 @@ def run(arguments: argparse.Namespace) -> int:
             print("stopped; the same command continues", file=sys.stderr)
             return stop.exit_status
     report = BoundaryReport(spec.planners[0].name, arguments.vary.key, outcomes, rate)
-    _write(report, levels, invalid, arguments)
+    _write_and_print(report, levels, invalid, arguments)
     total = sum(invalid.values())
     if not total:
         return 0
@@ -166,7 +166,7 @@ def run(arguments: argparse.Namespace) -> int:
     return EXIT_INVALID
 
 
-def _write(
+def _write_and_print(
     report: BoundaryReport,
     levels: Mapping[Number, Level],
     invalid: Mapping[Number, int],
@@ -190,7 +190,7 @@ def _write(
         print(f"figure: {arguments.out / FIGURE}", file=sys.stderr)
 
 
-def _range(text: str) -> VariedRange:
+def _parse_range(text: str) -> VariedRange:
     try:
         return VariedRange.parse(text)
     except ValueError:
@@ -199,7 +199,7 @@ def _range(text: str) -> VariedRange:
         ) from None
 
 
-def _percentage(text: str) -> float:
+def _parse_percentage(text: str) -> float:
     try:
         value = float(text)
     except ValueError:

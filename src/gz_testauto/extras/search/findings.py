@@ -47,8 +47,8 @@ class FoundTrial:
             "perturbed": self.repeats.valid,
             "robustness": self.repeats.label,
             "confirmed": self.confirmed or None,
-            "value": _number(self.value),
-            "confirmed_value": _number(self.confirmed_value),
+            "value": _number_or_none(self.value),
+            "confirmed_value": _number_or_none(self.confirmed_value),
         }
 
 
@@ -67,7 +67,7 @@ def searched_campaign(spec: CampaignSpec, plan: SearchPlan) -> BuiltinCampaignSp
     return spec.model_copy(update={"worlds": worlds, "stop": None, "repetitions": 1})
 
 
-def _number(value: float) -> Optional[float]:
+def _number_or_none(value: float) -> Optional[float]:
     return None if math.isnan(value) else value
 
 
@@ -123,7 +123,7 @@ def search_report(
                 if finding.record.planner == planner and finding.screened == is_screened
             ]
             rate = success_rate(len(hits), trials)
-            words = [finding.repeats.label for finding in hits]
+            labels = [finding.repeats.label for finding in hits]
             rates.append(
                 {
                     "planner": planner,
@@ -132,8 +132,8 @@ def search_report(
                     "found": len(hits),
                     "rate": [rate.value, rate.low, rate.high] if trials else None,
                     **{
-                        word: words.count(word) if perturbed else None
-                        for word in (ROBUST, UNDECIDED, FRAGILE)
+                        label: labels.count(label) if perturbed else None
+                        for label in (ROBUST, UNDECIDED, FRAGILE)
                     },
                 }
             )

@@ -59,7 +59,7 @@ class StoredAnswer(NamedTuple):
 
     def parse(self, shape: Type[Shape]) -> Shape:
         """Return the validated answer, or raise ``ResultsError``."""
-        return parse_entry(shape, _line(self.answer), self.where, ResultsError, REMEDY)
+        return parse_entry(shape, _json_line(self.answer), self.where, ResultsError, REMEDY)
 
 
 class StoredJournal(NamedTuple):
@@ -109,7 +109,7 @@ class Journal:
             with disk_errors(path.parent):
                 make_directory(path.parent)
             with disk_errors(path):
-                replace_file(path, _line({"inputs": dict(inputs)}))
+                replace_file(path, _json_line({"inputs": dict(inputs)}))
             return
         if stored.inputs != json.loads(json.dumps(dict(inputs))):
             raise ResultsError(
@@ -134,11 +134,11 @@ class Journal:
         with disk_errors(self.path):
             descriptor = os.open(self.path, os.O_WRONLY | os.O_APPEND)
             try:
-                os.write(descriptor, _line({"key": key, "answer": answer}))
+                os.write(descriptor, _json_line({"key": key, "answer": answer}))
                 os.fsync(descriptor)
             finally:
                 os.close(descriptor)
 
 
-def _line(entry: Mapping[str, Any]) -> bytes:
+def _json_line(entry: Mapping[str, Any]) -> bytes:
     return (json.dumps(entry) + "\n").encode("utf-8")

@@ -110,7 +110,7 @@ def run(arguments: argparse.Namespace) -> int:
         results = store.results()
         trust = functools.partial(require_trust, is_trusted=arguments.trust)
         campaign = open_for_replay(directory, store, trust)
-        trials = _chosen(campaign, results, arguments)
+        trials = _select_trials(campaign, results, arguments)
         Perturbation(campaign.spec).close()  # rejects a campaign that it does not support
         for plugin in changed_planners(directory, campaign):
             raise ResultsError(
@@ -159,26 +159,26 @@ def run(arguments: argparse.Namespace) -> int:
     return int(bool(causes))
 
 
-def _chosen(
+def _select_trials(
     campaign: PreparedCampaign, results: CampaignResults, arguments: argparse.Namespace
 ) -> List[Trial]:
     planners = [*arguments.planners, *([arguments.planner] if arguments.planner else [])]
     valid = valid_trials(results, None, planners or None)
     world = world_name(arguments.world, campaign.worlds) if arguments.world else None
     kind = arguments.trials or (FAILED if world is None else ALL)
-    ended = {record.trial: record for record in valid}
-    chosen = [
+    records = {record.trial: record for record in valid}
+    selected = [
         trial
         for trial in campaign.trials
-        if trial.index in ended
+        if trial.index in records
         and world in (None, trial.world.name)
         and (arguments.worlds is None or trial.world.world_index < arguments.worlds)
-        and (kind == ALL or not ended[trial.index].completed)
+        and (kind == ALL or not records[trial.index].completed)
     ]
-    if not chosen:
+    if not selected:
         state = "finished" if kind == ALL else "failed"
         raise ResultsError(
             f"no selected trial has {state}, so there is nothing to repeat; use --trials {ALL}, or "
             "other planners or worlds"
         )
-    return chosen
+    return selected

@@ -54,8 +54,10 @@ class Perturbation:
         if self._world is None or self._world[0] != trial.world.sha256:
             self._world = trial.world.sha256, EditedWorld(trial.world.path, self._pattern)
         world = self._world[1]
-        moved = {name: _shifted(pose.planar, random) for name, pose in world.obstacles.items()}
-        mission = replace(trial.mission, start=_shifted(trial.mission.start, random))
+        moved = {
+            name: _shift_randomly(pose.planar, random) for name, pose in world.obstacles.items()
+        }
+        mission = replace(trial.mission, start=_shift_randomly(trial.mission.start, random))
         runner = self._runners[number % len(self._runners)]
         record = runner.record(world.content(list(moved), moved))
         try:
@@ -64,7 +66,7 @@ class Perturbation:
             return None
 
 
-def _shifted(pose: Pose2D, random: np.random.Generator) -> Pose2D:
+def _shift_randomly(pose: Pose2D, random: np.random.Generator) -> Pose2D:
     distance_m, direction = random.uniform(*SHIFT_M), random.uniform(0.0, 2.0 * math.pi)
     x_m = pose.x_m + distance_m * math.cos(direction)
     y_m = pose.y_m + distance_m * math.sin(direction)

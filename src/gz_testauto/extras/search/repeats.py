@@ -59,7 +59,7 @@ class RepeatTask:
             result = self._perturbation.run(repeat.trial, repeat.number)
         except SimulatorError as error:
             return None, str(error)
-        return _answer(result, self._metric), ""
+        return _to_stored_trial(result, self._metric), ""
 
     def close(self) -> None:
         if self._perturbation is not None:
@@ -119,7 +119,7 @@ class Examination:
         self._target = target or SearchTarget()
         self._metric = self._target.metric_name
         self._progress = progress
-        self._other: Optional[TrialRunner] = None
+        self._confirming_runner: Optional[TrialRunner] = None
         self._at_exit = ExitStack()
         self._task = RepeatTask(spec, self._metric)
         self._at_exit.callback(self._task.close)
@@ -136,37 +136,37 @@ class Examination:
         ``first`` is the outcome of the unchanged trial.
         """
         repeats = [Repeat(label, trial, number) for number in range(count)]
-        missing = [repeat for repeat in repeats if self._stored(repeat.key) is None]
+        missing = [repeat for repeat in repeats if self._stored_answer(repeat.key) is None]
         for repeat, answer, cause in run_repeats(self._task, missing, self._journal):
             if answer is None:
                 raise SimulatorError(cause)
             self._progress(f"perturbed {repeat.number + 1} of {count}: {answer.word}")
         valid: List[Tuple[Outcome, float]] = []
         for repeat in repeats:
-            answer = self._stored(repeat.key)
+            answer = self._stored_answer(repeat.key)
             assert answer is not None, "it has just been stored"
             if answer.outcome is not None:
-                valid.append((answer.outcome, _value(answer, self._metric)))
+                valid.append((answer.outcome, _metric_value(answer, self._metric)))
         same = sum(self._target.is_same(first, outcome, value) for outcome, value in valid)
         return RepeatCount(same, len(valid))
 
     def confirmation(self, trial: Trial, label: str = "") -> OtherOutcome:
         key = f"{label} in {self._simulator}".lstrip()
-        answer = self._stored(key)
+        answer = self._stored_answer(key)
         if answer is None or answer.outcome is None:
             try:
-                if self._other is None:
+                if self._confirming_runner is None:
                     runner = TrialRunner(self._spec, self._simulator)
-                    self._other = self._at_exit.enter_context(runner)
-                result = self._other.execute(trial)
+                    self._confirming_runner = self._at_exit.enter_context(runner)
+                result = self._confirming_runner.execute(trial)
             except GzTestautoError as error:  # not stored, so that the next command repeats it
                 return OtherOutcome(Outcome.INVALID, escape_text(str(error)))
-            answer = _answer(result, self._metric, escape_text(result.detail))
+            answer = _to_stored_trial(result, self._metric, escape_text(result.detail))
             self._journal.add(key, answer.model_dump(mode="json", exclude_unset=True))
         assert answer.outcome is not None, "a measured trial has an outcome"
-        return OtherOutcome(answer.outcome, answer.detail, _value(answer, self._metric))
+        return OtherOutcome(answer.outcome, answer.detail, _metric_value(answer, self._metric))
 
-    def _stored(self, key: str) -> Optional[StoredTrial]:
+    def _stored_answer(self, key: str) -> Optional[StoredTrial]:
         answer = self._journal.get(key, StoredTrial)
         if answer is None or not answer.outcome or not self._metric:
             return answer
@@ -174,7 +174,7 @@ class Examination:
         return answer if self._metric in answer.metrics else None
 
 
-def _answer(result: Optional[MeasuredTrial], metric: str, detail: str = "") -> StoredTrial:
+def _to_stored_trial(result: Optional[MeasuredTrial], metric: str, detail: str = "") -> StoredTrial:
     fields: Dict[str, Any] = {"outcome": None if result is None else result.outcome}
     if result is not None and metric:
         value = result.metrics.get(metric, math.nan)
@@ -184,6 +184,6 @@ def _answer(result: Optional[MeasuredTrial], metric: str, detail: str = "") -> S
     return StoredTrial(**fields)
 
 
-def _value(answer: StoredTrial, metric: str) -> float:
+def _metric_value(answer: StoredTrial, metric: str) -> float:
     value = answer.metrics.get(metric)
     return math.nan if value is None else float(value)

@@ -180,7 +180,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         sys.stdout.write(text)
     else:
-        _print(report["rates"], findings, target, arguments)
+        _print_report(report["rates"], findings, target, arguments)
     status = exit_status(stop, results)
     unconfirmed = [finding for finding in findings if finding.confirmed == Outcome.INVALID.value]
     if unconfirmed:
@@ -206,7 +206,7 @@ def _require_trust(
     require_trust(stored, worlds, is_trusted or is_same)
 
 
-def _print(
+def _print_report(
     rates: Sequence[Dict[str, Any]],
     findings: Sequence[FoundTrial],
     target: SearchTarget,
@@ -234,8 +234,8 @@ def _print(
                 escape_text(finding.record.planner),
                 finding.record.outcome.value,
                 *([number_text(finding.value, 3)] if metric else []),
-                _shown(finding.world.shortest_path_m, 1.0),
-                _shown(None if difficulty is None else difficulty.density, 100.0),
+                _scaled_text(finding.world.shortest_path_m, 1.0),
+                _scaled_text(None if difficulty is None else difficulty.density, 100.0),
             ]
             cells += (
                 [f"{finding.repeats.same} of {finding.repeats.valid}"] if arguments.perturb else []
@@ -247,8 +247,8 @@ def _print(
             table.add_row(*cells)
         console.print(table)
         console.print()
-    words = [ROBUST, UNDECIDED, FRAGILE] if arguments.perturb else []
-    table = plain_table("planner", "worlds", "trials", "found", "% [95 % CI]", *words)
+    labels = [ROBUST, UNDECIDED, FRAGILE] if arguments.perturb else []
+    table = plain_table("planner", "worlds", "trials", "found", "% [95 % CI]", *labels)
     for row in rates:
         if row["trials"]:
             value, low, high = (100 * share for share in row["rate"])
@@ -258,17 +258,17 @@ def _print(
                 str(row["trials"]),
                 str(row["found"]),
                 f"{value:.1f} [{low:.1f}, {high:.1f}]",
-                *(str(row[word]) for word in words),
+                *(str(row[label]) for label in labels),
             )
     console.print(table)
-    noun = f"{ROBUST} {target.noun}" if arguments.perturb else target.noun
-    for line in _ratios(rates, ROBUST if arguments.perturb else "found", noun):
+    trials_text = f"{ROBUST} {target.noun}" if arguments.perturb else target.noun
+    for line in _ratio_sentences(rates, ROBUST if arguments.perturb else "found", trials_text):
         console.print(line)
     if ordered:
         best = ordered[0].record
-        verb = "replay" if best.completed else "shrink"
+        command = "replay" if best.completed else "shrink"
         world, planner = escape_text(best.world), escape_text(best.planner)
-        console.print(f"next: gz_testauto {verb} {arguments.out} {world} {planner}")
+        console.print(f"next: gz_testauto {command} {arguments.out} {world} {planner}")
     else:
         target_text = escape_text(arguments.wanted)
         console.print(
@@ -276,11 +276,11 @@ def _print(
         )
 
 
-def _shown(value: Optional[float], factor: float) -> str:
+def _scaled_text(value: Optional[float], factor: float) -> str:
     return "-" if value is None else number_text(factor * value, 1)
 
 
-def _ratios(rates: Sequence[Dict[str, Any]], key: str, noun: str) -> List[str]:
+def _ratio_sentences(rates: Sequence[Dict[str, Any]], key: str, noun: str) -> List[str]:
     sentences = []
     for plain, screened in zip(rates[::2], rates[1::2]):
         ratio = ratio_of_rates((screened[key], screened["trials"]), (plain[key], plain["trials"]))

@@ -158,7 +158,7 @@ class FailureTest(abc.ABC):
         key = self.key(candidate)
         answer = self._journal.get(key, StoredFailure)
         if answer is None:
-            fields = self._answer(candidate)
+            fields = self._test_candidate(candidate)
             self._journal.add(key, fields)
             answer = StoredAnswer(fields, key).parse(StoredFailure)
         if key not in self._tested:
@@ -173,7 +173,7 @@ class FailureTest(abc.ABC):
         inputs = [candidate.start, candidate.goals, sorted(candidate.without)]
         return sha256_of(self.content(candidate) + json.dumps(inputs).encode())
 
-    def _answer(self, candidate: Candidate) -> Mapping[str, Any]:
+    def _test_candidate(self, candidate: Candidate) -> Mapping[str, Any]:
         assert self._first is not None, "the first trial is known"
         try:
             if not self.has_path(candidate):
@@ -298,12 +298,12 @@ class _Steps:
         self._has_path, self._omissible = has_path, omissible
 
     def all_of(self, candidate: Candidate) -> Candidate:
-        return self._closer(self._rounded(self._omitted(candidate)), 0)
+        return self._closer(self._with_rounded_poses(self._without_omissible(candidate)), 0)
 
     def parts_of(self, candidate: Candidate) -> Iterator[Candidate]:
         yield self._closer(candidate, -1)
-        yield self._rounded(candidate)
-        yield self._omitted(candidate)
+        yield self._with_rounded_poses(candidate)
+        yield self._without_omissible(candidate)
 
     def _closer(self, candidate: Candidate, nearest: int) -> Candidate:
         """Return the candidate with start and goal closer to the failure, or unchanged without a
@@ -315,7 +315,7 @@ class _Steps:
         closer = (self._with_goal(moved, away_m) for away_m in CLOSER_M[nearest:])
         return next(filter(self._has_path, closer), candidate)
 
-    def _omitted(self, candidate: Candidate) -> Candidate:
+    def _without_omissible(self, candidate: Candidate) -> Candidate:
         return replace(candidate, without=tuple(sorted({*candidate.without, *self._omissible})))
 
     def _with_start(self, candidate: Candidate, distance_m: float) -> Candidate:
@@ -340,7 +340,7 @@ class _Steps:
         x, y = (round(float(value), 1) for value in to)
         return replace(candidate, goals=(Pose2D(x, y, goal.yaw_rad),))
 
-    def _rounded(self, candidate: Candidate) -> Candidate:
+    def _with_rounded_poses(self, candidate: Candidate) -> Candidate:
         for name in candidate.kept:
             pose = self._world.obstacles[name].planar
             x, y = (round(round(value / GRID_M) * GRID_M, 6) for value in (pose.x_m, pose.y_m))

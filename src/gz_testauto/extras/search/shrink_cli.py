@@ -101,19 +101,19 @@ def run(arguments: argparse.Namespace) -> int:
         trust = functools.partial(require_trust, is_trusted=arguments.trust)
         campaign = open_for_replay(directory, store, trust)
         trial = find_trial(campaign, arguments.world, arguments.planner, arguments.repetition)
-        where = f"{escape_text(trial.world.name)} {trial.planner.name}"
+        trial_name = f"{escape_text(trial.world.name)} {trial.planner.name}"
         records = {record.trial: record for record in store.results().trials}
         stored = require_result(records.get(trial.index), trial)
         if stored.outcome.success:
             raise ResultsError(
-                f"{where}: the trial succeeded ({stored.outcome.value}), so there is no failure to "
-                "shrink; choose a trial that failed"
+                f"{trial_name}: the trial succeeded ({stored.outcome.value}), so there is no "
+                "failure to shrink; choose a trial that failed"
             )
         recording = store.trajectory(stored)
     if campaign.spec.worlds.has_agents:
         raise SpecError(
-            f"{where}: shrinking does not support the agents of a world source; use a campaign "
-            "without them"
+            f"{trial_name}: shrinking does not support the agents of a world source; use a "
+            "campaign without them"
         )
     out = arguments.out or _default_out(directory.path, trial.label)
     bounds = campaign.bed.static_map.bounds(trial.world, trial.mission)
@@ -122,7 +122,7 @@ def run(arguments: argparse.Namespace) -> int:
     if confirm:
         select_simulator(spec, confirm)  # rejects an unknown name, and any name for a stack
     failed = FailedTrial(stored.outcome, recording)
-    shrinking = _Shrinking(campaign, trial, failed, spec, where, out)
+    shrinking = _Shrinking(campaign, trial, failed, spec, trial_name, out)
     if isinstance(spec, StackCampaignSpec):
         result = shrinking.shrink_on_stack(spec, arguments.perturb)
     else:
@@ -144,11 +144,11 @@ class _Shrinking:
         trial: Trial,
         stored: FailedTrial,
         spec: CampaignSpec,
-        where: str,
+        trial_name: str,
         out: Path,
     ) -> None:
         self._bed, self._trial, self._stored = campaign.bed, trial, stored
-        self._where, self._out = where, out
+        self._trial_name, self._out = trial_name, out
         self._world = EditedWorld(trial.world.path, spec.worlds.obstacle_pattern)
         self._complete = Candidate.complete(trial, self._world)
         self._omissible = [entry.name for key in REMOVABLE for entry in getattr(spec, key)]
@@ -168,24 +168,24 @@ class _Shrinking:
             first = fails.trial(self._complete)
             if first.outcome is not self._stored.outcome:
                 raise ResultsError(
-                    f"{self._where}: the failure does not repeat: it was "
+                    f"{self._trial_name}: the failure does not repeat: it was "
                     f"{self._stored.outcome.value}, and is now {first.outcome.value}; check with "
                     "`gz_testauto replay` whether the planner or the simulator has changed"
                 )
             same_bits = compare_recordings(self._stored.recording, first.recording).identical
             failed = FailedTrial(first.outcome, first.recording)
             fails.compare_with(failed, self._complete)
-            smallest = self._smallest(fails, failed)
+            smallest = self._shrink_candidate(fails, failed)
             last = fails.trial(smallest)
             write_atomically(self._out / WORLD, fails.content(smallest))
             shrunk = smallest.trial(self._trial, runner.record(self._out / WORLD))
         text = campaign_text(spec, smallest, self._trial.numbers)
         write_atomically(self._out / CAMPAIGN, text.encode("utf-8"))
-        self._draw(fails, smallest, failed, FailedTrial(last.outcome, last.recording))
+        self._draw_picture(fails, smallest, failed, FailedTrial(last.outcome, last.recording))
         result = self._summary(fails, smallest, failed)
         result["original_repeated_bit_by_bit"] = same_bits
         result["time_s"] = last.recording.duration_s
-        self._print(result, f"{last.outcome.value}, {escape_text(last.detail)}")
+        self._print_result(result, f"{last.outcome.value}, {escape_text(last.detail)}")
         with Examination(spec, self._journal, confirm, progress=_print_progress) as examination:
             if perturbed:
                 count = examination.count(shrunk, last.outcome, perturbed)
@@ -210,14 +210,14 @@ class _Shrinking:
         fails.compare_with(self._stored, self._complete)
         if not fails(self._complete):
             raise ResultsError(
-                f"{self._where}: the failure does not repeat: {fails.simulations} new trials in "
-                "the same world do not confirm it; choose a failure that occurs in most trials, "
+                f"{self._trial_name}: the failure does not repeat: {fails.simulations} new trials "
+                "in the same world do not confirm it; choose a failure that occurs in most trials, "
                 "or use a new --out to try again"
             )
-        smallest = self._smallest(fails, self._stored)
+        smallest = self._shrink_candidate(fails, self._stored)
         fails.write_campaign(smallest, self._out, max(repeats, 1))
         result = self._summary(fails, smallest, self._stored)
-        self._print(result, self._stored.outcome.value)
+        self._print_result(result, self._stored.outcome.value)
         if repeats:
             # New trials: those that decided the search would give too high a share.
             repeats_of_failure = run_repeats(self._out / CAMPAIGN, self._stored)
@@ -225,15 +225,15 @@ class _Shrinking:
             result["failure_rate"] = count._asdict()
             print(f"failure rate: {count.text('trials', 'have the failure')}")
             if example is not None:
-                self._draw(fails, smallest, self._stored, example)
+                self._draw_picture(fails, smallest, self._stored, example)
         shutil.rmtree(self._out / "candidates", ignore_errors=True)
         return result
 
-    def _smallest(self, fails: FailureTest, first: FailedTrial) -> Candidate:
+    def _shrink_candidate(self, fails: FailureTest, first: FailedTrial) -> Candidate:
         height_m = self._bed.robot.height_m
         return shrink(fails, self._world, first, self._complete, height_m, self._omissible)
 
-    def _draw(
+    def _draw_picture(
         self, fails: FailureTest, smallest: Candidate, first: FailedTrial, last: FailedTrial
     ) -> None:
         draw(
@@ -258,8 +258,8 @@ class _Shrinking:
             "omitted": list(smallest.without),
         }
 
-    def _print(self, result: Dict[str, Any], failure: str) -> None:
-        print(f"{self._where}: {failure}")
+    def _print_result(self, result: Dict[str, Any], failure: str) -> None:
+        print(f"{self._trial_name}: {failure}")
         print(
             f"obstacles: {len(result['obstacles'])} of {result['obstacles_before']}; simulations: "
             f"{result['simulations']}"

@@ -103,7 +103,7 @@ class StackFailureTest(FailureTest):
     @override
     def shortest_path_m(self, candidate: Candidate) -> Optional[float]:
         path = self._folder / WORLD
-        _write(path, self.content(candidate))
+        _write_file(path, self.content(candidate))
         mission = candidate.trial(self._failed, self._failed.world).mission
         return path_of_mission_m(self._spec, self._robot, path, mission)
 
@@ -122,9 +122,9 @@ class StackFailureTest(FailureTest):
         }
 
     def write_campaign(self, candidate: Candidate, folder: Path, repeats: int) -> None:
-        _write(folder / WORLD, self.content(candidate))
+        _write_file(folder / WORLD, self.content(candidate))
         text = campaign_text(self._spec, candidate, self._failed.numbers, repeats)
-        _write(folder / CAMPAIGN, text.encode("utf-8"))
+        _write_file(folder / CAMPAIGN, text.encode("utf-8"))
 
     @staticmethod
     def _is_decided(repeats: Repeats) -> bool:
@@ -132,7 +132,7 @@ class StackFailureTest(FailureTest):
         return same >= ENOUGH or valid - same > MOST_TRIALS - ENOUGH
 
 
-def _write(path: Path, content: bytes) -> None:
+def _write_file(path: Path, content: bytes) -> None:
     with reporting_disk(path):
         make_directory(path.parent)
     write_atomically(path, content)

@@ -78,7 +78,7 @@ def section(directory: Path, results: CampaignResults) -> Optional[Section]:
     listed.sort(
         key=lambda record: (record.completed, order.index(labels[record.trial]), record.trial)
     )
-    rows = tuple(_row(record, counts.get(record.trial, NO_REPEATS)) for record in listed)
+    rows = tuple(_trial_row(record, counts.get(record.trial, NO_REPEATS)) for record in listed)
     marks = {trial: FRAGILE for trial, count in counts.items() if count.label == FRAGILE}
     return Section(
         "Robustness of outcomes",
@@ -93,7 +93,7 @@ def section(directory: Path, results: CampaignResults) -> Optional[Section]:
             SectionTable(
                 "",
                 ("trials", *LABELS, "fragile %", "95 % CI"),
-                tuple(_summaries(results.planners, valid, labels)),
+                tuple(_summary_rows(results.planners, valid, labels)),
             ),
             SectionTable(
                 "Trials",
@@ -106,7 +106,7 @@ def section(directory: Path, results: CampaignResults) -> Optional[Section]:
     )
 
 
-def _summaries(
+def _summary_rows(
     planners: Sequence[str], valid: Sequence[TrialRecord], labels: Dict[int, str]
 ) -> List[Tuple[str, ...]]:
     rows = []
@@ -117,15 +117,16 @@ def _summaries(
                 for record in valid
                 if record.planner == planner and record.completed == completed
             ]
-            words = [labels[record.trial] for record in trials]
+            trial_labels = [labels[record.trial] for record in trials]
             least, most = (
-                _share(trials, words, wanted) for wanted in ((FRAGILE,), (FRAGILE, UNDECIDED))
+                _label_share(trials, trial_labels, counted)
+                for counted in ((FRAGILE,), (FRAGILE, UNDECIDED))
             )
             shares = dict.fromkeys(number_text(100 * share.value, 0) for share in (least, most))
             rows.append(
                 (
                     f"{planner}, {kind}",
-                    *(str(words.count(word)) for word in LABELS),
+                    *(str(trial_labels.count(label)) for label in LABELS),
                     " to ".join(shares),
                     interval_text(least._replace(high=most.high), 0, 100) or "-",
                 )
@@ -133,18 +134,20 @@ def _summaries(
     return rows
 
 
-def _share(trials: Sequence[TrialRecord], words: Sequence[str], wanted: Sequence[str]) -> Estimate:
+def _label_share(
+    trials: Sequence[TrialRecord], trial_labels: Sequence[str], counted: Sequence[str]
+) -> Estimate:
     worlds: Dict[str, List[bool]] = {}
-    for record, word in zip(trials, words):
-        if word != UNTESTED:
-            worlds.setdefault(record.world, []).append(word in wanted)
+    for record, label in zip(trials, trial_labels):
+        if label != UNTESTED:
+            worlds.setdefault(record.world, []).append(label in counted)
     counts = worlds.values()
     return clustered_rate(
         [sum(matches) for matches in counts], [len(matches) for matches in counts]
     )
 
 
-def _row(record: TrialRecord, counts: RepeatCount) -> Tuple[str, ...]:
+def _trial_row(record: TrialRecord, counts: RepeatCount) -> Tuple[str, ...]:
     label = trial_label(record.world, record.planner, record.repetition)
     share = interval_text(counts.share, 0, 100)
     same = f"{counts.same} of {counts.valid}" if counts.valid else "-"

@@ -36,7 +36,7 @@ class VariedRange:
     def parse(cls, text: str) -> "VariedRange":
         """Parse ``KEY=LOW:HIGH``. Raise ``ValueError`` for other text."""
         key, _, ends = text.partition("=")
-        low, high = (_number(end) for end in ends.split(":"))
+        low, high = (_parse_number(end) for end in ends.split(":"))
         if not (key and low < high):
             raise ValueError(text)
         return cls(key, low, high)
@@ -70,9 +70,9 @@ class VariedCampaign:
             raise SpecError(f"--vary: {varied.key} is set by this command; vary another key")
         self._spec, self._data, self._key = spec, data, varied.key
         self._paths = _paths(data, varied.key)
-        present = _value(data, self._paths[0])
-        ends = (varied.low, varied.high, *_numbers(present))
-        self._is_whole = present is not None and all(isinstance(number, int) for number in ends)
+        current = _value_at(data, self._paths[0])
+        ends = (varied.low, varied.high, *_numbers(current))
+        self._is_whole = current is not None and all(isinstance(number, int) for number in ends)
         grid = np.linspace(varied.low, varied.high, LEVELS).tolist()
         self.levels = [
             self.level(value) for value in sorted({self._rounded(number) for number in grid})
@@ -89,7 +89,7 @@ class VariedCampaign:
         seed = seeds.child_seed(self._spec.seed, seeds.BOUNDARY, text)
         data = {**self._data, "seed": seed}
         for path in self._paths:
-            data = _replaced(data, path, value)
+            data = _with_value_at(data, path, value)
         try:
             varied = type(self._spec).model_validate(data)
             for planner in varied.planners:
@@ -105,7 +105,7 @@ class VariedCampaign:
         return round(value) if self._is_whole else float(f"{value:.6g}")
 
 
-def _number(text: str) -> Number:
+def _parse_number(text: str) -> Number:
     try:
         return int(text)
     except ValueError:
@@ -127,7 +127,7 @@ def _paths(data: Mapping[str, Any], key: str) -> List[Path]:
         part = match[0]
         matches: List[Path] = []
         for path in paths:
-            inside = _value(data, path)
+            inside = _value_at(data, path)
             if isinstance(inside, list) and part == EACH:
                 matches += [(*path, index) for index in range(len(inside))]
             elif isinstance(inside, list) and part[1:-1].isdigit():
@@ -139,7 +139,7 @@ def _paths(data: Mapping[str, Any], key: str) -> List[Path]:
             near = [name for name in known if name.startswith(start)]
             raise SpecError(f"--vary: {unknown_name('key', key, near or known)}")
         paths = matches
-    present = _value(data, paths[0])
+    present = _value_at(data, paths[0])
     if present is not None and not _numbers(present):
         raise SpecError(f"--vary: {key} is {present!r}; it must be a key whose value is a number")
     return paths
@@ -158,15 +158,15 @@ def _numbers(value: Any) -> List[Number]:
     return parts if all(map(_is_number, parts)) else []
 
 
-def _value(data: Any, path: Path) -> Any:
+def _value_at(data: Any, path: Path) -> Any:
     for part in path:
         data = data[part]
     return data
 
 
-def _replaced(data: Any, path: Path, value: Any) -> Any:
+def _with_value_at(data: Any, path: Path, value: Any) -> Any:
     if not path:
         return value
     copy: Union[Dict[Any, Any], List[Any]] = data.copy()
-    copy[path[0]] = _replaced(data[path[0]], path[1:], value)  # type: ignore[index]
+    copy[path[0]] = _with_value_at(data[path[0]], path[1:], value)  # type: ignore[index]
     return copy
