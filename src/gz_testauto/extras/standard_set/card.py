@@ -112,7 +112,7 @@ class ScoreCard:
     @property
     def digest(self) -> str:
         """The SHA-256 of all fields except ``about``, in a canonical form."""
-        content = _as_json(self)
+        content = _json_content(self)
         del content["about"]
         text = json.dumps(content, sort_keys=True, ensure_ascii=True, allow_nan=False)
         return hashlib.sha256(text.encode("ascii")).hexdigest()
@@ -128,6 +128,7 @@ class ScoreCard:
 
 
 def success(trials: List[CardTrial]) -> Estimate:
+    """Return the success rate of the valid trials."""
     valid = [trial for trial in trials if trial.is_valid]
     return success_rate(sum(trial.outcome.success for trial in valid), len(valid))
 
@@ -152,7 +153,7 @@ def class_result(run: ClassRun, count: Optional[int]) -> ClassResult:
             continue
         valid = record.outcome.valid
         bits = recording_bits(read_trajectory(trajectories / record.trajectory)) if valid else ""
-        metrics = {name: _finite(record.metrics.get(name)) for name in SHOWN_METRICS}
+        metrics = {name: _finite_or_none(record.metrics.get(name)) for name in SHOWN_METRICS}
         trials[record.world] = CardTrial(
             hashes[record.world], record.outcome, bits, metrics if valid else {}
         )
@@ -160,17 +161,17 @@ def class_result(run: ClassRun, count: Optional[int]) -> ClassResult:
 
 
 def planner_identity(planner: BuiltinPlannerSpec, inputs: Mapping[str, str]) -> PlannerIdentity:
-    parameters = {name: _without_path(value) for name, value in planner.parameters.items()}
+    parameters = {name: _hash_if_file(value) for name, value in planner.parameters.items()}
     files = {name: value for name, value in inputs.items() if _is_of_planner(name)}
     return PlannerIdentity(planner.name, planner.plugin, parameters, files)
 
 
-def versions_of(content: Mapping[str, Any]) -> Dict[str, str]:
-    simulator = content["simulator"] or {}
+def versions_of(manifest: Mapping[str, Any]) -> Dict[str, str]:
+    simulator = manifest["simulator"] or {}
     return {
-        "gz_testauto": str(content["gz_testauto"]),
-        "python": str(content["python"]),
-        **{name: str(version) for name, version in content["libraries"].items()},
+        "gz_testauto": str(manifest["gz_testauto"]),
+        "python": str(manifest["python"]),
+        **{name: str(version) for name, version in manifest["libraries"].items()},
         f"simulator {simulator.get('name', '')}": str(simulator.get("version", "")),
     }
 
@@ -194,16 +195,16 @@ def _is_of_planner(name: str) -> bool:
     return name.startswith(("planner ", "code of planner ", "planners["))  # see results/inputs.py
 
 
-def _without_path(value: Any) -> Any:
+def _hash_if_file(value: Any) -> Any:
     is_file = isinstance(value, str) and os.path.isabs(value) and os.path.isfile(value)
     return SHA256 + file_sha256(Path(value)) if is_file else value
 
 
-def _finite(value: Optional[float]) -> Optional[float]:
+def _finite_or_none(value: Optional[float]) -> Optional[float]:
     return None if value is None or not math.isfinite(value) else float(value)
 
 
-def _as_json(card: ScoreCard) -> Dict[str, Any]:
+def _json_content(card: ScoreCard) -> Dict[str, Any]:
     content = asdict(card)
     for result in content["classes"].values():
         for trial in result["trials"].values():
@@ -213,7 +214,7 @@ def _as_json(card: ScoreCard) -> Dict[str, Any]:
 
 def card_bytes(card: ScoreCard, standard: StandardSet) -> bytes:
     """Return the content of the file, with one line per trial."""
-    content = _as_json(card)
+    content = _json_content(card)
     classes = content.pop("classes")
     head = json.dumps({"id": card.id_of(standard), **content}, indent=1, ensure_ascii=False)
     return (  # the head without its closing brace

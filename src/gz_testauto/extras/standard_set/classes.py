@@ -125,6 +125,7 @@ def differing_worlds(stored: Mapping[str, str], current: Mapping[str, str]) -> L
 
 
 def listed_bytes(version: int, classes: Mapping[str, ScenarioClass]) -> bytes:
+    """Return the content of the file that lists the classes."""
     content: Dict[str, object] = {
         "format": FORMAT,
         "version": version,

@@ -167,7 +167,7 @@ def _benchmark(arguments: argparse.Namespace, stop: StopSignals) -> Optional[int
         print(escape_text(f"card: {path}"), file=sys.stderr, flush=True)
         cards.append(card)
     require_comparable([*cards, *other_cards], paths)
-    _print(arguments, standard, [*cards, *other_cards])
+    _print_cards(arguments, standard, [*cards, *other_cards])
     invalid = sum(
         len(result.trials) - len(result.valid) for card in cards for result in card.classes.values()
     )
@@ -177,7 +177,9 @@ def _benchmark(arguments: argparse.Namespace, stop: StopSignals) -> Optional[int
     return EXIT_INVALID
 
 
-def _print(arguments: argparse.Namespace, standard: StandardSet, cards: List[ScoreCard]) -> None:
+def _print_cards(
+    arguments: argparse.Namespace, standard: StandardSet, cards: List[ScoreCard]
+) -> None:
     pairs = compare_cards(cards)
     note = version_note(cards)
     if note:

@@ -87,13 +87,13 @@ def _is_code(name: str) -> bool:
 
 
 def compare_cards(cards: Sequence[ScoreCard]) -> List[PlannerPair]:
-    outcomes = [_outcomes(card) for card in cards]
+    successes = [_successes(card) for card in cards]
     pairs = []
-    for (first, first_outcomes), (second, second_outcomes) in itertools.combinations(
-        zip(cards, outcomes), 2
+    for (first, first_successes), (second, second_successes) in itertools.combinations(
+        zip(cards, successes), 2
     ):
-        common = [key for key in first_outcomes if key in second_outcomes]
-        cells = [(first_outcomes[key], second_outcomes[key]) for key in common]
+        common = [key for key in first_successes if key in second_successes]
+        cells = [(first_successes[key], second_successes[key]) for key in common]
         counts = PairedCounts(
             cells.count((True, True)),
             cells.count((True, False)),
@@ -108,7 +108,7 @@ def compare_cards(cards: Sequence[ScoreCard]) -> List[PlannerPair]:
     return [replace(pair, p_adjusted=p) for pair, p in zip(pairs, adjusted)]
 
 
-def _outcomes(card: ScoreCard) -> Dict[Key, bool]:
+def _successes(card: ScoreCard) -> Dict[Key, bool]:
     return {
         (name, world, trial.world_sha256): trial.outcome.success
         for name, result in card.classes.items()

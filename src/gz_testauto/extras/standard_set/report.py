@@ -104,13 +104,13 @@ def print_card(card: ScoreCard, standard: StandardSet, console: Console) -> None
     headings = ("worlds", "success %", "95 % CI", "collided", "other", "SPL", "time s", "clear. m")
     table = plain_table("class", *headings)
     for name, trials in class_rows(card):
-        table.add_row(name, *_cells(trials))
+        table.add_row(name, *_metric_cells(trials))
     console.print(table)
     for note in (METHODS, *notes(card, standard)):
         console.print(Text(escape_text(note)))
 
 
-def _cells(trials: Sequence[CardTrial]) -> List[str]:
+def _metric_cells(trials: Sequence[CardTrial]) -> List[str]:
     valid = [trial for trial in trials if trial.is_valid]
     rate = success(valid)
     reached = sum(trial.outcome.success for trial in valid)
@@ -153,19 +153,19 @@ def _pair_cells(pair: PlannerPair) -> List[str]:
 def markdown(
     cards: Sequence[ScoreCard], pairs: Sequence[PlannerPair], standard: StandardSet
 ) -> str:
-    shown = [name for name in standard.classes if any(name in card.classes for card in cards)]
+    class_names = [name for name in standard.classes if any(name in card.classes for card in cards)]
     lines = [
-        *_row("planner", *shown, TOTAL),
-        *_row(*(["---"] * (len(shown) + 2))),
+        *_markdown_row("planner", *class_names, TOTAL),
+        *_markdown_row(*(["---"] * (len(class_names) + 2))),
     ]
     for card in cards:
-        cells = [_class_cell(card.classes.get(name)) for name in shown]
+        cells = [_class_cell(card.classes.get(name)) for name in class_names]
         total = percent(success(list(class_rows(card))[-1][1]))
-        lines += _row(f"`{card.planner.name}`", *cells, total)
+        lines += _markdown_row(f"`{card.planner.name}`", *cells, total)
     lines += ["", "| planner | experiment ID | note |", "|---|---|---|"]
     for card in cards:
         remarks = " ".join(notes(card, standard))
-        lines += _row(f"`{card.planner.name}`", f"`{card.id_of(standard)}`", remarks)
+        lines += _markdown_row(f"`{card.planner.name}`", f"`{card.id_of(standard)}`", remarks)
     if pairs:
         lines += [
             "",
@@ -173,7 +173,7 @@ def markdown(
         ]
         lines += ["|---|---|---|---|---|---|---|"]
         for pair in pairs:
-            lines += _row(f"`{pair.first}` − `{pair.second}`", *_pair_cells(pair))
+            lines += _markdown_row(f"`{pair.first}` − `{pair.second}`", *_pair_cells(pair))
     return "\n".join(lines) + "\n"
 
 
@@ -181,22 +181,22 @@ def _class_cell(result: Any) -> str:
     return percent(success(result.valid)) if isinstance(result, ClassResult) else ""
 
 
-def _row(*cells: str) -> List[str]:
+def _markdown_row(*cells: str) -> List[str]:
     return [f"| {' | '.join(cells)} |".replace("|  |", "| |")]
 
 
 def to_json(cards: Sequence[ScoreCard], pairs: Sequence[PlannerPair], standard: StandardSet) -> str:
     content = {
         "set_version": standard.version,
-        "cards": [_summary(card, standard) for card in cards],
+        "cards": [_card_summary(card, standard) for card in cards],
         "pairs": [
             {
                 "first": pair.first,
                 "second": pair.second,
                 **pair.counts._asdict(),
                 "difference": _json_estimate(pair.difference),
-                "p_value": _number(pair.p_value),
-                "p_adjusted": _number(pair.p_adjusted),
+                "p_value": _finite_or_none(pair.p_value),
+                "p_adjusted": _finite_or_none(pair.p_adjusted),
                 "significant": pair.significant,
             }
             for pair in pairs
@@ -205,7 +205,7 @@ def to_json(cards: Sequence[ScoreCard], pairs: Sequence[PlannerPair], standard: 
     return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
 
 
-def _summary(card: ScoreCard, standard: StandardSet) -> Dict[str, Any]:
+def _card_summary(card: ScoreCard, standard: StandardSet) -> Dict[str, Any]:
     classes = {}
     for name, trials in class_rows(card):
         valid = [trial for trial in trials if trial.is_valid]
@@ -215,9 +215,9 @@ def _summary(card: ScoreCard, standard: StandardSet) -> Dict[str, Any]:
             "invalid": len(trials) - len(valid),
             "success": _json_estimate(success(valid)),
             "outcomes": {outcome: outcomes.count(outcome) for outcome in sorted(set(outcomes))},
-            "spl": _number(mean_of(valid, "spl", completed=False)),
-            "time_s": _number(mean_of(valid, "time_s", completed=True)),
-            "clearance_min_m": _number(mean_of(valid, "clearance_min_m", completed=True)),
+            "spl": _finite_or_none(mean_of(valid, "spl", completed=False)),
+            "time_s": _finite_or_none(mean_of(valid, "time_s", completed=True)),
+            "clearance_min_m": _finite_or_none(mean_of(valid, "clearance_min_m", completed=True)),
         }
     total = classes.pop(TOTAL)
     return {
@@ -234,12 +234,12 @@ def _summary(card: ScoreCard, standard: StandardSet) -> Dict[str, Any]:
 
 def _json_estimate(estimate: Estimate) -> Dict[str, Any]:
     return {
-        "value": _number(estimate.value),
-        "low": _number(estimate.low),
-        "high": _number(estimate.high),
+        "value": _finite_or_none(estimate.value),
+        "low": _finite_or_none(estimate.low),
+        "high": _finite_or_none(estimate.high),
         "method": estimate.method,
     }
 
 
-def _number(value: float) -> Any:
+def _finite_or_none(value: float) -> Any:
     return value if math.isfinite(value) else None

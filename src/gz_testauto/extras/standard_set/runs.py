@@ -90,7 +90,7 @@ class SetRunner:
                 timespec="seconds"
             ),
             "platform": platform.platform(),
-            "trial_wall_s": _wall_s(runs.values(), self.count),
+            "trial_wall_s": _total_wall_s(runs.values(), self.count),
             "command_wall_s": round(time.monotonic() - started_s, 1),
         }
         card = card_of(self.standard, planner, runs, self.count, about)
@@ -141,7 +141,7 @@ def _equal_outcomes(
     return sum(expected is actual for expected, actual in valid), len(valid)
 
 
-def _wall_s(runs: Iterable[ClassRun], count: Optional[int]) -> float:
+def _total_wall_s(runs: Iterable[ClassRun], count: Optional[int]) -> float:
     return round(
         sum(
             record.wall_s

@@ -57,7 +57,7 @@ def differing_versions(card: ScoreCard, repeated: ScoreCard) -> List[str]:
 def differing_planner(
     stored: PlannerIdentity, planner: BuiltinPlannerSpec, inputs: Mapping[str, str]
 ) -> List[str]:
-    expected, current = _flat(stored), _flat(planner_identity(planner, inputs))
+    expected, current = _flat_items(stored), _flat_items(planner_identity(planner, inputs))
     return [
         f"planner {stored.name}: {line} in the card"
         for line in list_differences(expected, comparable(expected, current))
@@ -90,6 +90,6 @@ def summarized(lines: Sequence[str]) -> List[str]:
     return [*lines[:SHOWN_TRIALS], *([f"and {more} more trials"] if more > 0 else [])]
 
 
-def _flat(identity: PlannerIdentity) -> Dict[str, Any]:
+def _flat_items(identity: PlannerIdentity) -> Dict[str, Any]:
     parameters = {f"parameters.{name}": value for name, value in identity.parameters.items()}
     return {"plugin": identity.plugin, **parameters, **identity.files}
