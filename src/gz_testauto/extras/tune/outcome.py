@@ -69,17 +69,17 @@ def figures_of(results: CampaignResults, names: Sequence[str]) -> List[Figures]:
             Figures(
                 name,
                 len(common),
-                _mean([trial.completed for trial in trials]) or 0.0,
-                _mean([trial.outcome is Outcome.COLLIDED for trial in trials]) or 0.0,
+                _mean_of_known([trial.completed for trial in trials]) or 0.0,
+                _mean_of_known([trial.outcome is Outcome.COLLIDED for trial in trials]) or 0.0,
                 len(reached),
-                _mean([trial.metrics[TIME] for trial in in_reached]),
-                _mean([trial.metrics[CLEARANCE] for trial in in_reached]),
+                _mean_of_known([trial.metrics[TIME] for trial in in_reached]),
+                _mean_of_known([trial.metrics[CLEARANCE] for trial in in_reached]),
             )
         )
     return figures
 
 
-def _mean(values: Sequence[float]) -> Any:
+def _mean_of_known(values: Sequence[float]) -> Any:
     known = [value for value in values if not math.isnan(value)]
     return float(np.mean(known)) if known else None
 
@@ -160,11 +160,14 @@ class TuningResult:
             "held_out": {
                 "figures": [asdict(figures) for figures in figures_of(self.held_out, names)],
                 "worlds": pair.worlds,
-                "difference": _finite(pair.difference.value),
-                "interval": [_finite(pair.difference.low), _finite(pair.difference.high)],
+                "difference": _finite_or_none(pair.difference.value),
+                "interval": [
+                    _finite_or_none(pair.difference.low),
+                    _finite_or_none(pair.difference.high),
+                ],
                 "level": LEVEL,
                 "method": pair.difference.method,
-                "p_value": _finite(pair.p_value),
+                "p_value": _finite_or_none(pair.p_value),
                 "only_tuned": list(pair.first_won),
                 "only_defaults": list(pair.second_won),
                 "invalid": len(self.held_out.invalid),
@@ -190,8 +193,8 @@ class TuningResult:
                 figures.name,
                 f"{100 * figures.success:.0f} %",
                 f"{100 * figures.collided:.0f} %",
-                _text(figures.time_s, 1),
-                _text(figures.clearance_m, 2),
+                _rounded(figures.time_s, 1),
+                _rounded(figures.clearance_m, 2),
                 mark,
             )
         reached_worlds = self.finalists[0].reached_worlds
@@ -218,25 +221,25 @@ class TuningResult:
         )
 
 
-def _finite(value: float) -> Any:
+def _finite_or_none(value: float) -> Any:
     return value if math.isfinite(value) else None
 
 
-def _text(value: Any, decimals: int) -> str:
+def _rounded(value: Any, decimals: int) -> str:
     return number_text(math.nan if value is None else value, decimals)
 
 
 def write_files(result: TuningResult, held_out: CampaignSpec, out: Path) -> None:
     text = json.dumps(result.to_json(), indent=1)
     write_atomically(out / RESULT, (text + "\n").encode("utf-8"))
-    entry = _plain(result.tuned)
+    entry = _planner_entry(result.tuned)
     comments = provenance(result)
-    write_atomically(out / PLANNER, (comments + _yaml(entry)).encode("utf-8"))
+    write_atomically(out / PLANNER, (comments + _yaml_text(entry)).encode("utf-8"))
     campaign = {
         **held_out.model_dump(mode="json", exclude_defaults=True),
-        "planners": [entry, _plain(result.tuning.entry)],
+        "planners": [entry, _planner_entry(result.tuning.entry)],
     }
-    write_atomically(out / CAMPAIGN, (comments + _yaml(campaign)).encode("utf-8"))
+    write_atomically(out / CAMPAIGN, (comments + _yaml_text(campaign)).encode("utf-8"))
 
 
 def held_out_lines(result: TuningResult) -> List[str]:
@@ -244,7 +247,8 @@ def held_out_lines(result: TuningResult) -> List[str]:
     return [
         f"{figures.name}: success {100 * figures.success:.0f} %, "
         f"collided {100 * figures.collided:.0f} %, "
-        f"time {_text(figures.time_s, 1)} s, least clearance {_text(figures.clearance_m, 2)} m"
+        f"time {_rounded(figures.time_s, 1)} s, "
+        f"least clearance {_rounded(figures.clearance_m, 2)} m"
         for figures in figures_of(result.held_out, names)
     ]
 
@@ -265,12 +269,12 @@ def provenance(result: TuningResult) -> str:
     return "".join(f"# {line}\n" for line in lines)
 
 
-def _plain(entry: PlannerSpec) -> Mapping[str, Any]:
+def _planner_entry(entry: PlannerSpec) -> Mapping[str, Any]:
     keys = {"name", "plugin", "parameters", "launch"}
     data = entry.model_dump(mode="json", include=keys, exclude_defaults=True)
     return {key: data[key] for key in ("name", "plugin", "parameters", "launch") if data.get(key)}
 
 
-def _yaml(data: Mapping[str, Any]) -> str:
+def _yaml_text(data: Mapping[str, Any]) -> str:
     text: str = yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=100)
     return text

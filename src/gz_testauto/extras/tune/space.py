@@ -56,7 +56,7 @@ class ParameterSpec(Spec):
 
     @field_validator("choice", mode="before")
     @classmethod
-    def _files(cls, values: Any, info: ValidationInfo) -> Any:
+    def _resolve_files(cls, values: Any, info: ValidationInfo) -> Any:
         if not isinstance(values, list):
             return values
         return list(with_files(dict(enumerate(values)), info).values())
@@ -75,7 +75,7 @@ class ParameterSpec(Spec):
         return self
 
 
-def _expanded(value: Any) -> Any:
+def _expand_range(value: Any) -> Any:
     if value is None:
         return {}
     if isinstance(value, list):
@@ -88,7 +88,7 @@ def _expanded(value: Any) -> Any:
 class SpaceSpec(LocatedSpec):
     """The parameters of a planner to tune, as in the file of ``--parameters``."""
 
-    parameters: Dict[str, Annotated[ParameterSpec, BeforeValidator(_expanded)]] = Field(
+    parameters: Dict[str, Annotated[ParameterSpec, BeforeValidator(_expand_range)]] = Field(
         min_length=1
     )
     """The parameters to tune, by name: those of a plug-in's constructor, or arguments of the launch
@@ -142,25 +142,27 @@ def parameters_to_tune(
     for name, parameter_spec in space.parameters.items():
         with space.locating("parameters", "parameters"):
             if isinstance(entry, BuiltinPlannerSpec):
-                parameters.append(_of_plugin(name, parameter_spec, entry))
+                parameters.append(_plugin_parameter(name, parameter_spec, entry))
             else:
                 assert isinstance(entry, StackPlannerSpec)
                 assert isinstance(spec, StackCampaignSpec)
-                parameters.append(_of_argument(name, parameter_spec, entry, spec))
+                parameters.append(_launch_parameter(name, parameter_spec, entry, spec))
     return tuple(parameters)
 
 
-def _of_plugin(name: str, parameter_spec: ParameterSpec, entry: BuiltinPlannerSpec) -> Parameter:
+def _plugin_parameter(
+    name: str, parameter_spec: ParameterSpec, entry: BuiltinPlannerSpec
+) -> Parameter:
     def check(value: Any) -> None:
         check_parameters(PLANNERS, entry.plugin, {**entry.parameters, name: value})
 
     schema = schema_of(PLANNERS.get(entry.plugin), name)
     if parameter_spec.choice is None and parameter_spec.min is None:
-        parameter = _declared(name, parameter_spec, entry, schema, check)
+        parameter = _parameter_with_declared_limits(name, parameter_spec, entry, schema, check)
     elif parameter_spec.choice is not None:
         parameter = Parameter(name, choices=tuple(parameter_spec.choice))
     else:
-        parameter = _range(name, parameter_spec, schema.get("type"))
+        parameter = _range_parameter(name, parameter_spec, schema.get("type"))
     for value in parameter.choices or (parameter.value(0.0), parameter.value(1.0 - 1e-9)):
         check(value)
     if parameter_spec.min is not None:  # a whole number that is not written as one
@@ -169,7 +171,7 @@ def _of_plugin(name: str, parameter_spec: ParameterSpec, entry: BuiltinPlannerSp
     return parameter
 
 
-def _of_argument(
+def _launch_parameter(
     name: str, parameter_spec: ParameterSpec, entry: StackPlannerSpec, spec: StackCampaignSpec
 ) -> Parameter:
     try:
@@ -184,10 +186,10 @@ def _of_argument(
         raise ParameterError(
             "a launch file declares no limits; write [lowest, highest] or {choice: [...]}", name
         )
-    return _range(name, parameter_spec, None)
+    return _range_parameter(name, parameter_spec, None)
 
 
-def _range(name: str, parameter_spec: ParameterSpec, kind: Optional[str]) -> Parameter:
+def _range_parameter(name: str, parameter_spec: ParameterSpec, kind: Optional[str]) -> Parameter:
     assert parameter_spec.min is not None and parameter_spec.max is not None, (
         "checked by the caller"
     )
@@ -206,7 +208,7 @@ def _range(name: str, parameter_spec: ParameterSpec, kind: Optional[str]) -> Par
     )
 
 
-def _declared(
+def _parameter_with_declared_limits(
     name: str,
     parameter_spec: ParameterSpec,
     entry: BuiltinPlannerSpec,

@@ -115,7 +115,7 @@ def divided(spec: CampaignSpec, training_worlds: int) -> Tuple[CampaignSpec, Cam
             )
         changed = worlds.model_copy(update={"count": training_worlds})
         return spec.model_copy(update={"worlds": changed, "seed": seed}), spec
-    entries = _listed(worlds)
+    entries = _list_world_files(worlds)
     if len(entries) - training_worlds < LEAST_HELD_OUT:
         raise SpecError(
             f"campaign {spec.name}: it has {len(entries)} worlds, of which {training_worlds} are "
@@ -132,7 +132,7 @@ def divided(spec: CampaignSpec, training_worlds: int) -> Tuple[CampaignSpec, Cam
     )
 
 
-def _listed(worlds: WorldsSpec) -> List[WorldFileSpec]:
+def _list_world_files(worlds: WorldsSpec) -> List[WorldFileSpec]:
     if worlds.files is not None:
         entries = list(worlds.files)
     else:
@@ -238,15 +238,15 @@ def run_race(
     timeout_s = spec.limits.timeout_s
     latest: List[CampaignResults] = []
 
-    def run_stage(alive: Sequence[int], worlds: int) -> List[Losses]:
+    def run_stage(remaining: Sequence[int], worlds: int) -> List[Losses]:
         stage = tuning.plan.worlds.index(worlds) + 1
         print(
             f"race, stage {stage} of {len(tuning.plan.worlds)}: "
-            f"{count_text(len(alive) - 1, 'candidate')} and the defaults in {worlds} worlds",
+            f"{count_text(len(remaining) - 1, 'candidate')} and the defaults in {worlds} worlds",
             file=sys.stderr,
             flush=True,
         )
-        names = tuple(tuning.name(number) for number in alive)
+        names = tuple(tuning.name(number) for number in remaining)
         results = run(spec, out / TRAINING, TrialSelection(worlds=worlds, planners=names))
         latest[:] = [results]
         first = [world.name for world in results.worlds[:worlds]]
