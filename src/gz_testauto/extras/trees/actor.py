@@ -28,7 +28,7 @@ class TreeActor(Actor):
         make: Callable[[Actor, Clock, np.random.Generator], Node],
     ) -> None:
         super().__init__(name, tags)
-        self._make = make
+        self._create_root = make
         self._clock = Clock()
         self.root: Optional[Node] = None
 
@@ -51,7 +51,7 @@ class TreeActor(Actor):
         return "tree" if tip is None else str(tip.name)
 
     def reset(self) -> None:
-        self.root = self._make(self, self._clock, self.random)
+        self.root = self._create_root(self, self._clock, self.random)
 
     def act(self, context: StepContext) -> None:
         assert self.root is not None, "created by reset"
@@ -78,7 +78,7 @@ class GoTo(Leaf):
     ) -> None:
         super().__init__(name, actor, x_m=x_m, y_m=y_m, speed_mps=speed_mps)
         self._x_m, self._y_m = float(x_m), float(y_m)
-        self._speed_mps = _above_0("speed_mps", speed_mps)
+        self._speed_mps = _require_positive("speed_mps", speed_mps)
 
     @override
     def update(self) -> Status:
@@ -102,11 +102,14 @@ class IsNear(Leaf):
         self, name: str, actor: Actor, trigger_distance_m: float, model: str = "robot"
     ) -> None:
         super().__init__(name, actor, trigger_distance_m=trigger_distance_m, model=model)
-        self._within_m, self._model = _above_0("trigger_distance_m", trigger_distance_m), model
+        self._trigger_distance_m, self._model = (
+            _require_positive("trigger_distance_m", trigger_distance_m),
+            model,
+        )
 
     @override
     def update(self) -> Status:
-        near = self.actor.nearest(self._model) <= self._within_m
+        near = self.actor.nearest(self._model) <= self._trigger_distance_m
         return Status.SUCCESS if near else Status.FAILURE
 
 
@@ -119,7 +122,7 @@ class IsInside(Leaf):
     ) -> None:
         super().__init__(name, actor, x_m=x_m, y_m=y_m, radius_m=radius_m, model=model)
         self._x_m, self._y_m, self._model = float(x_m), float(y_m), model
-        self._radius_m = _above_0("radius_m", radius_m)
+        self._radius_m = _require_positive("radius_m", radius_m)
 
     @override
     def update(self) -> Status:
@@ -186,13 +189,15 @@ class Check(Leaf):
 def leaves(actor: Actor) -> Dict[str, MakeLeaf]:
     """Return the functions that create the leaves of one actor, by their names in XML."""
 
-    def bound(kind: Callable[..., Node]) -> MakeLeaf:
+    def bind_actor(kind: Callable[..., Node]) -> MakeLeaf:
         return lambda name, **attributes: kind(name, actor, **attributes)
 
-    return {kind.__name__: bound(kind) for kind in (GoTo, Stand, IsNear, IsInside, ChangeVisual)}
+    return {
+        kind.__name__: bind_actor(kind) for kind in (GoTo, Stand, IsNear, IsInside, ChangeVisual)
+    }
 
 
-def _above_0(name: str, value: Any) -> float:
+def _require_positive(name: str, value: Any) -> float:
     number = float(value)
     if not number > 0:
         raise ValueError(f"{name} is {value}; it must be > 0")

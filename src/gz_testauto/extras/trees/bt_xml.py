@@ -104,7 +104,7 @@ class _TreeReader:
         self._root, self._source, self._leaves = root, source, leaves
         self._clock, self._random = clock, random
         self._trees: Dict[str, Element] = {}
-        self._entered: List[str] = []
+        self._enclosing_trees: List[str] = []
 
     def read(self) -> Behaviour:
         root = self._root
@@ -128,20 +128,22 @@ class _TreeReader:
         main = root.get("main_tree_to_execute") or next(iter(self._trees))
         if main not in self._trees:
             raise self._error(root, unknown_name("tree", main, self._trees))
-        return self._tree(main, self._trees[main])
+        return self._build_tree(main, self._trees[main])
 
-    def _tree(self, name: str, tree: Element) -> Behaviour:
-        if name in self._entered:
+    def _build_tree(self, name: str, tree: Element) -> Behaviour:
+        if name in self._enclosing_trees:
             raise self._error(tree, f"tree {name!r} contains itself")
-        inside = _elements(tree)
-        if len(inside) != 1:
-            raise self._error(tree, f"tree {name!r} has {len(inside)} root nodes; it must have one")
-        self._entered.append(name)
-        root = self._node(inside[0])
-        self._entered.pop()
+        children = _child_elements(tree)
+        if len(children) != 1:
+            raise self._error(
+                tree, f"tree {name!r} has {len(children)} root nodes; it must have one"
+            )
+        self._enclosing_trees.append(name)
+        root = self._build_node(children[0])
+        self._enclosing_trees.pop()
         return root
 
-    def _node(self, element: Element) -> Behaviour:
+    def _build_node(self, element: Element) -> Behaviour:
         tag = str(element.tag)
         name = element.get("name") or element.get("ID") or tag
         for key, value in element.attrib.items():
@@ -150,18 +152,18 @@ class _TreeReader:
                     element, f"{tag}: {key} is {value!r}; ports and scripts are not supported"
                 )
         if tag in _COMPOSITES:
-            return self._composite(element, tag, name)
+            return self._build_composite(element, tag, name)
         if tag in _DECORATORS:
-            return self._decorator(element, tag, name)
+            return self._build_decorator(element, tag, name)
         if tag == "SubTree":
             tree_id = element.get("ID", "")
             if tree_id not in self._trees:
                 raise self._error(element, unknown_name("tree", tree_id, self._trees))
-            return self._tree(tree_id, self._trees[tree_id])
-        return self._leaf(element, tag, name)
+            return self._build_tree(tree_id, self._trees[tree_id])
+        return self._build_leaf(element, tag, name)
 
-    def _composite(self, element: Element, tag: str, name: str) -> Behaviour:
-        children = [self._node(child) for child in _elements(element)]
+    def _build_composite(self, element: Element, tag: str, name: str) -> Behaviour:
+        children = [self._build_node(child) for child in _child_elements(element)]
         if not children:
             raise self._error(element, f"{tag} has no children")
         if tag in ("Sequence", "ReactiveSequence"):
@@ -175,20 +177,20 @@ class _TreeReader:
         if tag == "RandomSelector":
             return nodes.RandomSelector(name, self._random, children)
         if tag == "ParallelAll":
-            most = self._number(element, "max_failures", 1)
-            return nodes.CountingParallel(name, -1, most, children)
+            max_failures = self._whole_number(element, "max_failures", 1)
+            return nodes.CountingParallel(name, -1, max_failures, children)
         return nodes.CountingParallel(
             name,
-            self._number(element, "success_count", -1),
-            self._number(element, "failure_count", 1),
+            self._whole_number(element, "success_count", -1),
+            self._whole_number(element, "failure_count", 1),
             children,
         )
 
-    def _decorator(self, element: Element, tag: str, name: str) -> Behaviour:
-        inside = _elements(element)
-        if len(inside) != 1:
-            raise self._error(element, f"{tag} has {len(inside)} children; it must have one")
-        child = self._node(inside[0])
+    def _build_decorator(self, element: Element, tag: str, name: str) -> Behaviour:
+        children = _child_elements(element)
+        if len(children) != 1:
+            raise self._error(element, f"{tag} has {len(children)} children; it must have one")
+        child = self._build_node(children[0])
         decorators = py_trees.decorators
         if tag == "RunOnce":
             policy = py_trees.common.OneShotPolicy.ON_COMPLETION
@@ -197,22 +199,22 @@ class _TreeReader:
             decorator: Behaviour = _SIMPLE_DECORATORS[tag](name=name, child=child)
             return decorator
         if tag == "Repeat":
-            cycles = self._number(element, "num_cycles")
+            cycles = self._whole_number(element, "num_cycles")
             return decorators.Repeat(name=name, child=child, num_success=cycles)
         if tag == "RetryUntilSuccessful":
-            attempts = self._number(element, "num_attempts")
+            attempts = self._whole_number(element, "num_attempts")
             count = attempts if attempts != _FOREVER else 2**31
             return decorators.Retry(name=name, child=child, num_failures=count)
         if tag == "TickLimit":
-            return nodes.TickLimit(name, child, self._number(element, "limit", least=1))
+            return nodes.TickLimit(name, child, self._whole_number(element, "limit", least=1))
         key = {"Timeout": "msec", "Delay": "delay_msec"}[tag]
-        seconds = self._number(element, key, least=0) / 1000.0
+        seconds = self._whole_number(element, key, least=0) / 1000.0
         kind = nodes.Timeout if tag == "Timeout" else nodes.Delay
         return kind(name, child, self._clock, seconds)
 
-    def _leaf(self, element: Element, tag: str, name: str) -> Behaviour:
+    def _build_leaf(self, element: Element, tag: str, name: str) -> Behaviour:
         if tag == "Sleep":
-            seconds = self._number(element, "msec", least=0) / 1000.0
+            seconds = self._whole_number(element, "msec", least=0) / 1000.0
             return nodes.Wait(name, self._clock, seconds)
         if tag in _CONSTANT_LEAVES:
             leaf: Behaviour = _CONSTANT_LEAVES[tag](name)
@@ -220,7 +222,7 @@ class _TreeReader:
         leaf_id = element.get("ID", "") if tag in _LEAF_TAGS else tag
         if leaf_id not in self._leaves:
             raise self._error(element, unknown_name("node", leaf_id, [*KNOWN, *self._leaves]))
-        if _elements(element):
+        if _child_elements(element):
             raise self._error(element, f"{leaf_id} is a leaf and cannot have children")
         attributes = {k: v for k, v in element.attrib.items() if k not in ("ID", "name")}
         try:
@@ -228,7 +230,7 @@ class _TreeReader:
         except (TypeError, ValueError) as error:
             raise self._error(element, f"{leaf_id}: {error}") from error
 
-    def _number(
+    def _whole_number(
         self, element: Element, key: str, default: Optional[int] = None, least: int = -(2**31)
     ) -> int:
         text = element.get(key)
@@ -255,11 +257,11 @@ def write_tree(root: Behaviour, name: str = "main") -> str:
     """
     top = etree.Element("root", BTCPP_format="4", main_tree_to_execute=name)
     top.append(etree.Element("BehaviorTree", ID=name))
-    _write(root, top[0])
+    _write_node(root, top[0])
     return str(etree.tostring(top, pretty_print=True, encoding="unicode"))
 
 
-def _write(node: Behaviour, parent: Element) -> None:
+def _write_node(node: Behaviour, parent: Element) -> None:
     tag, attributes = _described(node)
     element = etree.SubElement(parent, tag)
     if node.name != tag:
@@ -267,10 +269,10 @@ def _write(node: Behaviour, parent: Element) -> None:
     for key, value in attributes.items():
         element.set(key, str(value))
     for child in getattr(node, "_in_order", node.children):
-        _write(child, element)
+        _write_node(child, element)
 
 
-def _ms(seconds: float) -> int:
+def _to_ms(seconds: float) -> int:
     return round(seconds * 1000.0)
 
 
@@ -292,21 +294,21 @@ def _described(node: Any) -> Tuple[str, Dict[str, Any]]:
     )
 
 
-def _nothing(node: Any) -> Dict[str, Any]:
+def _no_attributes(node: Any) -> Dict[str, Any]:
     return {}
 
 
 _WRITTEN: Dict[Type[Any], Tuple[str, Callable[[Any], Dict[str, Any]]]] = {
-    nodes.SequenceWithMemory: ("SequenceWithMemory", _nothing),
-    nodes.RandomSequence: ("RandomSequence", _nothing),
-    nodes.RandomSelector: ("RandomSelector", _nothing),
+    nodes.SequenceWithMemory: ("SequenceWithMemory", _no_attributes),
+    nodes.RandomSequence: ("RandomSequence", _no_attributes),
+    nodes.RandomSelector: ("RandomSelector", _no_attributes),
     nodes.TickLimit: ("TickLimit", lambda node: {"limit": node.limit}),
-    nodes.Timeout: ("Timeout", lambda node: {"msec": _ms(node.duration_s)}),
-    nodes.Delay: ("Delay", lambda node: {"delay_msec": _ms(node.duration_s)}),
-    nodes.Wait: ("Sleep", lambda node: {"msec": _ms(node.duration_s)}),
-    **{kind: (tag, _nothing) for tag, kind in _SIMPLE_DECORATORS.items()},
-    **{kind: (tag, _nothing) for tag, kind in _CONSTANT_LEAVES.items()},
-    py_trees.decorators.OneShot: ("RunOnce", _nothing),
+    nodes.Timeout: ("Timeout", lambda node: {"msec": _to_ms(node.duration_s)}),
+    nodes.Delay: ("Delay", lambda node: {"delay_msec": _to_ms(node.duration_s)}),
+    nodes.Wait: ("Sleep", lambda node: {"msec": _to_ms(node.duration_s)}),
+    **{kind: (tag, _no_attributes) for tag, kind in _SIMPLE_DECORATORS.items()},
+    **{kind: (tag, _no_attributes) for tag, kind in _CONSTANT_LEAVES.items()},
+    py_trees.decorators.OneShot: ("RunOnce", _no_attributes),
     py_trees.decorators.Repeat: ("Repeat", lambda node: {"num_cycles": node.num_success}),
     py_trees.decorators.Retry: (
         "RetryUntilSuccessful",
@@ -322,5 +324,5 @@ _WRITTEN: Dict[Type[Any], Tuple[str, Callable[[Any], Dict[str, Any]]]] = {
 }
 
 
-def _elements(parent: Element) -> List[Element]:
+def _child_elements(parent: Element) -> List[Element]:
     return [child for child in parent if isinstance(child.tag, str)]

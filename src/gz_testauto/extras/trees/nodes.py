@@ -76,19 +76,20 @@ class CountingParallel(py_trees.composites.Composite):
         for child in pending:
             yield from child.tick()
         statuses = [child.status for child in self.children]
-        if statuses.count(Status.SUCCESS) >= self._wanted(self.success_count):
-            self._decide(Status.SUCCESS)
-        elif statuses.count(Status.FAILURE) >= self._wanted(self.failure_count):
-            self._decide(Status.FAILURE)
+        if statuses.count(Status.SUCCESS) >= self._required_count(self.success_count):
+            self._stop_with(Status.SUCCESS)
+        elif statuses.count(Status.FAILURE) >= self._required_count(self.failure_count):
+            self._stop_with(Status.FAILURE)
         elif Status.RUNNING not in statuses:
-            self._decide(Status.FAILURE)  # neither number can be reached any more
+            self._stop_with(Status.FAILURE)  # neither number can be reached any more
         self.current_child = self.children[-1] if self.children else None
         yield self
 
-    def _wanted(self, count: int) -> int:
+    def _required_count(self, count: int) -> int:
+        # A negative count is relative to the number of children: -1 means all.
         return count if count >= 0 else max(0, len(self.children) + 1 + count)
 
-    def _decide(self, status: Status) -> None:
+    def _stop_with(self, status: Status) -> None:
         for child in self.children:
             if child.status == Status.RUNNING:
                 child.stop(Status.INVALID)
@@ -108,27 +109,27 @@ class SequenceWithMemory(py_trees.composites.Composite):
 
     def __init__(self, name: str, children: Optional[Sequence[Behaviour]] = None) -> None:
         super().__init__(name, list(children or ()))
-        self._at = 0
+        self._child_index = 0
 
     def tick(self) -> Iterator[Behaviour]:
         if self.status != Status.RUNNING:
             self.initialise()
-        while self._at < len(self.children):
-            child = self.children[self._at]
+        while self._child_index < len(self.children):
+            child = self.children[self._child_index]
             self.current_child = child
             yield from child.tick()
             if child.status != Status.SUCCESS:
                 self.status = child.status
                 yield self
                 return
-            self._at += 1
-        self._at = 0
+            self._child_index += 1
+        self._child_index = 0
         self.stop(Status.SUCCESS)
         yield self
 
     def terminate(self, new_status: Status) -> None:
         if new_status == Status.INVALID:  # interrupted by a parent node
-            self._at = 0
+            self._child_index = 0
 
 
 class TickLimit(py_trees.decorators.Decorator):
@@ -178,8 +179,8 @@ class Wait(Behaviour):
         self._until_s = self._clock.now_s + self.duration_s
 
     def update(self) -> Status:
-        over = self._clock.now_s >= self._until_s - 1e-9
-        return Status.SUCCESS if over else Status.RUNNING
+        is_over = self._clock.now_s >= self._until_s - 1e-9
+        return Status.SUCCESS if is_over else Status.RUNNING
 
 
 class Timeout(py_trees.decorators.Decorator):
@@ -193,8 +194,8 @@ class Timeout(py_trees.decorators.Decorator):
         self._until_s = self._clock.now_s + self.duration_s
 
     def update(self) -> Status:
-        over = self._clock.now_s >= self._until_s - 1e-9
-        if self.decorated.status == Status.RUNNING and over:
+        is_over = self._clock.now_s >= self._until_s - 1e-9
+        if self.decorated.status == Status.RUNNING and is_over:
             self.decorated.stop(Status.INVALID)
             return Status.FAILURE
         return self.decorated.status
