@@ -56,7 +56,7 @@ def set_readings(monkeypatch, wall_s, cpu_s, others_s=0.0):
             )
         )
     readings = iter(shown)
-    monkeypatch.setattr(load, "_read", lambda simulator, owner: next(readings))
+    monkeypatch.setattr(load, "_read_clocks", lambda simulator, owner: next(readings))
     monkeypatch.setattr(load.psutil, "cpu_count", lambda: 2)
 
 
@@ -100,7 +100,7 @@ def test_cost_includes_all_processes_of_the_simulator(order):
 
     try:
         child.stdout.readline()
-        used_s = load._read(Elsewhere(), 1).simulator_s
+        used_s = load._read_clocks(Elsewhere(), 1).simulator_s
         found = measure_load(Elsewhere(), order(1), 1e15, 1)
     finally:
         child.kill()

@@ -54,7 +54,7 @@ class SimulatorAgreement:
 
 
 def agreement(first: CampaignResults, second: CampaignResults) -> SimulatorAgreement:
-    pairs = _pairs(first, second)
+    pairs = _valid_pairs(first, second)
     trials: Dict[str, int] = dict.fromkeys(first.planners, 0)
     same = dict(trials)
     by_world: Dict[str, List[bool]] = {}
@@ -67,14 +67,14 @@ def agreement(first: CampaignResults, second: CampaignResults) -> SimulatorAgree
     return SimulatorAgreement(
         trials=trials,
         same=same,
-        rate=_rate(by_world),
+        rate=_agreement_rate(by_world),
         metrics=tuple(
-            _compare(metric, completed_pairs, first.copies)
+            _compare_metric(metric, completed_pairs, first.copies)
             for metric in first.metrics
             if metric.in_agreement
         ),
         correlations=tuple(correlation(second, first, name) for name in CORRELATED),
-        disagreements=_different(pairs),
+        disagreements=_disagreeing_pairs(pairs),
     )
 
 
@@ -102,7 +102,7 @@ def confirmation(
     trials: Dict[str, int] = {}
     same: Dict[str, int] = {}
     drawn: Dict[str, List[bool]] = {}
-    pairs = [pair for pair in _pairs(first, second) if pair[0].trial in reasons]
+    pairs = [pair for pair in _valid_pairs(first, second) if pair[0].trial in reasons]
     for trial, partner in pairs:
         reason, is_same = reasons[trial.trial], trial.outcome is partner.outcome
         trials[reason] = trials.get(reason, 0) + 1
@@ -116,12 +116,12 @@ def confirmation(
         screened=len(first.trials),
         trials=trials,
         same=same,
-        overall=_combine_strata(agreed, chosen, _rate(drawn), remaining),
-        disagreements=_different(pairs),
+        overall=_combine_strata(agreed, chosen, _agreement_rate(drawn), remaining),
+        disagreements=_disagreeing_pairs(pairs),
     )
 
 
-def _rate(by_world: Mapping[str, Sequence[bool]]) -> Estimate:
+def _agreement_rate(by_world: Mapping[str, Sequence[bool]]) -> Estimate:
     return clustered_rate(list(map(sum, by_world.values())), list(map(len, by_world.values())))
 
 
@@ -136,7 +136,7 @@ def _combine_strata(agreed: int, chosen: int, rate: Estimate, remaining: int) ->
     return Estimate(value, low, high, f"{rate.method}, of the control sample")
 
 
-def _pairs(first: CampaignResults, second: CampaignResults) -> List[Pair]:
+def _valid_pairs(first: CampaignResults, second: CampaignResults) -> List[Pair]:
     require_same_worlds(first, second)
     partners = {(r.world, r.planner, r.repetition): r for r in second.trials}
     candidates = ((r, partners.get((r.world, r.planner, r.repetition))) for r in first.trials)
@@ -147,29 +147,34 @@ def _pairs(first: CampaignResults, second: CampaignResults) -> List[Pair]:
     ]
 
 
-def _different(pairs: Sequence[Pair]) -> Tuple[Pair, ...]:
+def _disagreeing_pairs(pairs: Sequence[Pair]) -> Tuple[Pair, ...]:
     return tuple(pair for pair in pairs if pair[0].outcome is not pair[1].outcome)
 
 
-def _compare(metric: Metric, pairs: Sequence[Pair], copies: Mapping[str, str]) -> MetricAgreement:
+def _compare_metric(
+    metric: Metric, pairs: Sequence[Pair], copies: Mapping[str, str]
+) -> MetricAgreement:
     values = np.array(
         [[record.metrics.get(metric.name, math.nan) for record in pair] for pair in pairs]
     ).reshape(-1, 2)
-    known = ~np.isnan(values).any(axis=1)
+    is_known = ~np.isnan(values).any(axis=1)
     differences = rounding.differences(values[:, 1], values[:, 0])
-    of_worlds: Dict[str, List[float]] = {}
-    for (record, _), difference, counts in zip(pairs, differences.tolist(), known):
-        if counts:
+    differences_by_world: Dict[str, List[float]] = {}
+    for (record, _), difference, has_values in zip(pairs, differences.tolist(), is_known):
+        if has_values:
             world = copies.get(record.world, record.world)
-            of_worlds.setdefault(world, []).append(difference)
-    measured = known & (values[:, 0] != 0)
-    relative = np.abs(differences[measured] / values[measured, 0])
+            differences_by_world.setdefault(world, []).append(difference)
+    is_relative = is_known & (values[:, 0] != 0)
+    relative = np.abs(differences[is_relative] / values[is_relative, 0])
     return MetricAgreement(
         metric,
-        int(known.sum()),
-        len(of_worlds),
+        int(is_known.sum()),
+        len(differences_by_world),
         median_difference(
-            [rounding.mean(values_of_world) for values_of_world in of_worlds.values()]
+            [
+                rounding.mean(world_differences)
+                for world_differences in differences_by_world.values()
+            ]
         ),
         float(np.median(relative)) if len(relative) else math.nan,
     )

@@ -68,7 +68,7 @@ def correlation(
     cells[:, np.isnan(cells).any(axis=0)] = np.nan  # both campaigns must have the cell
     cells = cells[:, ~np.isnan(cells[0]).all(axis=1)]
     count, world_count = int((~np.isnan(cells[0])).sum()), cells.shape[1]
-    missing = _why_not(planners, cells)
+    missing = _reason_if_unknown(planners, cells)
     if missing:
         nothing = Resampled(Estimate.unknown(), np.full(draws, np.nan))
         return PlannerCorrelation(
@@ -78,7 +78,7 @@ def correlation(
     weights = random.multinomial(
         world_count, np.full(world_count, 1.0 / world_count), size=draws
     ).astype(float)
-    statistics = (_pearson, _spearman, _same_winner)
+    statistics = (_pearson_r, _spearman_r, _same_winner)
     pearson, spearman, winner = (_bootstrap(s, cells, weights) for s in statistics)
     return PlannerCorrelation(metric, planners, world_count, count, pearson, spearman, winner)
 
@@ -92,7 +92,7 @@ def require_same_worlds(first: CampaignResults, second: CampaignResults) -> None
             )
 
 
-def _why_not(planners: Sequence[str], cells: np.ndarray) -> str:
+def _reason_if_unknown(planners: Sequence[str], cells: np.ndarray) -> str:
     if len(planners) < 2:
         common = ", ".join(planners) or "none"
         return f"two planners must be in both campaigns, but these are: {common}"
@@ -108,14 +108,14 @@ def _cells(
     partial = {m.name for m in results.metrics if m.completed_only}
     of_cells: Dict[Tuple[str, str], List[float]] = {}
     for trial in results.trials:
-        value = _value(trial, metric, metric in partial)
+        value = _trial_value(trial, metric, metric in partial)
         if not math.isnan(value):
             of_cells.setdefault((trial.world, trial.planner), []).append(value)
     means = [rounding.mean(of_cells.get((w, planner), ())) for w in worlds for planner in planners]
     return rounding.without_noise(means).reshape(len(worlds), len(planners))
 
 
-def _value(trial: TrialRecord, metric: str, completed_only: bool) -> float:
+def _trial_value(trial: TrialRecord, metric: str, completed_only: bool) -> float:
     if not trial.outcome.valid or (completed_only and not trial.completed):
         return math.nan
     return float(trial.completed) if metric == SUCCESS else trial.metrics.get(metric, math.nan)
@@ -143,11 +143,11 @@ def _bootstrap(
     return Resampled(Estimate(value, float(low), float(high), BOOTSTRAP), draws)
 
 
-def _pearson(cells: np.ndarray, weights: np.ndarray) -> np.ndarray:
+def _pearson_r(cells: np.ndarray, weights: np.ndarray) -> np.ndarray:
     return _weighted_r(*_flatten(cells, weights))
 
 
-def _spearman(cells: np.ndarray, weights: np.ndarray) -> np.ndarray:
+def _spearman_r(cells: np.ndarray, weights: np.ndarray) -> np.ndarray:
     first, second, counts = _flatten(cells, weights)
     return _weighted_r(_midranks(first[0], counts), _midranks(second[0], counts), counts)
 
@@ -164,14 +164,14 @@ def _weighted_r(first: np.ndarray, second: np.ndarray, weights: np.ndarray) -> n
     total = weights.sum(axis=1, keepdims=True)
     centered_first = first - (weights * first).sum(axis=1, keepdims=True) / total
     centered_second = second - (weights * second).sum(axis=1, keepdims=True) / total
-    size = _size(centered_first, centered_second, weights)
-    varies = size > rounding.TOLERANCE * _size(first, second, weights)
+    norms = _norm_product(centered_first, centered_second, weights)
+    varies = norms > rounding.TOLERANCE * _norm_product(first, second, weights)
     product = (weights * centered_first * centered_second).sum(axis=1)
-    r = np.divide(product, size, out=np.full(len(size), np.nan), where=varies)
+    r = np.divide(product, norms, out=np.full(len(norms), np.nan), where=varies)
     return np.asarray(np.clip(r, -1.0, 1.0))
 
 
-def _size(first: np.ndarray, second: np.ndarray, weights: np.ndarray) -> np.ndarray:
+def _norm_product(first: np.ndarray, second: np.ndarray, weights: np.ndarray) -> np.ndarray:
     squares = (weights * first**2).sum(axis=1), (weights * second**2).sum(axis=1)
     return np.asarray(np.sqrt(squares[0] * squares[1]))
 

@@ -77,22 +77,24 @@ def measure_entry(
     seed: int = 0,
 ) -> Measured:
     if measure.own is not None:
-        return _own_measure(measure, name, recordings, seed)
+        return _measure_separately(measure, name, recordings, seed)
     if reference is None:
         return Measured.absent(measure, "the comparison has no reference")
-    cases = [case for case in reference if _is_for(measure, case)]
-    cases = [case for case in cases if _missing_channel(measure, reference[case]) is None]
+    cases = [case for case in reference if _applies_to(measure, case)]
+    cases = [case for case in cases if _reason_of_absence(measure, reference[case]) is None]
     if not cases:
         return Measured.absent(
             measure, "the reference has no recording of the required terrain and maneuver"
         )
     for case in cases:
-        lacking = (
-            "is missing" if case not in recordings else _missing_channel(measure, recordings[case])
+        reason = (
+            "is missing"
+            if case not in recordings
+            else _reason_of_absence(measure, recordings[case])
         )
-        if lacking:
-            return Measured.absent(measure, f"{case} {lacking}")
-    return _reference_measure(
+        if reason:
+            return Measured.absent(measure, f"{case} {reason}")
+    return _compare_with_reference(
         measure, name, {case: (recordings[case], reference[case]) for case in cases}, seed
     )
 
@@ -117,21 +119,22 @@ EXTRAS = ("load", "half_step")
 """Fields that only the recordings of some cases and repetitions have."""
 
 
-def _with_extras(measure: Measure, recordings: RecordingsByCase) -> RecordingsByCase:
+def _with_needed_channels(measure: Measure, recordings: RecordingsByCase) -> RecordingsByCase:
+    """Omit recordings without an optional channel that the measure needs."""
     needed = [name for name in EXTRAS if name in measure.needs]
-    kept = {
+    complete = {
         case: [run for run in runs if all(getattr(run, name) is not None for name in needed)]
         for case, runs in recordings.items()
     }
-    return {case: runs for case, runs in kept.items() if runs}
+    return {case: runs for case, runs in complete.items() if runs}
 
 
-def _is_for(measure: Measure, case: str) -> bool:
+def _applies_to(measure: Measure, case: str) -> bool:
     terrain, _, maneuver = case.rpartition("/")
     return measure.maneuver in ("", maneuver) and measure.terrain in ("", terrain)
 
 
-def _missing_channel(measure: Measure, recordings: Sequence[RunRecording]) -> Optional[str]:
+def _reason_of_absence(measure: Measure, recordings: Sequence[RunRecording]) -> Optional[str]:
     for recording in recordings:
         for channel in measure.needs:
             if getattr(recording, channel) is None:
@@ -139,28 +142,30 @@ def _missing_channel(measure: Measure, recordings: Sequence[RunRecording]) -> Op
     return None if recordings else "is missing"
 
 
-def _own_measure(measure: Measure, name: str, recordings: RecordingsByCase, seed: int) -> Measured:
+def _measure_separately(
+    measure: Measure, name: str, recordings: RecordingsByCase, seed: int
+) -> Measured:
     assert measure.own is not None, "a measure of one recording"
-    recordings = _with_extras(measure, recordings)
-    cases = [case for case in recordings if _is_for(measure, case)]
+    recordings = _with_needed_channels(measure, recordings)
+    cases = [case for case in recordings if _applies_to(measure, case)]
     if not cases:
         return Measured.absent(
             measure, "the entry has no recording of the required terrain and maneuver"
         )
     for case in cases:
-        lacking = _missing_channel(measure, recordings[case])
-        if lacking:
-            return Measured.absent(measure, f"{case} {lacking}")
+        reason = _reason_of_absence(measure, recordings[case])
+        if reason:
+            return Measured.absent(measure, f"{case} {reason}")
     parts = {
         case: np.array([measure.own(recording) for recording in recordings[case]]) for case in cases
     }
-    value = _ratio(np.sum([part.sum(axis=0) for part in parts.values()], axis=0))
+    value = _ratio_of_sums(np.sum([part.sum(axis=0) for part in parts.values()], axis=0))
     draws = np.zeros((RESAMPLES, 2))
     for case, part in parts.items():
         draws += _counts(len(part), seed, name, case) @ part
     with np.errstate(invalid="ignore", divide="ignore"):
         resampled = draws[:, 0] / draws[:, 1]
-    by_case = {case: _ratio(part.sum(axis=0)) for case, part in parts.items()}
+    by_case = {case: _ratio_of_sums(part.sum(axis=0)) for case, part in parts.items()}
     measured = _with_interval(measure, value, resampled, _residuals(parts, value), by_case)
     if math.isnan(measured.estimate.low):
         return measured
@@ -190,11 +195,11 @@ def _student(parts: Mapping[str, np.ndarray], value: float) -> Estimate:
     return Estimate(value, value - half, value + half, METHOD_OWN)
 
 
-def _ratio(sums: np.ndarray) -> float:
+def _ratio_of_sums(sums: np.ndarray) -> float:
     return float(sums[0] / sums[1]) if sums[1] else math.nan
 
 
-def _reference_measure(
+def _compare_with_reference(
     measure: Measure,
     name: str,
     pairs: Mapping[str, Tuple[Sequence[RunRecording], Sequence[RunRecording]]],

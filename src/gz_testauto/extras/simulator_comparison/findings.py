@@ -186,16 +186,16 @@ def evaluate_bench(
     measures.sort(key=lambda measure: measure.planners is not None)
     measured = {
         entry.name: {
-            measure.name: _measured(spec, measure, entry, all_recordings, campaigns)
+            measure.name: _measured_or_published(spec, measure, entry, all_recordings, campaigns)
             for measure in measures
         }
         for entry in spec.ranked
     }
-    not_ranked = _not_ranked(spec, all_recordings, conditions)
+    not_ranked = _reasons_not_ranked(spec, all_recordings, conditions)
     kept = {name: values for name, values in measured.items() if name not in not_ranked}
     table, drawn = _score_entries(spec, kept)
     ranking = Ranking.of(table, drawn, spec.seed, not_ranked)
-    spectra = _spectra(spec, all_recordings)
+    spectra = _spectra_by_case(spec, all_recordings)
     published = _rank_published_scores(spec)
     axes = _axis_differences(spec, all_recordings)
     return Findings(
@@ -203,7 +203,7 @@ def evaluate_bench(
     )
 
 
-def _not_ranked(
+def _reasons_not_ranked(
     spec: BenchSpec, recordings: Mapping[str, RecordingsByCase], conditions: RunConditions
 ) -> Dict[str, str]:
     # missing values of these entries would remove a criterion for all entries
@@ -214,16 +214,20 @@ def _not_ranked(
     for ground in conditions.grounds:
         if ground.refusal:
             reasons.setdefault(ground.entry, f"its ground differs from terrain {ground.terrain}")
-    wanted = [case for case in recordings.get(spec.reference or "", {}) if case in spec.cases]
+    required_cases = [
+        case for case in recordings.get(spec.reference or "", {}) if case in spec.cases
+    ]
     for entry in spec.ranked:
-        lacking = [case for case in wanted if not recordings.get(entry.name, {}).get(case)]
-        if entry.simulator is not None and lacking:
-            reasons.setdefault(entry.name, f"it has no valid run of {', '.join(lacking)}")
+        missing_cases = [
+            case for case in required_cases if not recordings.get(entry.name, {}).get(case)
+        ]
+        if entry.simulator is not None and missing_cases:
+            reasons.setdefault(entry.name, f"it has no valid run of {', '.join(missing_cases)}")
     ranked = {entry.name for entry in spec.ranked}
-    return {name: why for name, why in reasons.items() if name in ranked}
+    return {name: reason for name, reason in reasons.items() if name in ranked}
 
 
-def _measured(
+def _measured_or_published(
     spec: BenchSpec,
     measure: Measure,
     entry: EntrySpec,
@@ -293,7 +297,7 @@ def _axis_differences(
     return by_entry
 
 
-def _spectra(
+def _spectra_by_case(
     spec: BenchSpec, by_entry: Mapping[str, RecordingsByCase]
 ) -> Dict[str, List[Spectrum]]:
     by_case: Dict[str, List[Spectrum]] = {}
@@ -302,12 +306,12 @@ def _spectra(
             with_imu = [run for run in recordings if run.imu is not None]
             if with_imu:
                 by_case.setdefault(case, []).append(
-                    _spectrum(name, name == spec.reference, with_imu)
+                    _mean_spectrum(name, name == spec.reference, with_imu)
                 )
     return by_case
 
 
-def _spectrum(name: str, is_reference: bool, recordings: Sequence[RunRecording]) -> Spectrum:
+def _mean_spectrum(name: str, is_reference: bool, recordings: Sequence[RunRecording]) -> Spectrum:
     samples = [inertial(run)[:, VERTICAL] for run in recordings]
     length = min(map(len, samples))
     spectra = [spectrum(values[:length], RATE_HZ) for values in samples]

@@ -105,7 +105,7 @@ class ManeuverSpec(Spec):
 
     @model_validator(mode="before")
     @classmethod
-    def _by_kind(cls, data: Any) -> Any:
+    def _add_defaults_of_kind(cls, data: Any) -> Any:
         if isinstance(data, str):
             data = {"name": data}
         if not isinstance(data, dict) or not isinstance(data.get("name"), str):
@@ -218,7 +218,7 @@ def require_space(case: str, commands: np.ndarray, robot: RobotBody, terrain: Te
     path = ideal_path(commands)[:, :2]
     farthest = float(np.abs(path).max()) + _radius_m(robot) + JITTER_M
     farthest += JITTER_RAD * float(np.hypot(*path.T).max())
-    _require(case, terrain, 2 * farthest)
+    _require_size(case, terrain, 2 * farthest)
 
 
 def parallel_starts(
@@ -227,7 +227,7 @@ def parallel_starts(
     path = ideal_path(commands)
     lane_m = float(np.ptp(path[:, 1])) + 2 * _radius_m(robot) + GAP_M
     ahead_m = float(np.abs(path[:, 0]).max()) + _radius_m(robot)
-    _require(case, terrain, max(count * lane_m, 2 * ahead_m))
+    _require_size(case, terrain, max(count * lane_m, 2 * ahead_m))
     middle_m = float(path[:, 1].min() + path[:, 1].max()) / 2
     return [Pose2D(0.0, (lane - (count - 1) / 2) * lane_m - middle_m, 0.0) for lane in range(count)]
 
@@ -246,7 +246,7 @@ def _radius_m(robot: RobotBody) -> float:
     return float(np.hypot(*np.asarray(robot.footprint_m).T).max())
 
 
-def _require(case: str, terrain: Terrain, needed_m: float) -> None:
+def _require_size(case: str, terrain: Terrain, needed_m: float) -> None:
     if needed_m > terrain.size_m:
         raise SpecError(
             f"{case}: the maneuver needs {needed_m:.1f} m of ground, but terrain {terrain.name} is "

@@ -88,7 +88,7 @@ def probe_ground(
     """Measure the ground at ``points`` random points, with world files in ``folder``. Raises
     ``SpecError`` if the terrain has too few points with the same result in all simulators."""
     places, expected = _places(terrain, points)
-    balls = _balls(places, expected + LIFT_M, _radius_m(terrain))
+    balls = _ball_models(places, expected + LIFT_M, _ball_radius_m(terrain))
     simulation = simulator.load(Scene(write_world(terrain, folder), models=balls))
     friction = math.nan
     if isinstance(simulation, GroundHeightProvider):
@@ -104,7 +104,7 @@ def probe_ground(
         float(np.abs(errors).max()),
         friction,
         terrain.friction,
-        _refusal(errors, friction, terrain.friction),
+        _reason_of_refusal(errors, friction, terrain.friction),
     )
 
 
@@ -112,7 +112,7 @@ def _places(terrain: Terrain, points: int) -> Tuple[np.ndarray, np.ndarray]:
     """Return random points (k, 2) of the grid with a minimum distance, and the expected heights
     (k,) of balls at rest."""
     draw = child_generator(0, PROBE, terrain.name)
-    radius = _radius_m(terrain)
+    radius = _ball_radius_m(terrain)
     border = int(np.ceil(2 * radius / terrain.pitch_m))
     drawn = draw.integers(border, terrain.pixels - border, (CANDIDATES_PER_POINT * points, 2))
     x_m, y_m = terrain.x_m[drawn[:, 1]], terrain.y_m[drawn[:, 0]]
@@ -230,12 +230,12 @@ def _friction(simulator: Simulator, terrain: Terrain, folder: Path) -> float:
     return float((down - along) / pressed) if pressed > MIN_LOAD_SHARE * into else 0.0
 
 
-def _refusal(errors_m: np.ndarray, friction: float, expected: float) -> Optional[str]:
+def _reason_of_refusal(errors_m: np.ndarray, friction: float, expected: float) -> Optional[str]:
     faults = []
-    lost = int(np.isinf(errors_m).sum())
+    fallen = int(np.isinf(errors_m).sum())
     finite = errors_m[np.isfinite(errors_m)]
-    if lost:
-        faults.append(f"at {lost} of {len(errors_m)} points bodies fall through its ground")
+    if fallen:
+        faults.append(f"at {fallen} of {len(errors_m)} points bodies fall through its ground")
     if len(finite) and np.abs(finite).max() > MAX_HEIGHT_ERROR_M:
         worst = 1000 * finite[np.abs(finite).argmax()]
         count = int((np.abs(finite) > MAX_HEIGHT_ERROR_M).sum())
@@ -253,7 +253,7 @@ def _refusal(errors_m: np.ndarray, friction: float, expected: float) -> Optional
     return "; ".join(faults) or None
 
 
-def _radius_m(terrain: Terrain) -> float:
+def _ball_radius_m(terrain: Terrain) -> float:
     return max(MIN_BALL_RADIUS_M, BALL_OVER_PITCH * terrain.pitch_m)
 
 
@@ -267,7 +267,10 @@ def _ball_shape(name: str, radius_m: float, friction: float, pose: str) -> str:
 <mu>{friction!r}</mu><mu2>{friction!r}</mu2></ode></friction></surface></collision>"""
 
 
-def _balls(places_m: np.ndarray, heights_m: np.ndarray, radius_m: float) -> Tuple[NamedModel, ...]:
+def _ball_models(
+    places_m: np.ndarray, heights_m: np.ndarray, radius_m: float
+) -> Tuple[NamedModel, ...]:
+    """Return models with balls at positions (n, 2) and heights (n,), which can only fall."""
     damping = GRAVITY_MPS2 / FALL_MPS
     shape = _ball_shape("ball", radius_m, 0.0, "0 0 0 0 0 0")
     parts: Dict[str, List[str]] = {}

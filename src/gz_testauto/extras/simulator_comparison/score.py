@@ -63,7 +63,7 @@ class FeaturesSpec(Spec):
     """Date of the source, such as ``"2026-11-24"``."""
 
 
-def _languages(features: FeaturesSpec) -> float:
+def _language_score(features: FeaturesSpec) -> float:
     supported = {name.lower() for name in features.languages or ()}
     c, python = bool(supported & {"c", "c++"}), "python" in supported
     if c and python and "matlab" in supported and supported - {"c", "c++", "python", "matlab"}:
@@ -71,7 +71,7 @@ def _languages(features: FeaturesSpec) -> float:
     return 0.667 if c and python else 0.333 if c or python else 0.0
 
 
-def _formats(features: FeaturesSpec) -> float:
+def _format_score(features: FeaturesSpec) -> float:
     supported = {name.lower() for name in features.formats or ()}
     required = {"urdf", "sdf"}
     if required < supported:
@@ -88,9 +88,9 @@ RULES: Mapping[str, Callable[[FeaturesSpec], float]] = {
     "free": lambda features: float(features.free is True),
     "open_source": lambda features: float(features.open_source is True),
     "ros": lambda features: ROS[features.ros or "none"],
-    "languages": _languages,
+    "languages": _language_score,
     "ui": lambda features: UI[features.ui or "none"],
-    "formats": _formats,
+    "formats": _format_score,
     "engines": lambda features: float(len(set(features.engines or ())) > 1),
 }
 """Rules of features, which return a score from 0 to 1."""

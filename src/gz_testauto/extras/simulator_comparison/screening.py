@@ -39,23 +39,23 @@ def choose_trials(results: CampaignResults, seed: int, closest: int, control: in
     """
     reasons: Dict[int, str] = {}
 
-    def take(records: List[TrialRecord], reason: str) -> None:
+    def add_reason(records: List[TrialRecord], reason: str) -> None:
         for record in records:
             reasons.setdefault(record.trial, reason)
 
-    take([r for r in results.trials if not r.outcome.valid], INVALID)
+    add_reason([r for r in results.trials if not r.outcome.valid], INVALID)
     for records in _trials_by_run(results):
         if len({record.completed for record in records}) > 1:
-            take(records, DISAGREE)
+            add_reason(records, DISAGREE)
     for outcome in Outcome:
         if outcome.declaration.crash:
-            take([r for r in results.trials if r.outcome is outcome], outcome.label)
+            add_reason([r for r in results.trials if r.outcome is outcome], outcome.label)
     remaining = [record for record in results.trials if record.trial not in reasons]
     by_clearance = sorted(remaining, key=lambda r: (r.metrics["clearance_min_m"], r.trial))
-    take(by_clearance[:closest], CLOSEST)
+    add_reason(by_clearance[:closest], CLOSEST)
     remaining = [record for record in remaining if record.trial not in reasons]
     drawn = child_generator(seed, CONTROL_SAMPLE).permutation(len(remaining))[:control]
-    take([remaining[index] for index in sorted(drawn.tolist())], CONTROL)
+    add_reason([remaining[index] for index in sorted(drawn.tolist())], CONTROL)
     return Screening(reasons, len(results.trials))
 
 

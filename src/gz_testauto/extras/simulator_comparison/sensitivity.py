@@ -51,19 +51,20 @@ def acceptability(
     pool = (table.scores[None] if measured is None else measured)[:, :, counted]
     for begin in range(0, draws, _AT_A_TIME):
         size = min(_AT_A_TIME, draws - begin)
-        weights = _drawn_weights(table.weights[counted], spread, size, random)
+        weights = _draw_weights(table.weights[counted], spread, size, random)
         chosen = pool[random.integers(len(pool), size=size)]
         ranks += _rank_shares(np.einsum("nec,nc->ne", chosen, weights))
     return ranks / draws
 
 
-def _drawn_weights(
-    weights: np.ndarray, spread: Optional[float], size: int, random: np.random.Generator
+def _draw_weights(
+    weights: np.ndarray, spread: Optional[float], count: int, random: np.random.Generator
 ) -> np.ndarray:
+    """Draw weights (n, criteria): within a relative ``spread``, or uniformly with the sum 1."""
     if spread is None:
-        drawn = random.standard_exponential((size, len(weights)))
+        drawn = random.standard_exponential((count, len(weights)))
         return np.asarray(drawn / drawn.sum(axis=1, keepdims=True))
-    return np.asarray(weights * random.uniform(1.0 - spread, 1.0 + spread, (size, len(weights))))
+    return np.asarray(weights * random.uniform(1.0 - spread, 1.0 + spread, (count, len(weights))))
 
 
 def _rank_shares(totals: np.ndarray) -> np.ndarray:
@@ -85,13 +86,14 @@ def total_intervals(table: ScoreTable, measured: Optional[np.ndarray] = None) ->
     intervals of measurements."""
     if measured is None:
         return np.full((len(table.entries), 2), np.nan)
-    totals = _totals(table, measured)
+    totals = _totals_of_draws(table, measured)
     limits = np.quantile(totals, _LIMITS, axis=0).T
     unsure = np.ptp(totals, axis=0) > _ROUNDING * np.maximum(1.0, np.abs(table.totals))
     return np.where(unsure[:, None], limits, np.nan)
 
 
-def _totals(table: ScoreTable, measured: np.ndarray) -> np.ndarray:
+def _totals_of_draws(table: ScoreTable, measured: np.ndarray) -> np.ndarray:
+    """Return totals (n, entries) of drawn scores (n, entries, criteria)."""
     counted = table.counted
     return np.asarray(measured[:, :, counted] @ table.weights[counted])
 
@@ -118,7 +120,7 @@ def lead(table: ScoreTable, measured: Optional[np.ndarray] = None) -> Optional[L
     order = [int(column) for column in np.argsort(-np.abs(shares), kind="stable")]
     low, high = math.nan, math.nan
     if measured is not None:
-        totals = _totals(table, measured)
+        totals = _totals_of_draws(table, measured)
         difference = totals[:, first] - totals[:, second]
         if np.ptp(difference) > _ROUNDING:
             low, high = np.quantile(difference, _LIMITS).tolist()
@@ -210,7 +212,7 @@ def ranking_verdict(
     the table."""
     if not can_rank(table):
         return RankingVerdict(
-            None, math.nan, math.nan, math.nan, (_why_unranked(table, not_ranked),), False
+            None, math.nan, math.nan, math.nan, (_reason_of_no_ranking(table, not_ranked),), False
         )
     first = table.order[0]
     shares = acceptability(table, SPREAD, measured, seed)[:, 0]
@@ -233,7 +235,7 @@ def ranking_verdict(
     return RankingVerdict(winner, combined, weights, measurement, decides)
 
 
-def _why_unranked(table: ScoreTable, not_ranked: Mapping[str, str]) -> str:
+def _reason_of_no_ranking(table: ScoreTable, not_ranked: Mapping[str, str]) -> str:
     other_entries = "; ".join(f"{name}: {why}" for name, why in not_ranked.items())
     if not table.entries:
         return f"No entry can be compared ({other_entries})."

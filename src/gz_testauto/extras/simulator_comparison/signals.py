@@ -21,7 +21,7 @@ _DEGREE = 5
 
 def resample(series: Series, rate_hz: float) -> Series:
     """Return a series, linearly interpolated at multiples of the period since the first stamp."""
-    time_s = series.time_s[0] + np.arange(_count(series, rate_hz)) / rate_hz
+    time_s = series.time_s[0] + np.arange(_sample_count(series, rate_hz)) / rate_hz
     columns = [np.interp(time_s, series.time_s, column) for column in series.values.T]
     return Series(time_s, np.stack(columns, axis=1))
 
@@ -31,9 +31,9 @@ def in_band(series: Series, band_hz: float) -> np.ndarray:
     ``band_hz`` by a Butterworth filter of order 4, forward and backward."""
     # a faster series is decimated first, since the slope of the filter depends on its rate
     times = max(1, int(np.ceil(series.rate_hz / RATE_HZ - 0.01)))
-    count = (_count(series, RATE_HZ) - 1) * times + 1
+    count = (_sample_count(series, RATE_HZ) - 1) * times + 1
     time_s = series.time_s[0] + np.arange(count) / (times * RATE_HZ)
-    values = _between_samples(series, time_s)
+    values = _interpolate(series, time_s)
     if times > 1:
         values = resample_poly(values, 1, times, axis=0, padtype="line")
     ends = min(len(values) - 1, round(3.0 * RATE_HZ / band_hz))
@@ -41,18 +41,18 @@ def in_band(series: Series, band_hz: float) -> np.ndarray:
     return np.asarray(sosfiltfilt(sections, values, axis=0, padlen=ends))
 
 
-def _count(series: Series, rate_hz: float) -> int:
+def _sample_count(series: Series, rate_hz: float) -> int:
     return int(np.floor((series.time_s[-1] - series.time_s[0]) * rate_hz + 1e-9)) + 1
 
 
-def _between_samples(series: Series, time_s: np.ndarray) -> np.ndarray:
+def _interpolate(series: Series, time_s: np.ndarray) -> np.ndarray:
     # degree 5: at 0.4 of the rate the loss is 0.7 dB, with linear interpolation 4.8 dB
     # (M. Unser, IEEE Signal Process. Mag. 16(6), 1999); over indices, since jitter of the stamps
     # would cause oscillations
-    numbers = np.arange(len(series.time_s), dtype=float)
-    degree = _DEGREE if len(numbers) > _DEGREE else 1
-    spline = make_interp_spline(numbers, series.values, k=degree)
-    return np.asarray(spline(np.interp(time_s, series.time_s, numbers)))
+    indices = np.arange(len(series.time_s), dtype=float)
+    degree = _DEGREE if len(indices) > _DEGREE else 1
+    spline = make_interp_spline(indices, series.values, k=degree)
+    return np.asarray(spline(np.interp(time_s, series.time_s, indices)))
 
 
 def find_delay(first: np.ndarray, second: np.ndarray, max_delay: int) -> Optional[int]:

@@ -76,7 +76,7 @@ class EntrySpec(Spec):
                 raise ValueError(str(error)) from None
             fault = simulator_fault(self.simulator)
             if fault is not None:
-                raise _error(f"is {self.simulator}, which {fault}", "simulator")
+                raise _error_at(f"is {self.simulator}, which {fault}", "simulator")
         return self
 
     @model_validator(mode="after")
@@ -217,24 +217,24 @@ class BenchSpec(Spec):
 
     @model_validator(mode="before")
     @classmethod
-    def _all_maneuvers(cls, data: Any) -> Any:
+    def _add_default_maneuvers(cls, data: Any) -> Any:
         if isinstance(data, dict) and data.get("terrains") and "maneuvers" not in data:
-            ground = [
+            terrain_kinds = [
                 terrain.get("kind") for terrain in data["terrains"] if isinstance(terrain, dict)
             ]
             return {
                 **data,
-                "maneuvers": [kind for kind in ORDINARY if kind != STEP or STEP in ground],
+                "maneuvers": [kind for kind in ORDINARY if kind != STEP or STEP in terrain_kinds],
             }
         return data
 
     @model_validator(mode="after")
     def _maneuvers_can_run(self) -> Self:
         if self.simulated:
-            lacking = [name for name in ("robot", "terrains") if not getattr(self, name)]
-            if lacking:
+            missing = [name for name in ("robot", "terrains") if not getattr(self, name)]
+            if missing:
                 raise ValueError(
-                    f"{lacking[0]} is missing; specify it for simulator {self.simulated[0].name}"
+                    f"{missing[0]} is missing; specify it for simulator {self.simulated[0].name}"
                 )
         for key in ("terrains", "maneuvers"):
             _require_unique(key, [named.name for named in getattr(self, key)])
@@ -262,7 +262,7 @@ class BenchSpec(Spec):
             if fault is not None:
                 has_option = takes_step(entry.simulator)
                 place = ("entries", number, "options", "step_s") if has_option else ("step_s",)
-                raise _error(fault, *place)
+                raise _error_at(fault, *place)
         return self
 
     def _require_recorded(self, maneuver: ManeuverSpec) -> None:
@@ -314,17 +314,19 @@ class BenchSpec(Spec):
         return self.weights.keys() - set(MEASURES.names())
 
 
-def _error(reason: str, *place: Union[str, int]) -> PydanticCustomError:
+def _error_at(reason: str, *place: Union[str, int]) -> PydanticCustomError:
     return PydanticCustomError("predicate", "{reason}", {"reason": reason, SUBPATH: place})
 
 
 def _require_unique(where: str, names: List[str]) -> None:
-    twice = repeated(names)
-    if twice:
-        raise ValueError(f"{where}: {', '.join(twice)} appears more than once; use unique names")
+    duplicates = repeated(names)
+    if duplicates:
+        raise ValueError(
+            f"{where}: {', '.join(duplicates)} appears more than once; use unique names"
+        )
 
 
 def _require_known(where: str, name: str, known: List[str]) -> None:
     if name not in known:
         reason = unknown_name("name", name, known)
-        raise _error(f"{where}: {reason}")
+        raise _error_at(f"{where}: {reason}")

@@ -58,19 +58,19 @@ def measure_load(
         for robot in request.robots:
             simulation.drive(Twist2D(linear_mps, angular_radps), robot.robot.name)
         simulation.step(PERIOD_S)
-    return _measured(simulator, simulation, base_bytes, owner)
+    return _measure_segments(simulator, simulation, base_bytes, owner)
 
 
-def _measured(
+def _measure_segments(
     simulator: Simulator, simulation: Simulation, base_bytes: float, owner: int
 ) -> SimulatorCost:
-    readings = [_read(simulator, owner)]
+    readings = [_read_clocks(simulator, owner)]
     while len(readings) <= MAX_SEGMENTS:
         used_s = readings[-1].simulator_s - readings[0].simulator_s
         if len(readings) > MIN_SEGMENTS and used_s >= MIN_CPU_S:
             break
         simulation.step(SEGMENT_S)
-        readings.append(_read(simulator, owner))
+        readings.append(_read_clocks(simulator, owner))
     count = len(readings) - 1
     # the median is robust against one interruption
     wall_s, cpu_s, *_ = np.median(np.diff(readings, axis=0), axis=0).tolist()
@@ -87,22 +87,22 @@ def _measured(
     )
 
 
-def _read(simulator: Simulator, owner: int) -> Clocks:
+def _read_clocks(simulator: Simulator, owner: int) -> Clocks:
     times = psutil.cpu_times()
     idle_s = times.idle + getattr(times, "iowait", 0.0)
     guests_s = getattr(times, "guest", 0.0) + getattr(times, "guest_nice", 0.0)
     busy_s = sum(times) - idle_s - guests_s  # guests are included in user and nice
-    own_s, harness_s = time.process_time(), _cpu_s([owner], ended=False)
-    outside_s = _cpu_s(_with_children(simulator.processes))
+    own_s, parent_s = time.process_time(), _cpu_s([owner], ended=False)
+    outside_s = _cpu_s(_process_tree(simulator.processes))
     return Clocks(
         wall_s=time.perf_counter(),
         simulator_s=outside_s if simulator.processes else own_s,
         busy_s=busy_s,
-        ours_s=own_s + harness_s + outside_s,
+        ours_s=own_s + parent_s + outside_s,
     )
 
 
-def _with_children(pids: Iterable[int]) -> List[int]:
+def _process_tree(pids: Iterable[int]) -> List[int]:
     tree: List[int] = []
     for pid in pids:
         with contextlib.suppress(psutil.Error):
@@ -124,7 +124,7 @@ def _cpu_s(pids: Iterable[int], ended: bool = True) -> float:
 
 def _memory_bytes(pids: Tuple[int, ...]) -> float:
     total = 0.0
-    for pid in _with_children(pids):
+    for pid in _process_tree(pids):
         with contextlib.suppress(psutil.Error):
             total += psutil.Process(pid).memory_info().rss
     return total

@@ -34,8 +34,8 @@ Inputs = Dict[str, Dict[str, Any]]
 def bench_inputs(plan: Plan) -> Inputs:
     spec = plan.spec
     assert spec.robot is not None, "a bench with simulators"
-    whole = {"seed": spec.seed, "step_s": spec.step_s, "gz_testauto": __version__}
-    inputs: Inputs = {"bench": whole, "robot": dict(_fields(spec.robot.model_dump()))}
+    general = {"seed": spec.seed, "step_s": spec.step_s, "gz_testauto": __version__}
+    inputs: Inputs = {"bench": general, "robot": dict(_fields(spec.robot.model_dump()))}
     for terrain in spec.terrains:
         inputs[f"terrain {terrain.name}"] = {
             **dict(_fields(terrain.model_dump())),
@@ -64,7 +64,7 @@ class BenchManifest:
             )
         inputs = bench_inputs(plan)
         before: Mapping[str, Mapping[str, Any]] = stored.get("inputs", {})
-        self._refuse(list(_differences(before, inputs)))
+        self._raise_if_different(list(_group_differences(before, inputs)))
         self._content: Dict[str, Any] = {
             "format": FORMAT,
             "bench": plan.spec.name,
@@ -83,13 +83,15 @@ class BenchManifest:
             self._content["simulators"][entry] = identity._asdict()
             self.write()
         elif known != identity._asdict():
-            self._refuse([f"entry {entry}: version is {identity.version}, was {known['version']}"])
+            self._raise_if_different(
+                [f"entry {entry}: version is {identity.version}, was {known['version']}"]
+            )
 
-    def _refuse(self, differences: List[str]) -> None:
+    def _raise_if_different(self, differences: List[str]) -> None:
         refuse_differences(self._directory.path, "runs of another bench", differences)
 
 
-def _differences(
+def _group_differences(
     before: Mapping[str, Mapping[str, Any]], now: Mapping[str, Mapping[str, Any]]
 ) -> Iterator[str]:
     for group in now:

@@ -107,7 +107,7 @@ class Plan:
         if spec.measure_load:
             self.terrains[LOAD] = make_terrain(LOAD_TERRAIN, spec.seed)
         self.commands: Dict[str, np.ndarray] = {
-            maneuver.name: self._commands(maneuver) for maneuver in spec.maneuvers
+            maneuver.name: self._maneuver_commands(maneuver) for maneuver in spec.maneuvers
         }
         self._written: Dict[Tuple[Path, str], Path] = {}
         (self._robot,) = read_bench_robot(spec.robot)
@@ -124,7 +124,9 @@ class Plan:
             for terrain in self.terrains:
                 groups = [
                     RunGroup(
-                        entry.name, terrain, tuple(self._runs(entry.name, terrain, repetition))
+                        entry.name,
+                        terrain,
+                        tuple(self._planned_runs(entry.name, terrain, repetition)),
                     )
                     for entry in self.spec.simulated
                 ]
@@ -135,7 +137,7 @@ class Plan:
         terrain = self.terrains[planned.terrain]
         step_s = self.step_s(self.spec.entry(planned.entry))
         required_s = step_s / 2 if planned.halved else step_s
-        world = self._world(terrain, directory, required_s)
+        world = self._world_file(terrain, directory, required_s)
         if planned.is_load:
             return self._load_request(planned, world)
         start = draw_start(planned.case, planned.repetition, self.spec.seed)
@@ -147,7 +149,7 @@ class Plan:
             commands=self.commands[planned.maneuver],
             seed=child_seed(self.spec.seed, SIMULATION, planned.case, planned.repetition),
             step_s=required_s if planned.halved else None,
-            box=create_box(self._robot, start) if self._pushes(planned) else None,
+            box=create_box(self._robot, start) if self._pushes_box(planned) else None,
         )
 
     def step_s(self, entry: EntrySpec) -> float:
@@ -160,10 +162,10 @@ class Plan:
             return entry.options
         return {**entry.options, "step_s": self.step_s(entry) / 2}
 
-    def _pushes(self, planned: PlannedRun) -> bool:
+    def _pushes_box(self, planned: PlannedRun) -> bool:
         return any(m.kind == PUSH for m in self.spec.maneuvers if m.name == planned.maneuver)
 
-    def _commands(self, maneuver: ManeuverSpec) -> np.ndarray:
+    def _maneuver_commands(self, maneuver: ManeuverSpec) -> np.ndarray:
         if maneuver.command is None:
             return compute_commands(maneuver, self._bench_robot)
         recording = self.spec.entry(maneuver.command.entry).recording
@@ -177,7 +179,7 @@ class Plan:
             )
         return recorded_commands(recorded)
 
-    def _runs(self, entry: str, terrain: str, repetition: int) -> List[PlannedRun]:
+    def _planned_runs(self, entry: str, terrain: str, repetition: int) -> List[PlannedRun]:
         if terrain == LOAD:
             names = supported_loads(self.spec.entry(entry))
             return [PlannedRun(entry, LOAD, name, repetition) for name in names]
@@ -196,7 +198,7 @@ class Plan:
             and repetition < HALVED_REPETITIONS
         )
 
-    def _world(self, terrain: Terrain, directory: BenchDirectory, step_s: float) -> Path:
+    def _world_file(self, terrain: Terrain, directory: BenchDirectory, step_s: float) -> Path:
         folder = directory.worlds(step_s)
         if (folder, terrain.name) not in self._written:
             with reporting_disk(folder):

@@ -86,17 +86,17 @@ class SimulatedRun:
 def run_maneuver(simulator: Simulator, request: ManeuverRequest) -> SimulatedRun:
     simulation = load_scene(simulator, request)
     # samples of single steps are averaged here, means of the simulator need a step per sample
-    piece_s = SAMPLE_S if simulator.inertial == PERIOD_MEANS else PERIOD_S
+    step_s = SAMPLE_S if simulator.inertial == PERIOD_MEANS else PERIOD_S
     _require_step(simulation, request.step_s)
     robot = request.robots[0].robot.name
     rest_height_m = simulation.snapshot().models[robot].pose.position[2] - request.ground_m[0]
-    settle(simulation, piece_s)
+    settle(simulation, step_s)
     snapshots = [simulation.snapshot()]
     samples: List[ImuSample] = []
     for linear_mps, angular_radps in request.commands.tolist():
         simulation.drive(Twist2D(linear_mps, angular_radps))
-        for _ in range(round(PERIOD_S / piece_s)):
-            snapshot = simulation.step(piece_s)
+        for _ in range(round(PERIOD_S / step_s)):
+            snapshot = simulation.step(step_s)
             samples.extend(snapshot.imu)
         snapshots.append(snapshot)
     poses = [s.models[robot].pose for s in snapshots]
@@ -105,7 +105,7 @@ def run_maneuver(simulator: Simulator, request: ManeuverRequest) -> SimulatedRun
         "imu": _means(
             samples, snapshots[0].time_s, round(count * PERIOD_S / SAMPLE_S), request.source
         ),
-        "odometry": _odometry(poses),
+        "odometry": _odometry_series(poses),
         "command": Series(np.arange(count) * PERIOD_S, request.commands),
     }
     links = [s.links for s in snapshots]
@@ -160,12 +160,12 @@ def settle(simulation: Simulation, piece_s: float) -> None:
 
 
 def _require_step(simulation: Simulation, step_s: Optional[float]) -> None:
-    found_s = simulation.step_size_s
-    if step_s is not None and not math.isclose(found_s, step_s, rel_tol=1e-9):
+    actual_s = simulation.step_size_s
+    if step_s is not None and not math.isclose(actual_s, step_s, rel_tol=1e-9):
         raise SimulatorError(
-            f"the physics step of the simulation is {found_s:g} s instead of {step_s:g} s"
+            f"the physics step of the simulation is {actual_s:g} s instead of {step_s:g} s"
         )
-    fault = step_fault(found_s)
+    fault = step_fault(actual_s)
     if fault is not None:
         raise SimulatorError(f"the physics step of the simulation {fault}")
 
@@ -187,7 +187,7 @@ def _means(samples: Sequence[ImuSample], start_s: float, count: int, source: str
     return Series((np.arange(count) + 1) * SAMPLE_S, sums / sample_counts[:, None])
 
 
-def _odometry(poses: Sequence[Pose]) -> Series:
+def _odometry_series(poses: Sequence[Pose]) -> Series:
     values = np.array([pose.planar for pose in poses])
     values[:, 2] = np.unwrap(values[:, 2])
     return Series(np.arange(len(poses)) * PERIOD_S, values)

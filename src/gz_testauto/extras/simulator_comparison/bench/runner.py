@@ -90,7 +90,7 @@ class _BenchRunner:
         self._aborted = False
         self._remaining = 0
         self._started_s = time.monotonic()
-        self._done = 0
+        self._finished_count = 0
         self.unavailable: Dict[str, str] = {}
 
     def run(self, should_stop: Callable[[], bool], workers: int) -> None:
@@ -108,7 +108,7 @@ class _BenchRunner:
         self, groups: Sequence[RunGroup], should_stop: Callable[[], bool], workers: int
     ) -> None:
         with concurrent.futures.ThreadPoolExecutor(workers) as threads:
-            futures = [threads.submit(self._process, group, should_stop) for group in groups]
+            futures = [threads.submit(self._process_group, group, should_stop) for group in groups]
             try:
                 for future in futures:
                     future.result()
@@ -123,19 +123,21 @@ class _BenchRunner:
             handle.end()
 
     def _unfinished(self, group: RunGroup) -> List[PlannedRun]:
-        return [planned for planned in group.runs if not self._path(planned).is_file()]
+        return [planned for planned in group.runs if not self._run_path(planned).is_file()]
 
-    def _path(self, planned: PlannedRun) -> Path:
+    def _run_path(self, planned: PlannedRun) -> Path:
         return self._directory.run_path(planned.entry, planned.stored_case, planned.repetition)
 
-    def _process(self, group: RunGroup, should_stop: Callable[[], bool]) -> None:
+    def _process_group(self, group: RunGroup, should_stop: Callable[[], bool]) -> None:
         if should_stop() or self._aborted or group.entry in self.unavailable:
             return
         handle = self._handles.get(group.entry)
         if handle is None:
             handle = self._handles[group.entry] = self._create_handle()
         try:
-            refused = group.terrain != LOAD and self._ground(handle, group).refusal is not None
+            refused = (
+                group.terrain != LOAD and self._probed_ground(handle, group).refusal is not None
+            )
             for planned in self._unfinished(group):
                 if refused or should_stop() or self._aborted:
                     break
@@ -149,7 +151,7 @@ class _BenchRunner:
             if not self._aborted:
                 handle.close()
 
-    def _open(
+    def _open_simulator(
         self, handle: SimulatorRunner, entry: str, halved: bool = False, load: bool = False
     ) -> None:
         spec = self._plan.spec.entry(entry)
@@ -161,7 +163,7 @@ class _BenchRunner:
         with self._lock:
             self._manifest.note(entry, identity)
 
-    def _ground(self, handle: SimulatorRunner, group: RunGroup) -> GroundProbe:
+    def _probed_ground(self, handle: SimulatorRunner, group: RunGroup) -> GroundProbe:
         stored = self._directory.read_probe(group.entry, group.terrain)
         if stored is not None:
             return stored
@@ -169,7 +171,7 @@ class _BenchRunner:
         folder = self._directory.path / "worlds" / "probe" / group.entry
 
         def probe() -> GroundProbe:
-            self._open(handle, group.entry)
+            self._open_simulator(handle, group.entry)
             return handle.probe(terrain, folder, group.entry)
 
         try:
@@ -191,9 +193,9 @@ class _BenchRunner:
             request = self._plan.request(planned, self._directory)
 
         def execute() -> StoredRun:
-            self._open(handle, planned.entry, planned.halved, planned.is_load)
+            self._open_simulator(handle, planned.entry, planned.halved, planned.is_load)
             if planned.is_load:
-                load = self._load(handle, request)
+                load = self._measure_load(handle, request)
                 return StoredRun(RunRecording(request.source, load=load))
             simulated = handle.run_maneuver(request)
             fault = implausibility(simulated, self._plan.terrains[planned.terrain])
@@ -201,25 +203,29 @@ class _BenchRunner:
             return StoredRun(recording, fault or "", simulated.step_s)
 
         try:
-            done = self._with_retry(handle, str(planned), execute)
+            stored = self._with_retry(handle, str(planned), execute)
         except SimulatorError as error:
-            done = StoredRun(None, str(error))
+            stored = StoredRun(None, str(error))
         if self._aborted:  # an aborted request has no result
             return
-        self._directory.write_run(self._path(planned), done)
+        self._directory.write_run(self._run_path(planned), stored)
         with self._lock:
-            self._done += 1
-            self._report_finished(planned, done, time.monotonic() - started_s)
+            self._finished_count += 1
+            self._report_finished(planned, stored, time.monotonic() - started_s)
 
-    def _report_finished(self, planned: PlannedRun, done: StoredRun, took_s: float) -> None:
-        state = f"invalid: {done.invalid}" if done.invalid else "done"
-        left_s = (time.monotonic() - self._started_s) / self._done * (self._remaining - self._done)
+    def _report_finished(self, planned: PlannedRun, stored: StoredRun, duration_s: float) -> None:
+        state = f"invalid: {stored.invalid}" if stored.invalid else "done"
+        left_s = (
+            (time.monotonic() - self._started_s)
+            / self._finished_count
+            * (self._remaining - self._finished_count)
+        )
         self._report_progress(
-            f"[{self._done}/{self._remaining}, {left_s / 60:.0f} min left] {planned}: {state} "
-            f"({took_s:.1f} s)"
+            f"[{self._finished_count}/{self._remaining}, {left_s / 60:.0f} min left] "
+            f"{planned}: {state} ({duration_s:.1f} s)"
         )
 
-    def _load(self, handle: SimulatorRunner, request: ManeuverRequest) -> SimulatorCost:
+    def _measure_load(self, handle: SimulatorRunner, request: ManeuverRequest) -> SimulatorCost:
         """Return the cost from the measurement with the lowest load by other programs."""
         costs = [handle.measure_load(request)]
         while costs[-1].others > BUSY and len(costs) <= MAX_LOAD_REPEATS:
@@ -229,14 +235,14 @@ class _BenchRunner:
     def _with_retry(
         self, handle: SimulatorRunner, task: str, execute: Callable[[], Found]
     ) -> Found:
-        def failed(error: GzTestautoError, follows: bool) -> None:
+        def on_failure(error: GzTestautoError, is_retried: bool) -> None:
             handle.end()
             if self._aborted:
                 raise error
-            if follows:
+            if is_retried:
                 self._report_progress(f"{task}: trying again after an error: {error}")
 
-        return run_attempts(execute, failed)
+        return run_attempts(execute, on_failure)
 
 
 def probe_bench(

@@ -56,7 +56,7 @@ def read_simulated(
     recordings = {entry.name: reader.read(entry.name) for entry in spec.simulated}
     missing = [f"{name}: {why}" for name, why in (unavailable or {}).items()] + reader.missing
     conditions = RunConditions(
-        simulators=_simulators(spec, directory),
+        simulators=_simulator_texts(spec, directory),
         grounds=tuple(reader.grounds),
         invalid=tuple(reader.invalid),
         notes=(*missing, *reader.unsupported, *reader.disturbed),
@@ -65,7 +65,7 @@ def read_simulated(
     return SimulatedData(recordings, conditions, not (refused or reader.invalid or missing))
 
 
-def _simulators(spec: BenchSpec, directory: BenchDirectory) -> Dict[str, str]:
+def _simulator_texts(spec: BenchSpec, directory: BenchDirectory) -> Dict[str, str]:
     stored = (directory.read_manifest() or {}).get("simulators", {})
     texts = {}
     for entry in spec.simulated:
@@ -141,9 +141,9 @@ class _RunReader:
 
     def _list_disturbances(self, entry: str, case: str, recordings: List[RunRecording]) -> None:
         shares = [run.load.others for run in recordings if run.load is not None]
-        busy = [share for share in shares if share > BUSY]
-        if busy:
+        large = [share for share in shares if share > BUSY]
+        if large:
             self.disturbed.append(
-                f"{entry}: {case}: other programs used the machine in {len(busy)} of "
-                f"{len(shares)} repetitions (up to {100 * max(busy):.0f} % of its processors)"
+                f"{entry}: {case}: other programs used the machine in {len(large)} of "
+                f"{len(shares)} repetitions (up to {100 * max(large):.0f} % of its processors)"
             )

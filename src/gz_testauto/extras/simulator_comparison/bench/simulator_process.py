@@ -65,13 +65,13 @@ class SimulatorRunner:
         return Identity(self._simulator.name, self._simulator.version)
 
     def run_maneuver(self, request: ManeuverRequest) -> SimulatedRun:
-        return run_maneuver(self._required, request)
+        return run_maneuver(self._opened_simulator, request)
 
     def measure_load(self, request: ManeuverRequest) -> SimulatorCost:
-        return measure_load(self._required, request, self._base_bytes, os.getppid())
+        return measure_load(self._opened_simulator, request, self._base_bytes, os.getppid())
 
     def probe(self, terrain: Terrain, folder: Path, entry: str) -> GroundProbe:
-        return probe_ground(self._required, terrain, folder, entry)
+        return probe_ground(self._opened_simulator, terrain, folder, entry)
 
     def close(self) -> None:
         simulator, self._simulator, self._opened = self._simulator, None, None
@@ -86,7 +86,7 @@ class SimulatorRunner:
         """Stop the current request from another thread, if it is in a child process."""
 
     @property
-    def _required(self) -> Simulator:
+    def _opened_simulator(self) -> Simulator:
         assert self._simulator is not None, "open is called first"
         return self._simulator
 
@@ -99,6 +99,7 @@ def sampling_options(simulator: str, options: Mapping[str, Any]) -> Dict[str, An
 
 
 def _in_child(method: Callable[..., Result]) -> Callable[..., Result]:
+    """Return a method that executes ``method`` in the child process."""
 
     @functools.wraps(method)
     def request(process: "SimulatorProcess", *arguments: Any) -> Result:
@@ -115,7 +116,7 @@ class SimulatorProcess(SimulatorRunner):
         self._timeout_s = timeout_s
         self._context = multiprocessing.get_context("spawn")
         self._process: Optional[multiprocessing.process.BaseProcess] = None
-        self._line: Optional[Connection] = None
+        self._connection: Optional[Connection] = None
 
     open = _in_child(SimulatorRunner.open)
     run_maneuver = _in_child(SimulatorRunner.run_maneuver)
@@ -150,7 +151,9 @@ class SimulatorProcess(SimulatorRunner):
 
     def request(self, method: Callable[..., Result], *arguments: Any) -> Result:
         try:
-            reply: Result = send_request(self._started(), (method, arguments), self._timeout_s)
+            reply: Result = send_request(
+                self._started_connection(), (method, arguments), self._timeout_s
+            )
         except NoReplyError as error:
             end = self._kill()
             if error.is_silent:
@@ -158,21 +161,21 @@ class SimulatorProcess(SimulatorRunner):
             raise SimulatorError(f"its process died{end}") from None
         return reply
 
-    def _started(self) -> Connection:
-        if self._line is None:
-            self._line, child_end = self._context.Pipe()
+    def _started_connection(self) -> Connection:
+        if self._connection is None:
+            self._connection, child_end = self._context.Pipe()
             self._process = self._context.Process(
                 target=_serve, args=(child_end, os.getpid()), daemon=False
             )
             self._process.start()
             child_end.close()
-        return self._line
+        return self._connection
 
     def _disconnect(self) -> Optional[multiprocessing.process.BaseProcess]:
-        process, line = self._process, self._line
-        self._process = self._line = None
-        if line is not None:
-            line.close()
+        process, connection = self._process, self._connection
+        self._process = self._connection = None
+        if connection is not None:
+            connection.close()
         return process
 
     def _kill(self) -> str:

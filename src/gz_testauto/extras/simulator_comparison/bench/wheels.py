@@ -40,7 +40,7 @@ def wheel_surfaces(robot: RobotModel) -> Mapping[str, np.ndarray]:
     for shape in scene.collisions:
         if isinstance(shape.geometry, (Cylinder, Sphere)):
             surface = (scene.links[shape.link].inverse() * shape.local_pose).apply(
-                _surface(shape.geometry)
+                _surface_points(shape.geometry)
             )
             link = f"{robot.name}::{shape.link}"
             points[link] = np.concatenate([points[link], surface]) if link in points else surface
@@ -80,17 +80,18 @@ def is_inside(terrain: Terrain, points_m: np.ndarray, depth_m: float) -> np.ndar
     return inside.reshape(points_m.shape[:-1])
 
 
-def _surface(geometry: Union[Cylinder, Sphere]) -> np.ndarray:
-    around = np.arange(ANGLES) * (2 * math.pi / ANGLES)
+def _surface_points(geometry: Union[Cylinder, Sphere]) -> np.ndarray:
+    """Return points (n, 3) on the surface of a shape, in its frame."""
+    angles = np.arange(ANGLES) * (2 * math.pi / ANGLES)
     if isinstance(geometry, Cylinder):
         levels = np.linspace(-geometry.length / 2, geometry.length / 2, SLICES)
         radii = np.full(SLICES, geometry.radius)
     else:
-        rises = (np.arange(SLICES) - SLICES // 2) * (math.pi / (SLICES + 1))
-        levels, radii = geometry.radius * np.sin(rises), geometry.radius * np.cos(rises)
-    turn, level = np.meshgrid(around, levels)
+        elevations = (np.arange(SLICES) - SLICES // 2) * (math.pi / (SLICES + 1))
+        levels, radii = geometry.radius * np.sin(elevations), geometry.radius * np.cos(elevations)
+    angle, level = np.meshgrid(angles, levels)
     radius = np.repeat(radii[:, None], ANGLES, axis=1)
-    points = np.stack([radius * np.cos(turn), radius * np.sin(turn), level], axis=-1)
+    points = np.stack([radius * np.cos(angle), radius * np.sin(angle), level], axis=-1)
     return np.asarray(points.reshape(-1, 3))
 
 

@@ -35,11 +35,11 @@ def _trajectories(first: RunRecording, second: RunRecording) -> Tuple[np.ndarray
 def drift_m(first: RunRecording, second: RunRecording) -> float:
     """Return the RMS distance (m) of two trajectories after their first poses are aligned."""
     # not by S. Umeyama's alignment, which would remove an error of the heading
-    aligned, reference = (_from_its_start(path) for path in _trajectories(first, second))
+    aligned, reference = (_relative_to_start(path) for path in _trajectories(first, second))
     return float(np.sqrt(((aligned - reference)[:, :2] ** 2).sum(axis=1).mean()))
 
 
-def _from_its_start(trajectory: np.ndarray) -> np.ndarray:
+def _relative_to_start(trajectory: np.ndarray) -> np.ndarray:
     return _in_robot_frame(trajectory - trajectory[0], trajectory[0, 2])
 
 
@@ -56,7 +56,7 @@ def _in_robot_frame(displacements: np.ndarray, yaw_rad: Union[float, np.ndarray]
     )
 
 
-def _relative(first: RunRecording, second: RunRecording) -> float:
+def _relative_error_m(first: RunRecording, second: RunRecording) -> float:
     steps, reference = (_steps(trajectory) for trajectory in _trajectories(first, second))
     return float(np.sqrt(((steps - reference)[:, :2] ** 2).sum(axis=1).mean()))
 
@@ -68,7 +68,7 @@ def _steps(trajectory: np.ndarray) -> np.ndarray:
     return _in_robot_frame(displacements, begin[:, 2])
 
 
-def _pushed(first: RunRecording, second: RunRecording) -> float:
+def _box_displacement_error_m(first: RunRecording, second: RunRecording) -> float:
     assert first.box is not None and second.box is not None, "two recordings with a box"
     displacements = (series.values[-1] - series.values[0] for series in (first.box, second.box))
     pushed_m, reference_m = (float(np.hypot(*vector)) for vector in displacements)
@@ -104,7 +104,7 @@ register_measures(
         formula="sqrt(mean |Δp - Δp_ref|²), Δ over 1 s in the robot's frame",
         source="relative pose error, J. Sturm et al., IROS 2012",
         needs=("odometry",),
-        between=_relative,
+        between=_relative_error_m,
     ),
     Measure(
         name="box_pushed",
@@ -113,7 +113,7 @@ register_measures(
         formula="|d - d_ref|",
         source="friction of the box and of the tires together",
         needs=("box",),
-        between=_pushed,
+        between=_box_displacement_error_m,
     ),
     Measure(
         name="half_step",

@@ -114,15 +114,17 @@ def summary_error(
     return np.asarray(np.abs(extent - extent_ref) + np.abs(mean - mean_ref))
 
 
-def _of(compute: Callable[[Pair], float]) -> Callable[[RunRecording, RunRecording], float]:
+def _of_comparable(
+    compute: Callable[[Pair], float],
+) -> Callable[[RunRecording, RunRecording], float]:
     return lambda first, second: compute(comparable(first, second))
 
 
-def _bias(columns: slice) -> Callable[[RunRecording, RunRecording], float]:
+def _bias_norm(columns: slice) -> Callable[[RunRecording, RunRecording], float]:
     return lambda first, second: float(np.linalg.norm(axis_biases(first, second)[columns]))
 
 
-def _gain(first: RunRecording, second: RunRecording) -> float:
+def _mean_log_gain(first: RunRecording, second: RunRecording) -> float:
     gains = axis_gains(first, second)
     known = ~np.isnan(gains)
     return float(np.abs(gains[known]).mean()) if known.any() else 0.0
@@ -145,7 +147,7 @@ def _summary_error_of(columns: slice) -> Callable[[Pair], float]:
     return error
 
 
-def _spectral(first: RunRecording, second: RunRecording) -> float:
+def _spectral_distance_db(first: RunRecording, second: RunRecording) -> float:
     pair = comparable(first, second)
     densities = []
     for values in (pair.first, pair.second):
@@ -161,11 +163,11 @@ def _vertical_distance(
     return lambda pair: float(distance(pair.first[:, VERTICAL], pair.second[:, VERTICAL]))
 
 
-def _sigma(recording: RunRecording) -> Tuple[float, float]:
+def _vertical_deviation(recording: RunRecording) -> Tuple[float, float]:
     return float(np.std(inertial(recording)[:, VERTICAL])), 1.0
 
 
-def _decades(first: RunRecording, second: RunRecording) -> float:
+def _noise_density_decades(first: RunRecording, second: RunRecording) -> float:
     densities = []
     for recording in (first, second):
         assert recording.imu is not None, "a recording with an IMU"
@@ -188,7 +190,7 @@ register_measures(
         description="differences of mean and range of the angular velocities",
         formula=_FORMULA,
         source=_SOURCE,
-        between=_of(_summary_error_of(ANGULAR)),
+        between=_of_comparable(_summary_error_of(ANGULAR)),
         summed=True,
     ),
     _imu_measure(
@@ -197,7 +199,7 @@ register_measures(
         description="differences of mean and range of the accelerations",
         formula=_FORMULA,
         source=_SOURCE,
-        between=_of(_summary_error_of(LINEAR)),
+        between=_of_comparable(_summary_error_of(LINEAR)),
         summed=True,
     ),
     _imu_measure(
@@ -206,7 +208,7 @@ register_measures(
         description="log-spectral distance of the vertical accelerations within the frequency band",
         formula="sqrt(mean over f of (10 log10(P / P_ref))²), P by Welch's method",
         source="A. H. Gray, J. D. Markel, IEEE Trans. ASSP 24, 1976",
-        between=_spectral,
+        between=_spectral_distance_db,
     ),
     _imu_measure(
         name="vertical_wasserstein",
@@ -214,7 +216,7 @@ register_measures(
         description="Wasserstein distance of vertical accelerations",
         formula="integral of |F - F_ref| over a_z",
         source="scipy.stats.wasserstein_distance",
-        between=_of(_vertical_distance(wasserstein_distance)),
+        between=_of_comparable(_vertical_distance(wasserstein_distance)),
     ),
     _imu_measure(
         name="vertical_energy",
@@ -222,7 +224,7 @@ register_measures(
         description="energy distance of vertical accelerations",
         formula="sqrt(2 E|X - Y| - E|X - X'| - E|Y - Y'|)",
         source="G. J. Székely, M. L. Rizzo, J. Stat. Plan. Inference 143, 2013",
-        between=_of(_vertical_distance(energy_distance)),
+        between=_of_comparable(_vertical_distance(energy_distance)),
     ),
     _imu_measure(
         name="vertical_sigma",
@@ -231,7 +233,7 @@ register_measures(
         "the solver",
         formula="sigma(a_z)",
         source="on a plane only the solver causes vibration",
-        own=_sigma,
+        own=_vertical_deviation,
         terrain="flat",
     ),
     _imu_measure(
@@ -240,7 +242,7 @@ register_measures(
         description="difference of the mean accelerations",
         formula="|mean(a) - mean(a_ref)|",
         source="IEEE Std 952",
-        between=_bias(LINEAR),
+        between=_bias_norm(LINEAR),
     ),
     _imu_measure(
         name="angular_bias",
@@ -248,7 +250,7 @@ register_measures(
         description="difference of the mean angular velocities",
         formula="|mean(ω) - mean(ω_ref)|",
         source="IEEE Std 952",
-        between=_bias(ANGULAR),
+        between=_bias_norm(ANGULAR),
     ),
     _imu_measure(
         name="gain",
@@ -256,7 +258,7 @@ register_measures(
         "axes with a signal",
         formula="mean over axes of |ln(sigma / sigma_ref)|, sigma at least the noise floor",
         source="ratio of standard deviations",
-        between=_gain,
+        between=_mean_log_gain,
     ),
     _imu_measure(
         name="delay",
@@ -265,7 +267,7 @@ register_measures(
         "acceleration while the robot does not turn",
         formula="|argmax of the cross-correlation|",
         source="scipy.signal.correlate",
-        between=_of(lambda pair: abs(pair.delay_s)),
+        between=_of_comparable(lambda pair: abs(pair.delay_s)),
         undefined="no commanded motion determines the delay",
     ),
     _imu_measure(
@@ -274,7 +276,7 @@ register_measures(
         description="root mean square difference of the yaw rates, after the delay is removed",
         formula="sqrt(mean (ω_z - ω_z,ref)²)",
         source="at one rate, in one band, after the delay",
-        between=_of(_yaw_rate_rmse),
+        between=_of_comparable(_yaw_rate_rmse),
     ),
     _imu_measure(
         name="linear_rmse",
@@ -282,7 +284,7 @@ register_measures(
         description="root mean square difference of the accelerations, after the delay is removed",
         formula="sqrt(mean |a - a_ref|²)",
         source="at one rate, in one band, after the delay",
-        between=_of(_linear_rmse),
+        between=_of_comparable(_linear_rmse),
     ),
     _imu_measure(
         name="noise_density",
@@ -290,7 +292,7 @@ register_measures(
         description="difference of the accelerometer's white noise at rest, by the Allan deviation",
         formula="|log10(N / N_ref)|, N = sigma_A(τ) √τ below 1 s",
         source="IEEE Std 952-1997, annex C",
-        between=_decades,
+        between=_noise_density_decades,
         maneuver="rest",
     ),
 )

@@ -15,12 +15,12 @@ LOAD = "load"  # terrain on which cost is measured
 IDLE, ONE, FIVE = "idle", "one", "five"  # cases, by the number of moving robots
 
 
-def _of(numbers: Callable[[SimulatorCost], Tuple[float, float]]) -> Own:
-    def own(recording: RunRecording) -> Tuple[float, float]:
+def _of_cost(numerator_and_denominator: Callable[[SimulatorCost], Tuple[float, float]]) -> Own:
+    def of_recording(recording: RunRecording) -> Tuple[float, float]:
         assert recording.load is not None, "a recording with a cost"
-        return numbers(recording.load)
+        return numerator_and_denominator(recording.load)
 
-    return own
+    return of_recording
 
 
 _load_measure = functools.partial(Measure, needs=("load",), terrain=LOAD)
@@ -33,7 +33,7 @@ def _cpu_time(name: str, case: str, robots: str, source: str) -> Measure:
         description=f"CPU time of all processes of the simulator per simulated second {robots}",
         formula="sum of CPU s / sum of simulated s",
         source=source,
-        own=_of(lambda load: (load.cpu_s, load.simulated_s)),
+        own=_of_cost(lambda load: (load.cpu_s, load.simulated_s)),
         maneuver=case,
     )
 
@@ -45,7 +45,7 @@ register_measures(
         description="simulated time divided by wall time, at full speed with one robot",
         formula="sum of simulated s / sum of wall s",
         source="Farley et al. 2022, equation (2)",
-        own=_of(lambda load: (load.simulated_s, load.wall_s)),
+        own=_of_cost(lambda load: (load.simulated_s, load.wall_s)),
         maneuver=ONE,
     ),
     _cpu_time("cpu_idle", IDLE, "without a robot", "read from the processes"),
@@ -64,7 +64,7 @@ register_measures(
         "libraries",
         formula="mean over runs",
         source="psutil",
-        own=_of(lambda load: (load.memory_bytes / 2**20, 1.0)),
+        own=_of_cost(lambda load: (load.memory_bytes / 2**20, 1.0)),
         maneuver=ONE,
     ),
 )

@@ -18,17 +18,17 @@ NANO = Decimal(10) ** -9
 ROS2_FILES = (".mcap", ".db3")
 
 
-def _imu(message: Any) -> List[float]:
+def _imu_values(message: Any) -> List[float]:
     angular, linear = message.angular_velocity, message.linear_acceleration
     return [angular.x, angular.y, angular.z, linear.x, linear.y, linear.z]
 
 
-def _planar(position: Any, q: Any) -> List[float]:
+def _planar_values(position: Any, q: Any) -> List[float]:
     return [position.x, position.y, float(yaw_of(q.x, q.y, q.z, q.w))]
 
 
-def _pose(pose: Any) -> List[float]:
-    return _planar(pose.position, pose.orientation)
+def _pose_values(pose: Any) -> List[float]:
+    return _planar_values(pose.position, pose.orientation)
 
 
 def yaw_of(x: Any, y: Any, z: Any, w: Any) -> Any:
@@ -36,26 +36,28 @@ def yaw_of(x: Any, y: Any, z: Any, w: Any) -> Any:
     return np.arctan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y**2 + z**2))
 
 
-def _twist(message: Any) -> List[float]:
+def _twist_values(message: Any) -> List[float]:
     return [message.linear.x, message.angular.z]
 
 
 Read = Callable[[Any], List[float]]
 
 READERS: Dict[str, Dict[str, Read]] = {
-    "imu": {"sensor_msgs/msg/Imu": _imu},
+    "imu": {"sensor_msgs/msg/Imu": _imu_values},
     "odometry": {
-        "nav_msgs/msg/Odometry": lambda message: _pose(message.pose.pose),
-        "geometry_msgs/msg/PoseStamped": lambda message: _pose(message.pose),
-        "geometry_msgs/msg/PoseWithCovarianceStamped": lambda message: _pose(message.pose.pose),
-        "geometry_msgs/msg/TransformStamped": lambda message: _planar(
+        "nav_msgs/msg/Odometry": lambda message: _pose_values(message.pose.pose),
+        "geometry_msgs/msg/PoseStamped": lambda message: _pose_values(message.pose),
+        "geometry_msgs/msg/PoseWithCovarianceStamped": lambda message: _pose_values(
+            message.pose.pose
+        ),
+        "geometry_msgs/msg/TransformStamped": lambda message: _planar_values(
             message.transform.translation, message.transform.rotation
         ),
     },
     "wheels": {},
     "command": {
-        "geometry_msgs/msg/Twist": _twist,
-        "geometry_msgs/msg/TwistStamped": lambda message: _twist(message.twist),
+        "geometry_msgs/msg/Twist": _twist_values,
+        "geometry_msgs/msg/TwistStamped": lambda message: _twist_values(message.twist),
     },
 }
 """Functions that return the values of a message, by channel and message type."""
@@ -93,12 +95,12 @@ def read_topics(
             for channel, topic in topics.items():
                 if topic not in types:
                     raise ResultsError(f"{path}: {unknown_name('topic', topic, sorted(types))}")
-                read = _reader(path, channel, topic, types[topic], joints)
+                read = _reader_for(path, channel, topic, types[topic], joints)
                 readers.setdefault(topic, []).append((channel, read))
                 samples[channel] = [], []
             for connection, recorded_ns, raw in reader.messages(connections=connections):
                 message = reader.deserialize(raw, connection.msgtype)
-                stamp = _stamp(getattr(message, "header", None), recorded_ns)
+                stamp = _stamp_s(getattr(message, "header", None), recorded_ns)
                 for channel, read in readers[connection.topic]:
                     samples[channel][0].append(stamp)
                     samples[channel][1].append(read(message))
@@ -117,13 +119,13 @@ def read_topics(
     return {name: (stamps, np.array(values, float)) for name, (stamps, values) in samples.items()}
 
 
-def _stamp(header: Any, recorded_ns: int) -> Decimal:
+def _stamp_s(header: Any, recorded_ns: int) -> Decimal:
     if header is None or (header.stamp.sec == 0 and header.stamp.nanosec == 0):
         return recorded_ns * NANO
     return Decimal(header.stamp.sec) + header.stamp.nanosec * NANO
 
 
-def _reader(path: Path, channel: str, topic: str, kind: str, joints: Sequence[str]) -> Read:
+def _reader_for(path: Path, channel: str, topic: str, kind: str, joints: Sequence[str]) -> Read:
     if channel == "wheels" and kind == JOINT_STATE:
         if not joints:
             raise ResultsError(

@@ -43,11 +43,11 @@ def read_columns(path: Path, time: str, names: Sequence[str]) -> Tuple[Stamps, n
             heading, offset, rows = _table(file)
             indices = []
             for name in (time, *names):
-                if _bare(name) not in heading:
+                if _clean_heading(name) not in heading:
                     raise ResultsError(
                         f"{path}:{max(1, offset)}: {unknown_name('column', name, heading)}"
                     )
-                indices.append(heading.index(_bare(name)))
+                indices.append(heading.index(_clean_heading(name)))
             for row in rows:
                 line = offset + rows.line_num
                 if not row:
@@ -59,7 +59,7 @@ def read_columns(path: Path, time: str, names: Sequence[str]) -> Tuple[Stamps, n
                     )
                 stamp, *cells = (row[index] for index in indices)
                 if any(map(str.strip, cells)):  # else a sample of another channel
-                    stamps.append(_stamp_of(stamp.strip()))
+                    stamps.append(_parse_stamp(stamp.strip()))
                     values.append([float(cell) for cell in cells])
     except csv.Error as error:
         raise ResultsError(f"{path}: the file cannot be read as CSV: {error}") from error
@@ -73,7 +73,7 @@ def column_names(path: Path) -> List[str]:
         return _table(file)[0]
 
 
-def _stamp_of(text: str) -> Decimal:
+def _parse_stamp(text: str) -> Decimal:
     stamp = Decimal(text)
     if not stamp.is_finite() or stamp.adjusted() > MOST_DIGITS:
         raise ValueError(f"the time {text[:40]!r} is not finite")
@@ -99,17 +99,19 @@ def _table(file: TextIO) -> Tuple[List[str], int, Any]:
         return csv.reader(lines, delimiter=separator, skipinitialspace=True)
 
     first: List[str] = next(rows_of([line.strip()]), [])
-    commented: List[str] = next(rows_of([_bare(comment)]), [])
+    commented: List[str] = next(rows_of([_clean_heading(comment)]), [])
     if not first or line.startswith("#"):
-        return [_bare(name) for name in commented], offset, rows_of([])
+        return [_clean_heading(name) for name in commented], offset, rows_of([])
     if not all(map(_is_number, first)):
-        return [_bare(name) for name in first], offset + 1, rows_of(file)
+        return [_clean_heading(name) for name in first], offset + 1, rows_of(file)
     numbered = [str(number + 1) for number in range(len(first))]
-    heading = [_bare(name) for name in commented] if len(commented) == len(first) else numbered
+    heading = (
+        [_clean_heading(name) for name in commented] if len(commented) == len(first) else numbered
+    )
     return heading, offset, rows_of(itertools.chain([line], file))
 
 
-def _bare(name: str) -> str:
+def _clean_heading(name: str) -> str:
     return name.strip().lstrip("#").strip()
 
 

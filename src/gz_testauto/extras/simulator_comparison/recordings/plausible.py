@@ -48,15 +48,19 @@ def check_plausible(recording: RunRecording) -> None:
     yaw_rates, accelerations = _motion(recording)
     if yaw_rates is not None:
         _check_axis(recording.source, "turns", "z", recording.imu.values[:, :3], yaw_rates)
-        _check_unit(recording.source, recording.imu.values[:, 2], yaw_rates)
+        _check_angular_unit(recording.source, recording.imu.values[:, 2], yaw_rates)
     if accelerations is not None:
-        slow = _slow(recording.imu.values[:, 3:5], recording.imu.rate_hz)
+        slow = _low_pass(recording.imu.values[:, 3:5], recording.imu.rate_hz)
         _check_axis(
-            recording.source, "speeds up", "x", slow, _slow(accelerations, recording.imu.rate_hz)
+            recording.source,
+            "speeds up",
+            "x",
+            slow,
+            _low_pass(accelerations, recording.imu.rate_hz),
         )
 
 
-def _find_rest(imu: Series) -> slice:
+def _find_quietest_samples(imu: Series) -> slice:
     length = min(len(imu.time_s), max(2, round(REST_S * imu.rate_hz)))
     scale = np.array([1.0] * 3 + [GRAVITY_MPS2] * 3)
     centered = (imu.values - imu.values.mean(axis=0)) / scale
@@ -69,10 +73,10 @@ def _find_rest(imu: Series) -> slice:
 
 
 def _check_extent(source: str, imu: Series) -> None:
-    lasts_s = float(imu.time_s[-1] - imu.time_s[0])
-    if lasts_s < REST_S:
+    duration_s = float(imu.time_s[-1] - imu.time_s[0])
+    if duration_s < REST_S:
         raise ResultsError(
-            f"{source}: imu: the recording lasts {lasts_s:.3g} s, but at least {REST_S:g} s is "
+            f"{source}: imu: the recording lasts {duration_s:.3g} s, but at least {REST_S:g} s is "
             "needed; check that units.time is the unit of its stamps"
         )
     if imu.rate_hz < LEAST_HZ:
@@ -84,27 +88,27 @@ def _check_extent(source: str, imu: Series) -> None:
 
 
 def _check_gravity(source: str, imu: Series) -> None:
-    mean = imu.values[_find_rest(imu), 3:].mean(axis=0)
-    size = float(np.linalg.norm(mean))
+    mean = imu.values[_find_quietest_samples(imu), 3:].mean(axis=0)
+    norm = float(np.linalg.norm(mean))
     components = "({:.3g}, {:.3g}, {:.3g})".format(*mean)
     reading = f"{source}: imu: at rest the accelerometer reads {components} m/s²"
-    if abs(size / GRAVITY_MPS2 - 1.0) > GRAVITY_TOLERANCE:
-        if size < 0.05 * GRAVITY_MPS2:
+    if abs(norm / GRAVITY_MPS2 - 1.0) > GRAVITY_TOLERANCE:
+        if norm < 0.05 * GRAVITY_MPS2:
             raise ResultsError(
                 f"{reading}, so gravity was subtracted from the samples; set 'gravity: subtracted' "
                 "to add it"
             )
         for expected, remedy in WRONG_GRAVITY:
-            if abs(size / expected - 1.0) <= GRAVITY_TOLERANCE:
+            if abs(norm / expected - 1.0) <= GRAVITY_TOLERANCE:
                 raise ResultsError(f"{reading}, which is {remedy}")
         raise ResultsError(
-            f"{reading}, whose norm {size:.4g} is not within {100 * GRAVITY_TOLERANCE:.0f} % of "
+            f"{reading}, whose norm {norm:.4g} is not within {100 * GRAVITY_TOLERANCE:.0f} % of "
             f"{GRAVITY_MPS2:.2f}; calibrate the sensor, or set 'imu: null' to compare without the "
             "IMU"
         )
-    if mean[2] >= size * np.cos(TILT_RAD):
+    if mean[2] >= norm * np.cos(TILT_RAD):
         return
-    if mean[2] <= -size * np.cos(TILT_RAD):
+    if mean[2] <= -norm * np.cos(TILT_RAD):
         raise ResultsError(
             f"{reading}, so the sensor is upside down; set 'axes: [x, -y, -z]' if its z axis "
             "points down, or 'gravity: opposite' if the sensor reports the acceleration of gravity "
@@ -112,7 +116,7 @@ def _check_gravity(source: str, imu: Series) -> None:
         )
     axis = int(np.argmax(np.abs(mean)))
     if axis == 2:
-        tilt_deg = np.degrees(np.arccos(abs(mean[2]) / size))
+        tilt_deg = np.degrees(np.arccos(abs(mean[2]) / norm))
         raise ResultsError(
             f"{reading}, so the sensor is tilted by {tilt_deg:.0f} degrees; at most "
             f"{np.degrees(TILT_RAD):.0f} are allowed. Rotate the samples into the robot's axes"
@@ -148,7 +152,7 @@ def _motion(recording: RunRecording) -> Tuple[Optional[np.ndarray], Optional[np.
     return None, None
 
 
-def _slow(values: np.ndarray, rate_hz: float) -> np.ndarray:
+def _low_pass(values: np.ndarray, rate_hz: float) -> np.ndarray:
     if rate_hz <= 2.5 * SLOW_HZ or len(values) < 30:
         return values
     sections = butter(2, SLOW_HZ, fs=rate_hz, output="sos")
@@ -178,7 +182,7 @@ def _check_axis(
         )
 
 
-def _check_unit(source: str, yaw_rate: np.ndarray, true_yaw_rate: np.ndarray) -> None:
+def _check_angular_unit(source: str, yaw_rate: np.ndarray, true_yaw_rate: np.ndarray) -> None:
     measured, moved = yaw_rate - yaw_rate.mean(), true_yaw_rate - true_yaw_rate.mean()
     product, square = float(measured @ moved), float(moved @ moved)
     follows = product >= MIN_CORRELATION * np.linalg.norm(measured) * np.linalg.norm(moved)

@@ -56,34 +56,34 @@ def read_repetitions(
     spec: RecordingSpec, files: Union[Path, Mapping[Any, Path]]
 ) -> Tuple[RunRecording, ...]:
     """Return the recording in these files, or its segments."""
-    recording = _read(spec, files)
+    recording = _read_recording(spec, files)
     if spec.segment_s is None:
         check_gaps(recording)
         check_plausible(recording)
         return (recording,)
     check_plausible(recording)
-    return _pieces(recording, spec.segment_s)
+    return _split_into_segments(recording, spec.segment_s)
 
 
-def _pieces(recording: RunRecording, length_s: float) -> Tuple[RunRecording, ...]:
+def _split_into_segments(recording: RunRecording, length_s: float) -> Tuple[RunRecording, ...]:
     count = int(recording.duration_s / length_s + 1e-6)
-    whole = []
+    segments = []
     for number in range(count):
         begin, end = number * length_s, (number + 1) * length_s
         needed = (recording.imu, recording.odometry)
         if all(is_complete(series, begin, end) for series in needed if series is not None):
-            piece = recording.between(begin, end)
+            segment = recording.between(begin, end)
             source = f"{recording.source} from {begin:g} s"
-            whole.append(RunRecording.of(source, piece.channels))
-    if not whole:
+            segments.append(RunRecording.of(source, segment.channels))
+    if not segments:
         raise ResultsError(
             f"{recording.source}: the recording lasts {recording.duration_s:.3g} s and contains no "
             f"segment of {length_s:g} s without a loss of data; reduce 'segment_s'"
         )
-    return tuple(whole)
+    return tuple(segments)
 
 
-def _read(spec: RecordingSpec, files: Union[Path, Mapping[Any, Path]]) -> RunRecording:
+def _read_recording(spec: RecordingSpec, files: Union[Path, Mapping[Any, Path]]) -> RunRecording:
     channels = dict(spec.channels)
     if isinstance(files, Path):
         if "odometry" not in channels and _has_odometry(files):
@@ -115,8 +115,8 @@ def _read(spec: RecordingSpec, files: Union[Path, Mapping[Any, Path]]) -> RunRec
 
 def _has_odometry(path: Path) -> bool:
     names = OdometryColumns()
-    wanted = {names.time, names.x, names.y, names.yaw}
-    return not is_bag(path) and wanted.issubset(column_names(path))
+    required = {names.time, names.x, names.y, names.yaw}
+    return not is_bag(path) and required.issubset(column_names(path))
 
 
 def _read_bag_channels(path: Path, channels: Mapping[str, Channel]) -> Dict[str, Raw]:

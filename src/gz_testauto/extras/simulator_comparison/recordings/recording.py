@@ -83,10 +83,10 @@ class RunRecording:
     @property
     def duration_s(self) -> float:
         """End of the common time of all channels with measures."""
-        return float(min(series.time_s[-1] for series in self._measured.values()))
+        return float(min(series.time_s[-1] for series in self._measured_channels.values()))
 
     @property
-    def _measured(self) -> Dict[str, Series]:
+    def _measured_channels(self) -> Dict[str, Series]:
         # the other channels can have few samples
         channels = self.channels
         return {name: channels[name] for name in MEASURED if name in channels} or channels
@@ -94,9 +94,16 @@ class RunRecording:
     def common_interval(self) -> "RunRecording":
         """Return the part in which IMU and odometry both have samples. Raises ``ResultsError`` if
         they do not overlap."""
-        begin = max(self._measured, key=lambda name: self._measured[name].time_s[0])
-        end = min(self._measured, key=lambda name: self._measured[name].time_s[-1])
-        begin_s, end_s = self._measured[begin].time_s[0], self._measured[end].time_s[-1]
+        begin = max(
+            self._measured_channels, key=lambda name: self._measured_channels[name].time_s[0]
+        )
+        end = min(
+            self._measured_channels, key=lambda name: self._measured_channels[name].time_s[-1]
+        )
+        begin_s, end_s = (
+            self._measured_channels[begin].time_s[0],
+            self._measured_channels[end].time_s[-1],
+        )
         if end_s <= begin_s:
             raise ResultsError(
                 f"{self.source}: {begin} starts {begin_s - end_s:.3g} s after {end} stops, so "
@@ -121,7 +128,7 @@ class RunRecording:
     def of(cls, source: str, channels: Dict[str, Series]) -> "RunRecording":
         """Create a recording from channels whose stamps have one clock."""
         for name, series in channels.items():
-            _check(f"{source}: {name}", series, CHANNELS[name])
+            _check_series(f"{source}: {name}", series, CHANNELS[name])
         if not channels:
             raise ResultsError(f"{source}: has none of {', '.join(CHANNELS)}")
         zero = min(series.time_s[0] for series in channels.values())
@@ -131,7 +138,7 @@ class RunRecording:
         return cls(source, **shifted)
 
 
-def _check(where: str, series: Series, width: int) -> None:
+def _check_series(where: str, series: Series, width: int) -> None:
     if series.values.shape != (len(series.time_s), width):
         raise ResultsError(
             f"{where}: the shape of the values is {series.values.shape}, but "
@@ -139,19 +146,21 @@ def _check(where: str, series: Series, width: int) -> None:
         )
     if len(series.time_s) < 2:
         raise ResultsError(f"{where}: {len(series.time_s)} samples, but at least 2 are needed")
-    strange = np.flatnonzero(~np.isfinite(np.column_stack([series.time_s, series.values])).all(1))
-    if len(strange):
+    not_finite = np.flatnonzero(
+        ~np.isfinite(np.column_stack([series.time_s, series.values])).all(1)
+    )
+    if len(not_finite):
         raise ResultsError(
-            f"{where}: sample {strange[0] + 1} has a number that is not finite; remove it"
+            f"{where}: sample {not_finite[0] + 1} has a number that is not finite; remove it"
         )
-    back = np.flatnonzero(np.diff(series.time_s) <= 0)
-    if len(back):
-        first = back[0]
+    not_later = np.flatnonzero(np.diff(series.time_s) <= 0)
+    if len(not_later):
+        first = not_later[0]
         raise ResultsError(
             f"{where}: sample {first + 2} is not later than the previous one "
             f"({series.time_s[first]:.9g} "
             f"and {series.time_s[first + 1]:.9g} s); cut the recording there if its clock was "
-            f"reset; of {len(back)} samples, remove those that repeat a stamp"
+            f"reset; of {len(not_later)} samples, remove those that repeat a stamp"
         )
 
 

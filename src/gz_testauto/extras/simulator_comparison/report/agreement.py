@@ -39,11 +39,13 @@ def print_agreement(
         ),
         f"Interval: {methods_text([rate])}.",
         "",
-        _metrics(agreement),
+        _metric_table(agreement),
         f"Difference: {second} minus {first}, mean of each world in which both reached the goal, "
         "median over worlds.",
     ]
-    console.print(Group(*parts, *_correlations(agreement), *_differences(agreement.disagreements)))
+    console.print(
+        Group(*parts, *_correlation_parts(agreement), *_disagreement_lines(agreement.disagreements))
+    )
 
 
 def print_confirmation(
@@ -68,21 +70,22 @@ def print_confirmation(
             f"{interval_text(overall, 1, 100)} have the same outcome in both.".replace("  ", " ")
         )
         console.print(f"Interval: {methods_text([overall])}.")
-    console.print(Group(*_differences(escape_all_texts(confirmation.disagreements))))
+    console.print(Group(*_disagreement_lines(escape_all_texts(confirmation.disagreements))))
 
 
-def _differences(pairs: Sequence[Pair]) -> List[RenderableType]:
+def _disagreement_lines(pairs: Sequence[Pair]) -> List[RenderableType]:
     lines = [
-        f"  {first.world} {first.planner}: {_how(first)}; {_how(second)}" for first, second in pairs
+        f"  {first.world} {first.planner}: {_outcome_text(first)}; {_outcome_text(second)}"
+        for first, second in pairs
     ]
     return ["", "Trials with different outcomes", *lines] if lines else []
 
 
-def _how(record: TrialRecord) -> str:
+def _outcome_text(record: TrialRecord) -> str:
     return f"{record.outcome.value}, {record.detail}" if record.detail else record.outcome.value
 
 
-def _correlations(agreement: SimulatorAgreement) -> List[RenderableType]:
+def _correlation_parts(agreement: SimulatorAgreement) -> List[RenderableType]:
     missing = next(
         (correlation.missing for correlation in agreement.correlations if correlation.missing), ""
     )
@@ -95,7 +98,7 @@ def _correlations(agreement: SimulatorAgreement) -> List[RenderableType]:
             correlation.spearman.estimate,
             correlation.same_winner.estimate,
         )
-        table.add_row(correlation.metric, str(correlation.cells), *map(_with_interval, estimates))
+        table.add_row(correlation.metric, str(correlation.cells), *map(_estimate_text, estimates))
     return [
         "",
         table,
@@ -104,11 +107,11 @@ def _correlations(agreement: SimulatorAgreement) -> List[RenderableType]:
     ]
 
 
-def _with_interval(estimate: Estimate) -> str:
+def _estimate_text(estimate: Estimate) -> str:
     return f"{number_text(estimate.value, 2)} {interval_text(estimate, 2)}".strip()
 
 
-def _metrics(agreement: SimulatorAgreement) -> Table:
+def _metric_table(agreement: SimulatorAgreement) -> Table:
     table = plain_table(
         "difference of", "pairs", "worlds", "median", "95 % interval", "median of magnitudes"
     )

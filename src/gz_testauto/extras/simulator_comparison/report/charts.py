@@ -65,27 +65,27 @@ class Chart:
 
 
 def chart(findings: Findings, measure: Measure) -> Chart:
-    of_all = entry_values(findings, measure)
+    measured_by_entry = entry_values(findings, measure)
     floor = reference_floor(findings, measure)
     shown = [
         value
-        for measured in of_all.values()
+        for measured in measured_by_entry.values()
         for value in measured.estimate[:3]
         if not measured.missing and not math.isnan(value)
     ]
     shown += [] if math.isnan(floor) else [floor]
     low, high = min([0.0, *shown]), max([*shown, LEAST_SPAN])
 
-    def at(value: float) -> Optional[float]:
+    def to_x(value: float) -> Optional[float]:
         if math.isnan(value):
             return None
         return round(MARGIN + (WIDTH - 2 * MARGIN) * (value - low) / (high - low), 1)
 
     rows = []
-    for name, measured in of_all.items():
+    for name, measured in measured_by_entry.items():
         value, interval, remark = measured_texts(measured)
         positions = (
-            (None, None, None) if measured.missing else tuple(map(at, measured.estimate[:3]))
+            (None, None, None) if measured.missing else tuple(map(to_x, measured.estimate[:3]))
         )
         rows.append(
             ChartRow(name, value, interval, score_text(findings, name, measure), remark, *positions)
@@ -97,9 +97,9 @@ def chart(findings: Findings, measure: Measure) -> Chart:
         low,
         high,
         None if math.isnan(floor) else number(floor),
-        at(floor),
+        to_x(floor),
         any(row.score for row in rows),
-        _case_rows([measured.by_case for measured in of_all.values()]),
+        _case_rows([measured.by_case for measured in measured_by_entry.values()]),
     )
 
 
@@ -168,28 +168,30 @@ def plot(case: str, spectra: Sequence[Spectrum]) -> Plot:
     densities = np.concatenate([spectrum.density for spectrum in spectra])
     highest = math.ceil(math.log10(max(densities.max(), 1e-11)))
     lowest = max(math.floor(math.log10(max(densities.min(), 1e-12))), highest - DECADES)
-    ends = [float(f(spectrum.frequency_hz)) for f in (np.min, np.max) for spectrum in spectra]
-    left, right = math.log10(min(ends)), math.log10(max(ends))
+    limits = [
+        float(reduce(spectrum.frequency_hz)) for reduce in (np.min, np.max) for spectrum in spectra
+    ]
+    left, right = math.log10(min(limits)), math.log10(max(limits))
 
-    def x(frequency: float) -> float:
+    def to_x(frequency: float) -> float:
         share = (math.log10(frequency) - left) / (right - left)
         return round(FRAME[0] + share * (FRAME[2] - FRAME[0]), 1)
 
-    def y(density: float) -> float:
+    def to_y(density: float) -> float:
         share = (math.log10(max(density, 10.0**lowest)) - lowest) / max(highest - lowest, 1)
         return round(FRAME[3] - share * (FRAME[3] - FRAME[1]), 1)
 
     grid = []
     for decade in range(lowest, highest + 1):
-        level = y(10.0**decade)
+        level = to_y(10.0**decade)
         grid.append(
             AxisLabel(
                 FRAME[0], FRAME[2], level, level, f"1e{decade}", "end", FRAME[0] - 4, level + 4
             )
         )
     for frequency in FREQUENCIES_HZ:
-        if min(ends) <= frequency <= max(ends):
-            position = x(frequency)
+        if min(limits) <= frequency <= max(limits):
+            position = to_x(frequency)
             below = FRAME[3] + 18
             text = f"{frequency:g} Hz"
             grid.append(
@@ -198,7 +200,7 @@ def plot(case: str, spectra: Sequence[Spectrum]) -> Plot:
     lines, colored = [], 0
     for spectrum in spectra:
         pairs = zip(spectrum.frequency_hz.tolist(), spectrum.density.tolist())
-        points = " ".join(f"{x(frequency)},{y(density)}" for frequency, density in pairs)
+        points = " ".join(f"{to_x(frequency)},{to_y(density)}" for frequency, density in pairs)
         if spectrum.is_reference:
             lines.append(Line(points, "reference", "none", f"{spectrum.entry} (reference)"))
             continue

@@ -90,15 +90,15 @@ def findings_to_json(findings: Findings) -> Dict[str, Any]:
 
 def _axes_data(differences: AxisDifferences) -> Dict[str, Any]:
     return {
-        "bias": dict(zip(AXES, map(_number, differences.bias))),
-        "gain": dict(zip(AXES, map(_number, differences.gain))),
+        "bias": dict(zip(AXES, map(_finite_or_none, differences.bias))),
+        "gain": dict(zip(AXES, map(_finite_or_none, differences.gain))),
     }
 
 
 def _conditions_data(conditions: RunConditions) -> Dict[str, Any]:
     grounds = [
         {
-            name: _number(value) if isinstance(value, float) else value
+            name: _finite_or_none(value) if isinstance(value, float) else value
             for name, value in asdict(ground).items()
         }
         for ground in conditions.grounds
@@ -110,17 +110,17 @@ def _measured_data(measured: Measured) -> Dict[str, Any]:
     if measured.missing:
         return {"missing": measured.missing}
     return {
-        "value": _number(measured.estimate.value),
-        "low": _number(measured.estimate.low),
-        "high": _number(measured.estimate.high),
+        "value": _finite_or_none(measured.estimate.value),
+        "low": _finite_or_none(measured.estimate.low),
+        "high": _finite_or_none(measured.estimate.high),
         "method": measured.estimate.method,
-        "floor": _number(measured.floor),
-        "p_same_as_reference": _number(measured.p_tie),
-        "cases": {case: _number(value) for case, value in measured.by_case.items()},
+        "floor": _finite_or_none(measured.floor),
+        "p_same_as_reference": _finite_or_none(measured.p_tie),
+        "cases": {case: _finite_or_none(value) for case, value in measured.by_case.items()},
     }
 
 
-def _number(value: float) -> Optional[float]:
+def _finite_or_none(value: float) -> Optional[float]:
     return float(value) if math.isfinite(value) else None
 
 
@@ -130,17 +130,17 @@ def _ranking_data(ranking: Ranking) -> Dict[str, Any]:
         "ranked": verdict.ranked,
         "winner": verdict.winner,
         "verdict": verdict.text,
-        "first_under_weights_and_measurements": _number(verdict.share),
-        "first_under_weights": _number(verdict.by_weights),
-        "first_under_measurements": _number(verdict.by_measurement),
+        "first_under_weights_and_measurements": _finite_or_none(verdict.share),
+        "first_under_weights": _finite_or_none(verdict.by_weights),
+        "first_under_measurements": _finite_or_none(verdict.by_measurement),
         "entries": {
             name: {
                 "total": float(table.totals[row]),
-                "low": _number(ranking.intervals[row, 0]),
-                "high": _number(ranking.intervals[row, 1]),
+                "low": _finite_or_none(ranking.intervals[row, 0]),
+                "high": _finite_or_none(ranking.intervals[row, 1]),
                 "bounds": table.bounds[row].tolist(),
                 "scores": {
-                    criterion: _number(table.scores[row, column])
+                    criterion: _finite_or_none(table.scores[row, column])
                     for column, criterion in enumerate(table.criteria)
                 },
                 "rank_acceptability": ranking.near_ranks[row].tolist(),

@@ -32,12 +32,14 @@ def reference_text(findings: Findings) -> str:
             f"All measures compare an entry with the reference {spec.reference}. They state "
             "agreement with it, not accuracy."
         )
-    if _present(findings) and all(m.estimate.method == PUBLISHED for m in _present(findings)):
+    if _present_values(findings) and all(
+        m.estimate.method == PUBLISHED for m in _present_values(findings)
+    ):
         return "All values are quoted from publications; nothing was measured."
     return "The comparison has no reference, so the accuracy of the simulators is unknown."
 
 
-def _present(findings: Findings) -> List[Measured]:
+def _present_values(findings: Findings) -> List[Measured]:
     return [m for values in findings.measured.values() for m in values.values() if not m.missing]
 
 
@@ -339,7 +341,7 @@ def simulator_lines(findings: Findings) -> List[Tuple[str, str]]:
 
 
 def notes(findings: Findings) -> Sequence[str]:
-    present = _present(findings)
+    present = _present_values(findings)
     methods = {m.estimate.method for m in present if m.estimate.method}
     sentences = []
     if findings.ranking.verdict.ranked:

@@ -50,27 +50,27 @@ def print_findings(findings: Findings, console: Optional[Console] = None) -> Non
         print_paragraph(console, text)
     console.print()
     change = [] if findings.published_ranking is None else [change_text(findings)]
-    _section(console, "Comparison with published values", [*change, *example_lines(findings)])
+    _print_section(console, "Comparison with published values", [*change, *example_lines(findings)])
     for title, ranking in rankings(findings):
         _print_ranking(console, title, ranking, without_interval_text(findings, ranking))
-    _section(console, "Compared with the baseline", baseline_lines(findings))
+    _print_section(console, "Compared with the baseline", baseline_lines(findings))
     _print_scores(console, findings)
     weighted = [m for m in findings.measures if findings.spec.weights.get(m.name)]
     for measure in weighted:
         _print_table(console, measure_title(findings, measure), measure_table(findings, measure))
-    _print_shown_only(console, findings, [m for m in findings.measures if m not in weighted])
+    _print_unweighted(console, findings, [m for m in findings.measures if m not in weighted])
     _print_axes(console, findings)
-    _section(console, "Left out", left_out_lines(findings))
+    _print_section(console, "Left out", left_out_lines(findings))
     _print_grounds(console, findings)
     compared = [f"{name}: {text}" for name, text in simulator_lines(findings)]
-    _section(console, "Compared entries", compared)
+    _print_section(console, "Compared entries", compared)
     features = [
         f"{quoted.entry} ({quoted.source}): "
         + "; ".join(f"{name} {value}" for name, value in quoted.features.items())
         for quoted in feature_texts(findings)
     ]
-    _section(console, "Features, as quoted", features)
-    _section(console, "Methods and conditions", notes(findings))
+    _print_section(console, "Features, as quoted", features)
+    _print_section(console, "Methods and conditions", notes(findings))
 
 
 def print_paragraph(console: Console, text: str, indent: str = "") -> None:
@@ -86,7 +86,7 @@ def print_paragraph(console: Console, text: str, indent: str = "") -> None:
         )
 
 
-def _section(console: Console, title: str, lines: Sequence[str]) -> None:
+def _print_section(console: Console, title: str, lines: Sequence[str]) -> None:
     if not lines:
         return
     console.print(title, style="bold")
@@ -101,9 +101,9 @@ def _print_table(console: Console, title: str, table: Table) -> None:
     console.print()
 
 
-def _print_ranking(console: Console, title: str, ranking: Ranking, unsure: str) -> None:
+def _print_ranking(console: Console, title: str, ranking: Ranking, without_interval: str) -> None:
     console.print(title, style="bold")
-    for text in (ranking.verdict.text, unsure):
+    for text in (ranking.verdict.text, without_interval):
         print_paragraph(console, text)
     console.print()
     if not ranking.verdict.ranked:
@@ -183,7 +183,7 @@ def measure_table(findings: Findings, measure: Measure) -> Table:
     return _without_empty(remark_table, ["", "value", "95 %", "score", ""], rows)
 
 
-def _print_shown_only(console: Console, findings: Findings, measures: Sequence[Measure]) -> None:
+def _print_unweighted(console: Console, findings: Findings, measures: Sequence[Measure]) -> None:
     if not measures:
         return
     console.print("Without a weight (= ties with the reference)", style="bold")
@@ -193,8 +193,8 @@ def _print_shown_only(console: Console, findings: Findings, measures: Sequence[M
         table = _entries_table(["", *chosen, "floor"])
         for measure in measures:
             unit = f", {measure.unit}" if measure.unit else ""
-            of_all = [findings.measured[name][measure.name] for name in chosen]
-            texts = (number(m.estimate.value) + ("=" if m.ties else "") for m in of_all)
+            measured_values = [findings.measured[name][measure.name] for name in chosen]
+            texts = (number(m.estimate.value) + ("=" if m.ties else "") for m in measured_values)
             table.add_row(
                 f"{measure.name}{unit}", *texts, number(reference_floor(findings, measure))
             )
@@ -292,8 +292,8 @@ def print_probes(
             escape_text(ground.entry),
             simulator,
             escape_text(ground.terrain),
-            _decimals(1000.0 * ground.worst_m),
-            _decimals(ground.friction),
+            _three_decimals(1000.0 * ground.worst_m),
+            _three_decimals(ground.friction),
             f"{ground.expected_friction:g}",
             "refused" if ground.refusal else "correct",
         )
@@ -304,5 +304,5 @@ def print_probes(
             print_paragraph(console, f"{where}: {ground.refusal}", "  ")
 
 
-def _decimals(value: float) -> str:
+def _three_decimals(value: float) -> str:
     return "-" if math.isnan(value) else f"{value:.3f}"

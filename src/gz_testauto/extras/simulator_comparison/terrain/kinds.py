@@ -43,7 +43,7 @@ class TerrainKind(Spec):
 
     @field_validator("pixels")
     @classmethod
-    def _a_power_of_two_and_one(cls, pixels: int) -> int:
+    def _require_power_of_two_plus_1(cls, pixels: int) -> int:
         if (pixels - 1) & (pixels - 2):
             raise ValueError(f"is {pixels}; it must be 2^n + 1, such as 257 or 513")
         return pixels
@@ -83,7 +83,7 @@ class StepTerrain(TerrainKind):
     """Length (m) of the higher ground along x; the default is up to the edge."""
 
     @model_validator(mode="after")
-    def _on_the_square(self) -> Self:
+    def _require_step_on_terrain(self) -> Self:
         if not self.clear_m + self.blend_m < self.position_m < self.size_m / 2:
             raise ValueError(
                 f"position_m is {self.position_m:g}; it must be above clear_m + blend_m "
@@ -132,7 +132,7 @@ class BumpsTerrain(TerrainKind):
                 south = row * self.tile_m - self.size_m / 2
                 for layer, patches in enumerate(_tile(self.tile_m, draw), 1):
                     for patch in patches:
-                        inside = _covered(x_m, y_m, patch, west, south)
+                        inside = _covered_cells(x_m, y_m, patch, west, south)
                         layers[inside] = np.maximum(layers[inside], layer)
         return layers * self.layer_m
 
@@ -150,9 +150,10 @@ def _tile(side_m: float, draw: np.random.Generator) -> Tuple[List[Rectangle], Li
     return low, high
 
 
-def _covered(
+def _covered_cells(
     x_m: np.ndarray, y_m: np.ndarray, patch: Rectangle, west_m: float, south_m: float
 ) -> Tuple[slice, slice]:
+    """Return the rows and columns of the grid that a patch covers."""
     left, bottom, length, width = patch
     columns = np.searchsorted(x_m[0], [west_m + left, west_m + left + length])
     rows = len(y_m) - np.searchsorted(y_m[::-1, 0], [south_m + bottom + width, south_m + bottom])
@@ -184,7 +185,7 @@ class GravelTerrain(TerrainKind):
     """Smallest and largest diameter (m) of a stone; diameters are uniform between them."""
 
     @model_validator(mode="after")
-    def _wider_than_cells(self) -> Self:
+    def _require_stones_wider_than_cells(self) -> Self:
         least, greatest = self.stone_m
         if least > greatest:
             raise ValueError(
@@ -210,12 +211,14 @@ class GravelTerrain(TerrainKind):
                 draw.uniform(FLATTEST, TALLEST, count),
             ]
         )
-        for east, north, radius, tall in stones:
+        for east, north, radius, height_share in stones:
             columns = slice(*np.searchsorted(x_m[0], [east - radius, east + radius]))
             rising = np.searchsorted(y_m[::-1, 0], [north + radius, north - radius])
             rows = slice(*(len(y_m) - rising))
-            apart = (x_m[rows, columns] - east) ** 2 + (y_m[rows, columns] - north) ** 2
-            dome = tall * np.sqrt(np.maximum(radius**2 - apart, 0.0))
+            squared_distance_m2 = (x_m[rows, columns] - east) ** 2 + (
+                y_m[rows, columns] - north
+            ) ** 2
+            dome = height_share * np.sqrt(np.maximum(radius**2 - squared_distance_m2, 0.0))
             np.maximum(heights[rows, columns], dome, out=heights[rows, columns])
         return heights * (self.relief_m / np.ptp(heights))
 
@@ -346,7 +349,9 @@ def make_terrain(spec: TerrainKind, seed: int) -> Terrain:
     distance_m = np.maximum(abs(x_m), abs(y_m)) - spec.clear_m
     is_flat = distance_m <= 1e-9
     start_m = float(np.median(heights[is_flat])) if is_flat.any() else 0.0
-    blended = np.where(is_flat, 0.0, _blend(distance_m, spec.blend_m) * (heights - start_m))
+    blended = np.where(
+        is_flat, 0.0, _blending_share(distance_m, spec.blend_m) * (heights - start_m)
+    )
     if np.ptp(blended) == 0.0 and not isinstance(spec, FlatTerrain):
         raise SpecError(
             f"terrain {spec.name!r} is flat everywhere: clear_m is {spec.clear_m:g} of a square of "
@@ -355,8 +360,8 @@ def make_terrain(spec: TerrainKind, seed: int) -> Terrain:
     return Terrain(spec.name, quantize(blended), spec.size_m, spec.friction)
 
 
-def _blend(away_m: np.ndarray, blend_m: float) -> np.ndarray:
+def _blending_share(distance_m: np.ndarray, blend_m: float) -> np.ndarray:
     if blend_m == 0.0:
-        return (away_m > 0.0).astype(float)
-    share = np.clip(away_m / blend_m, 0.0, 1.0)
+        return (distance_m > 0.0).astype(float)
+    share = np.clip(distance_m / blend_m, 0.0, 1.0)
     return share**2 * (3.0 - 2.0 * share)
