@@ -209,14 +209,16 @@ def _normals(
 
     They are computed from ``neighbor_hits``, the hits of two neighboring rays of each ray.
     """
-    (right, of_right), (under, of_under) = neighbor_hits
+    (right, right_names), (under, under_names) = neighbor_hits
     towards = eye - points
     normals = np.cross(under - points, right - points)
     length = np.linalg.norm(normals, axis=1)
     # at an edge, where a neighboring ray hits another visual, the normal is toward the camera
-    alike = np.array([a == b == c for a, b, c in zip(names, of_right, of_under)]) & (length > 0)
+    is_same_visual = np.array([a == b == c for a, b, c in zip(names, right_names, under_names)]) & (
+        length > 0
+    )
     normals = np.where(
-        alike[:, None], normals / np.where(length > 0, length, 1.0)[:, None], towards
+        is_same_visual[:, None], normals / np.where(length > 0, length, 1.0)[:, None], towards
     )
     normals /= np.maximum(np.linalg.norm(normals, axis=1), 1e-12)[:, None]
     return np.where((np.sum(normals * towards, axis=1) < 0)[:, None], -normals, normals)

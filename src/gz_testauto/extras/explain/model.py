@@ -141,7 +141,7 @@ def _distinct(table: FeatureTable, notes: List[str]) -> FeatureTable:
     if not len(table.failed):
         return table
     basis = _planner_indicators(table)
-    kept: List[int] = []
+    used: List[int] = []
     for index, feature in enumerate(table.features):
         values = table.values[:, index]
         scale = float(np.abs(values).max())
@@ -151,14 +151,14 @@ def _distinct(table: FeatureTable, notes: List[str]) -> FeatureTable:
         standard = (values - values.mean()) / values.std()
         residual = standard - basis @ np.linalg.lstsq(basis, standard, rcond=None)[0]
         if float((residual**2).mean()) < _UNIQUE:
-            determining = [table.features[earlier].name for earlier in kept] or ["the planner"]
+            determining = [table.features[earlier].name for earlier in used] or ["the planner"]
             notes.append(
                 f"{feature.name} is determined by {joined(determining)}, so it is not used."
             )
             continue
-        kept.append(index)
+        used.append(index)
         basis = np.column_stack([basis, standard])
-    return table.columns(kept)
+    return table.columns(used)
 
 
 def _require_enough(table: FeatureTable, notes: Sequence[str]) -> None:

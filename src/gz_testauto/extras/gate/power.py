@@ -59,11 +59,11 @@ class DiscordantRate:
                 raise SpecError(f"a success rate is {rate:g}; it must be between 0 and 1")
         if discordant is None:  # usually too large, since planners tend to fail in the same worlds
             discordant = first * (1.0 - second) + second * (1.0 - first)
-        most = min(first + second, 2.0 - first - second)
-        if discordant > most + 1e-12:
+        upper_bound = min(first + second, 2.0 - first - second)
+        if discordant > upper_bound + 1e-12:
             raise SpecError(
                 f"'discordant' is {discordant:g}; with success rates of {first:g} and {second:g} "
-                f"it must be at most {most:g}"
+                f"it must be at most {upper_bound:g}"
             )
         return cls(discordant, first - second)
 

@@ -443,12 +443,12 @@ def _comparable_metrics(
     ]
     if ignored:
         return options, missing
-    kept = [
+    comparable = [
         text
         for text, margin in zip(options.metrics, options.margins)
         if margin.name not in affected
     ]
-    return options.model_copy(update={"metrics": tuple(kept)}), missing
+    return options.model_copy(update={"metrics": tuple(comparable)}), missing
 
 
 def _planners_with_trials(results: CampaignResults) -> Tuple[str, ...]:

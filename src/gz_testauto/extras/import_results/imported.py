@@ -110,9 +110,9 @@ def _lines(path: Path, columns: Columns) -> Tuple[List[str], Iterator[Tuple[int,
     cells = _numbered_rows(path, text, columns.delimiter)
     if not header:
         _, header = next(cells, (0, []))
-    twice = [name for name, count in collections.Counter(header).items() if count > 1]
-    if not header or twice:
-        fault = f"column {twice[0]!r} appears twice" if twice else "is empty"
+    duplicates = [name for name, count in collections.Counter(header).items() if count > 1]
+    if not header or duplicates:
+        fault = f"column {duplicates[0]!r} appears twice" if duplicates else "is empty"
         raise ResultsError(f"{path}: {fault}")
     return header, cells
 

@@ -137,14 +137,14 @@ def cloned(demonstrations: Demonstrations) -> LinearPolicy:
 
     Raises ``SpecError`` if no episode reached its goal.
     """
-    kept = demonstrations.reached[demonstrations.episodes]
-    vectors = demonstrations.observations[kept].astype(float)
+    is_successful = demonstrations.reached[demonstrations.episodes]
+    vectors = demonstrations.observations[is_successful].astype(float)
     if len(vectors) < 2:
         raise SpecError(
             "no policy can be fitted, since no demonstrated episode reached its goal; record a "
             "planner that reaches its goals"
         )
     table = np.column_stack([vectors, np.ones(len(vectors))])
-    targets = np.arctanh(np.clip(demonstrations.actions[kept], -LARGEST, LARGEST))
+    targets = np.arctanh(np.clip(demonstrations.actions[is_successful], -LARGEST, LARGEST))
     weights, *_ = np.linalg.lstsq(table, targets, rcond=None)
     return LinearPolicy(weights.T.ravel(), vectors.shape[1])

@@ -94,9 +94,9 @@ class PreparedEnvironment:
         curriculum, count = self.spec.environment.curriculum, len(self.campaign.worlds)
         if curriculum is None:
             return range(count)
-        grown = min(1.0, curriculum.share + (1.0 - curriculum.share) * steps / curriculum.steps)
+        share = min(1.0, curriculum.share + (1.0 - curriculum.share) * steps / curriculum.steps)
         # Rounding errors must not add a world.
-        return self._from_easy_to_hard[: max(1, math.ceil(grown * count - 1e-9))]
+        return self._from_easy_to_hard[: max(1, math.ceil(share * count - 1e-9))]
 
     def _indices_by_difficulty(self) -> Sequence[int]:
         curriculum = self.spec.environment.curriculum

@@ -94,11 +94,13 @@ class ParallelNavigationEnv(ParallelEnv):  # type: ignore[misc]
         episode = self._episode
         if episode is None or episode.has_ended:
             raise ResetNeeded("the episode has ended; call reset before step")
-        lacking = [name for name in self.agents if name not in actions]
-        if lacking:
-            raise ValueError(f"the actions do not contain the agents {', '.join(lacking)}")
-        nothing = np.zeros(ACTIONS)
-        ordered_actions = [np.asarray(actions.get(name, nothing)) for name in self.possible_agents]
+        missing = [name for name in self.agents if name not in actions]
+        if missing:
+            raise ValueError(f"the actions do not contain the agents {', '.join(missing)}")
+        zero_action = np.zeros(ACTIONS)
+        ordered_actions = [
+            np.asarray(actions.get(name, zero_action)) for name in self.possible_agents
+        ]
         self._steps += 1
         rewards = dict(zip(self.possible_agents, episode.step(*ordered_actions)))
         agents = dict(zip(self.possible_agents, episode.agents))

@@ -183,10 +183,10 @@ def _maze(columns: int, rows: int, loops: float, layout: float) -> Tuple[np.ndar
     draw = child_generator(int(layout), LAYOUT).random
     along_x = np.ones((rows + 1, columns), dtype=bool)
     along_y = np.ones((columns + 1, rows), dtype=bool)
-    seen = np.zeros((rows, columns), dtype=bool)
+    is_visited = np.zeros((rows, columns), dtype=bool)
     row, column = int(draw() * rows), int(draw() * columns)
     stack = [(row, column)]
-    seen[row, column] = True
+    is_visited[row, column] = True
     while stack:
         row, column = stack[-1]
         steps = [
@@ -194,7 +194,7 @@ def _maze(columns: int, rows: int, loops: float, layout: float) -> Tuple[np.ndar
             for down, right in ((0, 1), (1, 0), (0, -1), (-1, 0))
             if 0 <= row + down < rows
             and 0 <= column + right < columns
-            and not seen[row + down, column + right]
+            and not is_visited[row + down, column + right]
         ]
         if not steps:
             stack.pop()
@@ -204,7 +204,7 @@ def _maze(columns: int, rows: int, loops: float, layout: float) -> Tuple[np.ndar
             along_y[max(column, to_column), row] = False
         else:
             along_x[max(row, to_row), column] = False
-        seen[to_row, to_column] = True
+        is_visited[to_row, to_column] = True
         stack.append((to_row, to_column))
     for walls in (along_x, along_y):
         inner = walls[1:-1]
@@ -233,13 +233,19 @@ def _rectangles(occupied: np.ndarray) -> List[Tuple[int, int, int, int]]:
     runs = _true_runs(occupied)
     for row in range(len(occupied) + 1):
         # a run continues in the next row if this row has the same run
-        here = [(left, right) for at, left, right in runs if at == row]
+        runs_of_row = [(left, right) for at, left, right in runs if at == row]
         done += [
-            (low, row, left, right) for low, left, right in growing if (left, right) not in here
+            (low, row, left, right)
+            for low, left, right in growing
+            if (left, right) not in runs_of_row
         ]
-        kept = [rectangle for rectangle in growing if rectangle[1:] in here]
-        new = [(row, *run) for run in here if all(run != rectangle[1:] for rectangle in kept)]
-        growing = kept + new
+        continued = [rectangle for rectangle in growing if rectangle[1:] in runs_of_row]
+        new = [
+            (row, *run)
+            for run in runs_of_row
+            if all(run != rectangle[1:] for rectangle in continued)
+        ]
+        growing = continued + new
     return done
 
 

@@ -264,8 +264,8 @@ def _checked_entries(
     if len(infos) > MOST_FILES:
         raise ResultsError(f"{file}: has {len(infos)} files; a pack has at most {MOST_FILES}")
     total = sum(info.file_size for info in infos)
-    most = max(FREE_GROWTH_BYTES, MOST_GROWTH * os.path.getsize(file))
-    if total > most:
+    most_bytes = max(FREE_GROWTH_BYTES, MOST_GROWTH * os.path.getsize(file))
+    if total > most_bytes:
         raise ResultsError(
             f"{file}: would unpack to {total} bytes, more than {MOST_GROWTH} times its size; it is "
             "not a pack of results"

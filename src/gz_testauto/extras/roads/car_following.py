@@ -94,9 +94,9 @@ def occupancy(
     (x_m, y_m), heading = points[0].tolist(), float(headings[0])
     cos, sin = math.cos(heading), math.sin(heading)
     dx, dy = pose.x_m - x_m, pose.y_m - y_m
-    turned = Pose2D(0.0, 0.0, pose.yaw_rad - heading).apply(outline_m)
-    along = arc_m + cos * dx + sin * dy + turned[:, 0]
-    across = cos * dy - sin * dx + turned[:, 1]
+    corners = Pose2D(0.0, 0.0, pose.yaw_rad - heading).apply(outline_m)
+    along = arc_m + cos * dx + sin * dy + corners[:, 0]
+    across = cos * dy - sin * dx + corners[:, 1]
     speed_mps = cos * velocity_mps[0] + sin * velocity_mps[1]
     return Occupancy(
         float(along.min()), float(along.max()), float(across.min()), float(across.max()), speed_mps

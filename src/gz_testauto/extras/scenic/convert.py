@@ -76,18 +76,18 @@ def convert(text: str, name: str = "<scenario>") -> Converted:
             edits.append((start, start + len("heading"), "parentOrientation"))
     for match in _WITH_HEADING.finditer(plain):
         edits.append((match.start(), match.end(), "facing"))
-    marks = sorted(_remedies_by_line(plain))
+    remedies = sorted(_remedies_by_line(plain))
     for start, end, new in sorted(edits, reverse=True):
         text = text[:start] + new + text[end:]
     notes: List[str] = []
-    marked: List[str] = []
+    lines: List[str] = []
     for number, line in enumerate(text.split("\n")):
-        for place, remedy in marks:
+        for place, remedy in remedies:
             if place == number:
                 indent = line[: len(line) - len(line.lstrip())]
-                marked.append(f"{indent}{MARK} {remedy}")
-                notes.append(f"{name}:{len(marked) + 1}: not converted: {remedy}")
-        marked.append(line)
+                lines.append(f"{indent}{MARK} {remedy}")
+                notes.append(f"{name}:{len(lines) + 1}: not converted: {remedy}")
+        lines.append(line)
     if _DIRECTION.search(plain):
         notes.append(
             f"{name}: `left of` and similar specifiers now measure from the side of the other "
@@ -95,7 +95,7 @@ def convert(text: str, name: str = "<scenario>") -> Converted:
         )
     if _VISIBLE.search(plain):
         notes.append(f"{name}: an object that is hidden behind another is no longer visible")
-    return Converted("\n".join(marked), tuple(notes))
+    return Converted("\n".join(lines), tuple(notes))
 
 
 def _mask_text(text: str) -> str:

@@ -97,9 +97,9 @@ class ModelPack:
         digest = hash_file(path)[:12]
         folder = f"file_{digest}"
         self.files[f"{FOLDER}/{folder}/{path.name}"] = path
-        for beside in sorted(path.parent.iterdir()):
-            if beside.suffix.lower() in _BESIDE and beside.is_file():
-                self.files[f"{FOLDER}/{folder}/{beside.name}"] = beside
+        for neighbor in sorted(path.parent.iterdir()):
+            if neighbor.suffix.lower() in _BESIDE and neighbor.is_file():
+                self.files[f"{FOLDER}/{folder}/{neighbor.name}"] = neighbor
         return f"model://{folder}/{path.name}"
 
     def _packed_uri(self, document: SdfDocument, uri: Element, text: str) -> Optional[str]:

@@ -79,8 +79,8 @@ class SceneSampler:
         """Return the scene for a seed. Raises ``PlacementError`` with the requirements that fail
         most often."""
         # trimesh divides by the area of slivers, and drops the result
-        quiet = np.errstate(divide="ignore", invalid="ignore")
-        with GeneratorStates.seeded(seed).active(), located(self._path), quiet:
+        without_warnings = np.errstate(divide="ignore", invalid="ignore")
+        with GeneratorStates.seeded(seed).active(), located(self._path), without_warnings:
             return self._draw(progress)
 
     def _draw(self, progress: Optional[DrawProgress]) -> Drawn:
@@ -199,21 +199,21 @@ class SceneSampler:
         ]
         if len(present) < 2:
             return False
-        placed = [sample[self._objects[number]] for number in present]
-        centers = np.array([[float(v) for v in obj.position] for obj in placed])
-        radii = np.array([float(obj.radius) for obj in placed])
-        wanted = set(numbers)
+        objects = [sample[self._objects[number]] for number in present]
+        centers = np.array([[float(v) for v in obj.position] for obj in objects])
+        radii = np.array([float(obj.radius) for obj in objects])
+        tested = set(numbers)
         for first, number in enumerate(present):
-            if number not in wanted:
+            if number not in tested:
                 continue
-            candidates = range(first) if len(wanted) > 1 else range(len(present))
+            candidates = range(first) if len(tested) > 1 else range(len(present))
             distances = np.linalg.norm(centers - centers[first], axis=1)
             for second in candidates:
                 if second == first or distances[second] > radii[first] + radii[second]:
                     continue
                 if self._fixed[number] and self._fixed[present[second]]:
                     continue  # tested when the scenario was compiled
-                if placed[first].intersects(placed[second]):
+                if objects[first].intersects(objects[second]):
                     return True
         return False
 

@@ -409,10 +409,9 @@ def put_down(
 
 
 @distributionFunction(valueType=bool)
-def was_put_down(before: Any, after: Any, beside: bool) -> bool:
-    """Return whether :func:`put_down` moved an object, or its adjacent object was put down
-    (``beside``)."""
-    return bool(before[2] != after[2]) or beside
+def was_put_down(before: Any, after: Any, neighbor_was_put_down: bool) -> bool:
+    """Return whether :func:`put_down` moved an object, or before it the adjacent object."""
+    return bool(before[2] != after[2]) or neighbor_was_put_down
 
 
 @distributionFunction

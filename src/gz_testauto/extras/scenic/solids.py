@@ -96,32 +96,32 @@ def solid_of(sdf: Path, model_path: Sequence[Path], hollow: bool = False) -> Sol
             "the world of the descriptor instead"
         )
     model = next(iter(read_scene(document, model_path, repair=True).models.values()))
-    placed = [(shape.local_pose, shape.geometry) for shape in model.collisions]
-    bodiless = not placed
+    geometries = [(shape.local_pose, shape.geometry) for shape in model.collisions]
+    bodiless = not geometries
     if bodiless:
-        placed = list(_visual_geometries(model, library))
-    if not placed:
+        geometries = list(_visual_geometries(model, library))
+    if not geometries:
         raise SdfError(f"{sdf}: the model has no size; add a <collision> or a <visual>")
     notes: List[str] = []
-    for _, geometry in placed:
+    for _, geometry in geometries:
         if isinstance(geometry, (Plane, Heightmap)):
             raise SdfError(
                 f"{sdf}: the model has the geometry <{type(geometry).__name__.lower()}>, which has "
                 "no size; <include> it in the world of the descriptor instead"
             )
-    bounds = np.stack([geometry.bounds(pose) for pose, geometry in placed])
-    whole = np.column_stack([bounds[..., 0].min(axis=0), bounds[..., 1].max(axis=0)])
-    pose, first_geometry = placed[0]
+    bounds = np.stack([geometry.bounds(pose) for pose, geometry in geometries])
+    total_bounds = np.column_stack([bounds[..., 0].min(axis=0), bounds[..., 1].max(axis=0)])
+    pose, first_geometry = geometries[0]
     upright = bool(np.allclose(pose.rotation, np.eye(3), atol=1e-9))
-    single = len(placed) == 1 and not bodiless and upright
+    single = len(geometries) == 1 and not bodiless and upright
     is_box = single and isinstance(first_geometry, Box)
-    parts = [_placed_mesh(geometry, pose, notes, hollow) for pose, geometry in placed]
+    parts = [_placed_mesh(geometry, pose, notes, hollow) for pose, geometry in geometries]
     mesh = _union_of(parts, notes)
     primitive = first_geometry if single and isinstance(first_geometry, (Box, *_ROUND)) else None
     notes = [f"{sdf}: {note}" for note in dict.fromkeys(notes)]
     return Solid(
         mesh,
-        _with_least_thickness(whole),
+        _with_least_thickness(total_bounds),
         is_box,
         primitive,
         model.static,

@@ -55,11 +55,11 @@ def size_of(obj: Any) -> Tuple[float, float, float]:
 
 def model_pose(obj: Any, model: PlacedModel) -> Pose:
     """Return the pose of the origin of an object's model, in the axes of the model."""
-    turned = scenic_pose(obj) * Pose.from_rpy(0, 0, 0, 0, 0, model.turn_rad)
+    pose = scenic_pose(obj) * Pose.from_rpy(0, 0, 0, 0, 0, model.turn_rad)
     if model.solid is None:
-        return turned
+        return pose
     x, y, z = (-model.solid.center * model.factors(size_of(obj))).tolist()
-    return turned * Pose((x, y, z))
+    return pose * Pose((x, y, z))
 
 
 def check_size(name: SceneName, obj: Any, model: PlacedModel, place: str) -> bool:

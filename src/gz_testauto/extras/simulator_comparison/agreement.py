@@ -101,14 +101,14 @@ def confirmation(
     the trial; ``control`` is that of the random sample."""
     trials: Dict[str, int] = {}
     same: Dict[str, int] = {}
-    drawn: Dict[str, List[bool]] = {}
+    agreements_by_world: Dict[str, List[bool]] = {}
     pairs = [pair for pair in _valid_pairs(first, second) if pair[0].trial in reasons]
     for trial, partner in pairs:
         reason, is_same = reasons[trial.trial], trial.outcome is partner.outcome
         trials[reason] = trials.get(reason, 0) + 1
         same[reason] = same.get(reason, 0) + is_same
         if reason == control:
-            drawn.setdefault(trial.world, []).append(is_same)
+            agreements_by_world.setdefault(trial.world, []).append(is_same)
     chosen = sum(count for reason, count in trials.items() if reason != control)
     agreed = sum(count for reason, count in same.items() if reason != control)
     remaining = sum(record.outcome.valid for record in first.trials) - chosen
@@ -116,7 +116,7 @@ def confirmation(
         screened=len(first.trials),
         trials=trials,
         same=same,
-        overall=_combine_strata(agreed, chosen, _agreement_rate(drawn), remaining),
+        overall=_combine_strata(agreed, chosen, _agreement_rate(agreements_by_world), remaining),
         disagreements=_disagreeing_pairs(pairs),
     )
 

@@ -70,9 +70,9 @@ def correlation(
     count, world_count = int((~np.isnan(cells[0])).sum()), cells.shape[1]
     missing = _reason_if_unknown(planners, cells)
     if missing:
-        nothing = Resampled(Estimate.unknown(), np.full(draws, np.nan))
+        unknown = Resampled(Estimate.unknown(), np.full(draws, np.nan))
         return PlannerCorrelation(
-            metric, planners, world_count, count, nothing, nothing, nothing, missing
+            metric, planners, world_count, count, unknown, unknown, unknown, missing
         )
     random = child_generator(seed, BOOTSTRAP, metric)
     weights = random.multinomial(
@@ -105,13 +105,15 @@ def _cells(
     results: CampaignResults, metric: str, planners: Sequence[str], worlds: Sequence[str]
 ) -> np.ndarray:
     """Return means of a metric over repetitions (worlds, planners), NaN without a value."""
-    partial = {m.name for m in results.metrics if m.completed_only}
-    of_cells: Dict[Tuple[str, str], List[float]] = {}
+    completed_only = {m.name for m in results.metrics if m.completed_only}
+    values_by_cell: Dict[Tuple[str, str], List[float]] = {}
     for trial in results.trials:
-        value = _trial_value(trial, metric, metric in partial)
+        value = _trial_value(trial, metric, metric in completed_only)
         if not math.isnan(value):
-            of_cells.setdefault((trial.world, trial.planner), []).append(value)
-    means = [rounding.mean(of_cells.get((w, planner), ())) for w in worlds for planner in planners]
+            values_by_cell.setdefault((trial.world, trial.planner), []).append(value)
+    means = [
+        rounding.mean(values_by_cell.get((w, planner), ())) for w in worlds for planner in planners
+    ]
     return rounding.without_noise(means).reshape(len(worlds), len(planners))
 
 

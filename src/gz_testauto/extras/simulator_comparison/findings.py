@@ -192,9 +192,9 @@ def evaluate_bench(
         for entry in spec.ranked
     }
     not_ranked = _reasons_not_ranked(spec, all_recordings, conditions)
-    kept = {name: values for name, values in measured.items() if name not in not_ranked}
-    table, drawn = _score_entries(spec, kept)
-    ranking = Ranking.of(table, drawn, spec.seed, not_ranked)
+    ranked = {name: values for name, values in measured.items() if name not in not_ranked}
+    table, resampled = _score_entries(spec, ranked)
+    ranking = Ranking.of(table, resampled, spec.seed, not_ranked)
     spectra = _spectra_by_case(spec, all_recordings)
     published = _rank_published_scores(spec)
     axes = _axis_differences(spec, all_recordings)
@@ -251,28 +251,28 @@ def _score_entries(
     entries = [entry for entry in spec.ranked if entry.name in measured]
     names = [entry.name for entry in entries]
     points = np.full((len(names), len(spec.weights)), np.nan)
-    drawn = np.full((RESAMPLES, len(names), len(spec.weights)), np.nan)
+    resampled = np.full((RESAMPLES, len(names), len(spec.weights)), np.nan)
     for column, criterion in enumerate(spec.weights if names else ()):
         if criterion in spec.features:
             scores = [feature_score(entry.features, criterion) for entry in entries]
             points[:, column] = np.array(scores, dtype=float)  # None as NaN
-            drawn[:, :, column] = points[:, column]
+            resampled[:, :, column] = points[:, column]
             continue
-        of_all = [measured[name][criterion] for name in names]
-        floor = next((m.floor for m in of_all if not math.isnan(m.floor)), 0.0)
-        better = of_all[0].measure.better
-        values = np.array([floor if m.ties else m.estimate.value for m in of_all])
+        measurements = [measured[name][criterion] for name in names]
+        floor = next((m.floor for m in measurements if not math.isnan(m.floor)), 0.0)
+        better = measurements[0].measure.better
+        values = np.array([floor if m.ties else m.estimate.value for m in measurements])
         draws = np.stack(
             [
                 np.full(RESAMPLES, value) if m.ties or m.missing else m.draws
-                for m, value in zip(of_all, values)
+                for m, value in zip(measurements, values)
             ],
             axis=1,
         )
         points[:, column] = compute_scores(values, better, floor)
-        drawn[:, :, column] = compute_scores(draws, better, floor)
+        resampled[:, :, column] = compute_scores(draws, better, floor)
     weights = np.array(list(spec.weights.values()), dtype=float)
-    return ScoreTable(tuple(names), tuple(spec.weights), weights, points), drawn
+    return ScoreTable(tuple(names), tuple(spec.weights), weights, points), resampled
 
 
 def _rank_published_scores(spec: BenchSpec) -> Optional[Ranking]:

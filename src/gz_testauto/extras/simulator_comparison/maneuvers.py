@@ -184,16 +184,16 @@ def recorded_commands(command: Series) -> np.ndarray:
     return np.where((latest >= 0)[:, None], command.values[latest], 0.0)
 
 
-def _limit_acceleration(wanted: np.ndarray, acceleration: float) -> np.ndarray:
-    """Return speeds (n,), one per :data:`PERIOD_S`, that start at 0 and approach ``wanted`` (n,).
+def _limit_acceleration(desired: np.ndarray, acceleration: float) -> np.ndarray:
+    """Return speeds (n,), one per :data:`PERIOD_S`, that start at 0 and approach ``desired`` (n,).
 
     ``acceleration`` (m/s² or rad/s²) limits their changes.
     """
     max_change = acceleration * PERIOD_S
-    reached, limited = 0.0, np.empty(len(wanted))
-    for row, target in enumerate(wanted.tolist()):
-        reached += min(max_change, max(-max_change, target - reached))
-        limited[row] = reached
+    speed, limited = 0.0, np.empty(len(desired))
+    for row, target in enumerate(desired.tolist()):
+        speed += min(max_change, max(-max_change, target - speed))
+        limited[row] = speed
     return limited
 
 

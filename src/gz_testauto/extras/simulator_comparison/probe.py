@@ -114,8 +114,8 @@ def _places(terrain: Terrain, points: int) -> Tuple[np.ndarray, np.ndarray]:
     draw = child_generator(0, PROBE, terrain.name)
     radius = _ball_radius_m(terrain)
     border = int(np.ceil(2 * radius / terrain.pitch_m))
-    drawn = draw.integers(border, terrain.pixels - border, (CANDIDATES_PER_POINT * points, 2))
-    x_m, y_m = terrain.x_m[drawn[:, 1]], terrain.y_m[drawn[:, 0]]
+    cells = draw.integers(border, terrain.pixels - border, (CANDIDATES_PER_POINT * points, 2))
+    x_m, y_m = terrain.x_m[cells[:, 1]], terrain.y_m[cells[:, 0]]
     heights = resting_m(terrain, x_m, y_m, radius)
     places = np.column_stack([x_m, y_m])
     near = cKDTree(places).query_ball_point(places, 3 * radius)
@@ -143,10 +143,10 @@ def resting_m(terrain: Terrain, x_m: np.ndarray, y_m: np.ndarray, radius_m: floa
     share = int(np.ceil(terrain.pitch_m / (radius_m / SAMPLES_PER_RADIUS)))
     step = terrain.pitch_m / share
     count = int(radius_m / step)
-    aside = np.arange(-count, count + 1) * step
-    dx, dy = (axis.ravel() for axis in np.meshgrid(aside, aside))
-    within = dx**2 + dy**2 <= radius_m**2
-    dx, dy = dx[within], dy[within]
+    offsets_m = np.arange(-count, count + 1) * step
+    dx, dy = (axis.ravel() for axis in np.meshgrid(offsets_m, offsets_m))
+    is_under_ball = dx**2 + dy**2 <= radius_m**2
+    dx, dy = dx[is_under_ball], dy[is_under_ball]
     cap = np.sqrt(radius_m**2 - dx**2 - dy**2)
     lowest, highest = np.full(len(x_m), np.inf), np.full(len(x_m), -np.inf)
     for surface in _surfaces(terrain, x_m[:, None] + dx, y_m[:, None] + dy):
@@ -154,8 +154,8 @@ def resting_m(terrain: Terrain, x_m: np.ndarray, y_m: np.ndarray, radius_m: floa
         lowest, highest = np.minimum(lowest, height), np.maximum(highest, height)
     on_point = np.asarray(terrain.height_m(x_m, y_m)) + radius_m
     # where a ball touches the slopes around its point, it sinks in ODE until it touches the point
-    known = (highest - lowest < SAME_M) & (highest - on_point < ASIDE_M)
-    return np.where(known, (lowest + highest) / 2, np.nan)
+    is_determined = (highest - lowest < SAME_M) & (highest - on_point < ASIDE_M)
+    return np.where(is_determined, (lowest + highest) / 2, np.nan)
 
 
 def _surfaces(terrain: Terrain, x_m: np.ndarray, y_m: np.ndarray) -> Iterator[np.ndarray]:

@@ -170,6 +170,6 @@ class ScoreTable:
     @property
     def bounds(self) -> np.ndarray:
         """Smallest and greatest total (entries, 2) for any scores in the unknown criteria."""
-        open_ = np.isnan(self.scores)
-        least = np.where(open_, 0.0, self.scores) @ self.weights
-        return np.stack([least, least + open_ @ self.weights], axis=1)
+        is_unknown = np.isnan(self.scores)
+        least = np.where(is_unknown, 0.0, self.scores) @ self.weights
+        return np.stack([least, least + is_unknown @ self.weights], axis=1)

@@ -46,10 +46,10 @@ def require_comparable(cards: Sequence[ScoreCard], paths: Sequence[Path]) -> Non
 
     ``paths`` are the files of the last cards.
     """
-    named = [*([""] * (len(cards) - len(paths))), *map(str, paths)]
+    file_names = [*([""] * (len(cards) - len(paths))), *map(str, paths)]
     seen: Dict[str, Mapping[str, str]] = {}
     names: List[str] = []
-    for card, path in zip(cards, named):
+    for card, path in zip(cards, file_names):
         if card.planner.name in names:
             raise ResultsError(
                 f"{path}: the planner {card.planner.name!r} appears twice; omit the card, or set "

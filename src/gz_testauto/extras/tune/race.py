@@ -92,11 +92,11 @@ def mean_losses(losses: Sequence[Losses]) -> List[Loss]:
 
 def race(plan: RacePlan, run: Runner) -> List[int]:
     """Return the candidates that ran in all worlds, with the defaults (0), best first."""
-    alive = list(range(plan.candidates[0] + 1))
+    remaining = list(range(plan.candidates[0] + 1))
     for stage, worlds in enumerate(plan.worlds):
-        means = mean_losses(run(alive, worlds))
-        ranked = [number for _, number in sorted(zip(means, alive))]
+        means = mean_losses(run(remaining, worlds))
+        ranked = [number for _, number in sorted(zip(means, remaining))]
         if stage + 1 < len(plan.worlds):
-            kept = [number for number in ranked if number][: plan.candidates[stage + 1]]
-            alive = sorted([0, *kept])
+            promoted = [number for number in ranked if number][: plan.candidates[stage + 1]]
+            remaining = sorted([0, *promoted])
     return ranked

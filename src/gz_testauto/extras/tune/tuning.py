@@ -214,8 +214,8 @@ def open_tuning(
                 f"{len(stored.candidates)} entries instead of {plan.candidates[0] + 1}; {REMEDY}"
             )
         return Tuning(spec, entry, plan, stored.candidates)
-    drawn = draw_candidates(parameters, entry, spec.seed, plan.candidates[0])
-    candidates: Tuple[Values, ...] = ({}, *drawn)
+    drawn_values = draw_candidates(parameters, entry, spec.seed, plan.candidates[0])
+    candidates: Tuple[Values, ...] = ({}, *drawn_values)
     # Stored before the first trial, so that the same command continues with the same candidates.
     text = json.dumps({"inputs": inputs, "candidates": candidates}, indent=1)
     write_atomically(directory.marker, (text + "\n").encode("utf-8"))

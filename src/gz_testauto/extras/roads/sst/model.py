@@ -100,8 +100,8 @@ def predict_objects(
     """
     if not tracked:
         return NO_OBJECTS
-    lasts = [(len(moving.path) - 1) * moving.path_step_s for moving in tracked]
-    times = ahead_s + step_s * np.arange(max(0, round((max(lasts) - ahead_s) / step_s)) + 1)
+    durations_s = [(len(moving.path) - 1) * moving.path_step_s for moving in tracked]
+    times = ahead_s + step_s * np.arange(max(0, round((max(durations_s) - ahead_s) / step_s)) + 1)
     sizes, paths = [], []
     for moving in tracked:
         low, high = moving.outline_m.min(axis=0), moving.outline_m.max(axis=0)

@@ -374,14 +374,16 @@ def track(
 
     ``time_s`` is the time since its start. The speed is that of ``ahead_s`` later.
     """
-    now, soon = trajectory.state_at(time_s), trajectory.state_at(time_s + ahead_s)
-    cos, sin = math.cos(now[2]), math.sin(now[2])
-    dx, dy = pose.x_m - float(now[0]), pose.y_m - float(now[1])
-    along, beside = cos * dx + sin * dy, cos * dy - sin * dx
-    turned = wrap_angle(pose.yaw_rad - float(now[2]))
-    steer = trajectory.control_at(time_s)[1] - LATERAL_GAIN * beside - HEADING_GAIN * turned
+    state, later_state = trajectory.state_at(time_s), trajectory.state_at(time_s + ahead_s)
+    cos, sin = math.cos(state[2]), math.sin(state[2])
+    dx, dy = pose.x_m - float(state[0]), pose.y_m - float(state[1])
+    longitudinal, lateral = cos * dx + sin * dy, cos * dy - sin * dx
+    heading_error = wrap_angle(pose.yaw_rad - float(state[2]))
+    steer = trajectory.control_at(time_s)[1] - LATERAL_GAIN * lateral - HEADING_GAIN * heading_error
     steer = min(max(steer, -vehicle.max_steer_rad), vehicle.max_steer_rad)
-    speed = min(max(float(soon[3]) - ALONG_GAIN_PER_S * along, 0.0), vehicle.max_speed_mps)
+    speed = min(
+        max(float(later_state[3]) - ALONG_GAIN_PER_S * longitudinal, 0.0), vehicle.max_speed_mps
+    )
     return speed, speed * math.tan(steer) / vehicle.wheelbase_m
 
 
@@ -391,10 +393,10 @@ def along(
     """Return the speed and the yaw rate to follow a line from ``pose``, near its arc length
     ``arc_m``."""
     points, headings = line.at(np.array([arc_m, arc_m + AHEAD_M]))
-    now, then = headings.tolist()
+    heading, next_heading = headings.tolist()
     x_m, y_m = points[0].tolist()
-    beside = math.cos(now) * (pose.y_m - y_m) - math.sin(now) * (pose.x_m - x_m)
-    steer = math.atan(vehicle.wheelbase_m * wrap_angle(then - now) / AHEAD_M)
-    steer -= LATERAL_GAIN * beside + HEADING_GAIN * wrap_angle(pose.yaw_rad - now)
+    lateral = math.cos(heading) * (pose.y_m - y_m) - math.sin(heading) * (pose.x_m - x_m)
+    steer = math.atan(vehicle.wheelbase_m * wrap_angle(next_heading - heading) / AHEAD_M)
+    steer -= LATERAL_GAIN * lateral + HEADING_GAIN * wrap_angle(pose.yaw_rad - heading)
     steer = min(max(steer, -vehicle.max_steer_rad), vehicle.max_steer_rad)
     return speed_mps, speed_mps * math.tan(steer) / vehicle.wheelbase_m

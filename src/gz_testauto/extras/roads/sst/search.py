@@ -144,24 +144,24 @@ class Search:
     ) -> np.ndarray:
         """Draw states (n, 4) on the section of road, a share of them at the goal."""
         count, threshold = self.iterations, self.growth.goal_threshold_m
-        drawn = random.random((count, 5))
-        at_goal = drawn[:, 0] < self.growth.goal_share
+        uniform = random.random((count, 5))
+        at_goal = uniform[:, 0] < self.growth.goal_share
         low = np.where(at_goal, goal_m - threshold, start_m - self.growth.behind_m)
         high = np.where(at_goal, goal_m + threshold, goal_m + BEYOND_M)
-        arcs = low + (high - low) * drawn[:, 1]
-        aside = road.aside_m[0] + (road.aside_m[1] - road.aside_m[0]) * drawn[:, 2]
-        aside[at_goal] = 0.0
-        place = (arcs - road.line_arc_m) / SPACING_M
-        first = np.clip(place.astype(int), 0, len(road.line_m) - 2)
-        share = (place - first)[:, None]
+        arcs = low + (high - low) * uniform[:, 1]
+        offsets = road.aside_m[0] + (road.aside_m[1] - road.aside_m[0]) * uniform[:, 2]
+        offsets[at_goal] = 0.0
+        indices = (arcs - road.line_arc_m) / SPACING_M
+        first = np.clip(indices.astype(int), 0, len(road.line_m) - 2)
+        share = (indices - first)[:, None]
         points = (1 - share) * road.line_m[first] + share * road.line_m[first + 1]
         headings = road.headings_rad[first]
-        turned = np.where(at_goal, headings, headings + np.pi * (2 * drawn[:, 3] - 1))
+        sampled_headings = np.where(at_goal, headings, headings + np.pi * (2 * uniform[:, 3] - 1))
         return np.column_stack(
             [
-                points[:, 0] - aside * np.sin(headings),
-                points[:, 1] + aside * np.cos(headings),
-                turned,
-                self.vehicle.max_speed_mps * drawn[:, 4],
+                points[:, 0] - offsets * np.sin(headings),
+                points[:, 1] + offsets * np.cos(headings),
+                sampled_headings,
+                self.vehicle.max_speed_mps * uniform[:, 4],
             ]
         )

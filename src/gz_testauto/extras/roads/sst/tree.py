@@ -204,22 +204,22 @@ def integrate_edge(scene, state, accel, steer, first, steps):  # type: ignore[no
 
     Return the final state, and the cost, or -1 if a state is invalid.
     """
-    here = state.copy()
-    price = _cost_per_m(scene, here, first)
+    current = state.copy()
+    price = _cost_per_m(scene, current, first)
     if price < 0.0:
-        return here, -1.0
+        return current, -1.0
     step_s, rate = scene.growth.step_s, math.tan(steer) / scene.vehicle.wheelbase_m
     cost = 0.0
     for step in range(first + 1, first + steps + 1):
-        driven_m = here[3] * step_s
-        _advance(here, accel, rate, step_s)
-        after = _cost_per_m(scene, here, step)
+        driven_m = current[3] * step_s
+        _advance(current, accel, rate, step_s)
+        after = _cost_per_m(scene, current, step)
         if after < 0.0:
-            return here, -1.0
+            return current, -1.0
         # trapezoidal rule over the distance
         cost += 0.5 * (price + after) * driven_m
         price = after
-    return here, cost
+    return current, cost
 
 
 @compiled
@@ -297,12 +297,12 @@ def _select_node(tree, road, state, within):  # type: ignore[no-untyped-def]
     """Return the cheapest active node within a distance of ``state``, else the nearest, or -1."""
     rows, columns = tree.heads.shape
     row, column = _bucket_of(tree.heads, road, state)
-    nearest, least, cheapest, price = -1, np.inf, -1, np.inf
+    nearest, least, cheapest, cheapest_cost = -1, np.inf, -1, np.inf
     # the squares of the spatial index in rings around the state
     for ring in range(max(rows, columns)):
         for i in range(max(row - ring, 0), min(row + ring, rows - 1) + 1):
-            whole = ring == 0 or i == row - ring or i == row + ring
-            for j in range(column - ring, column + ring + 1, 1 if whole else 2 * ring):
+            is_full_row = ring == 0 or i == row - ring or i == row + ring
+            for j in range(column - ring, column + ring + 1, 1 if is_full_row else 2 * ring):
                 if not 0 <= j < columns:
                     continue
                 node = tree.heads[i, j]
@@ -311,8 +311,8 @@ def _select_node(tree, road, state, within):  # type: ignore[no-untyped-def]
                         away = distance(tree.states[node], state)
                         if away < least:
                             nearest, least = node, away
-                        if away <= within and tree.costs[node] < price:
-                            cheapest, price = node, tree.costs[node]
+                        if away <= within and tree.costs[node] < cheapest_cost:
+                            cheapest, cheapest_cost = node, tree.costs[node]
                     node = tree.following[node]
         if ring * BUCKET_M >= max(least, within):
             break
@@ -343,9 +343,9 @@ def grow_lane(tree, scene, draws, goal_m):  # type: ignore[no-untyped-def]
     road, growth, steps = scene.road, scene.growth, scene.growth.edge_steps
     node = 0
     for edge in range(len(draws)):
-        here = tree.states[node]
-        row, column = _cell_of(road, here[0], here[1])
-        away = math.hypot(here[0] - tree.states[0, 0], here[1] - tree.states[0, 1])
+        current = tree.states[node]
+        row, column = _cell_of(road, current[0], current[1])
+        away = math.hypot(current[0] - tree.states[0, 0], current[1] - tree.states[0, 1])
         if row < 0 or away > growth.lane_length_m:
             break
         arc = road.arc_m[row, column]
@@ -356,10 +356,10 @@ def grow_lane(tree, scene, draws, goal_m):  # type: ignore[no-untyped-def]
         target = np.array([road.line_m[at, 0], road.line_m[at, 1], road.headings_rad[at], 0.0])
         target[3] = scene.costs.desired_speed_mps
         begin = tree.begins[node] + tree.steps[node]
-        chosen, least, price, reached = -1, np.inf, 0.0, here
+        chosen, least, price, reached = -1, np.inf, 0.0, current
         for number in range(draws.shape[1]):
             accel, steer = draws[edge, number, 0], draws[edge, number, 1]
-            end, cost = integrate_edge(scene, here, accel, steer, begin, steps)
+            end, cost = integrate_edge(scene, current, accel, steer, begin, steps)
             if cost >= 0.0 and distance(end, target) < least:
                 chosen, least, price, reached = number, distance(end, target), cost, end
         if chosen < 0:

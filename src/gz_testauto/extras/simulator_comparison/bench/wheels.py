@@ -123,12 +123,12 @@ class DrivenWheels(NamedTuple):
         if not names or too_fast or not all(name in states for states in links for name in names):
             return None
         # from poses of links, which more simulators report than twists
-        turned = [
+        rotations_rad = [
             np.mean([_turns_rad(wheel, links) for wheel in side], axis=0)
             for side in (self.left, self.right)
         ]
         middle_s = (np.arange(len(links) - 1) + 0.5) * PERIOD_S
-        return Series(middle_s, np.column_stack(turned) * self.radius_m / PERIOD_S)
+        return Series(middle_s, np.column_stack(rotations_rad) * self.radius_m / PERIOD_S)
 
 
 @lru_cache(maxsize=8)

@@ -120,7 +120,7 @@ def _print_ranking(console: Console, title: str, ranking: Ranking, without_inter
 def ranking_table(ranking: Ranking) -> Table:
     """Return the totals, and the shares of draws in which an entry is first."""
     counted = float(ranking.table.weights[ranking.table.counted].sum())
-    shown = [
+    headings = [
         "",
         f"total\nof {counted:g}",
         "\n95 %",
@@ -139,7 +139,7 @@ def ranking_table(ranking: Ranking) -> Table:
                 f"{100 * ranking.any_ranks[row, 0]:.1f} %",
             ]
         )
-    return _without_empty(plain_table, shown, rows)
+    return _without_empty(plain_table, headings, rows)
 
 
 def reversal_table(ranking: Ranking) -> Table:
@@ -230,14 +230,14 @@ def _without_empty(
     make: Callable[..., Table], headings: Sequence[str], rows: Sequence[Sequence[str]]
 ) -> Table:
     """Return a table without the empty columns between the first and the last one."""
-    kept = [
+    columns = [
         column
         for column in range(len(headings))
         if column in (0, len(headings) - 1) or any(row[column] for row in rows)
     ]
-    table = make(*(headings[column] for column in kept))
+    table = make(*(headings[column] for column in columns))
     for row in rows:
-        table.add_row(*(row[column] for column in kept))
+        table.add_row(*(row[column] for column in columns))
     return table
 
 
