@@ -88,7 +88,7 @@ class Bodies:
     def place(self, snapshot: Snapshot) -> None:
         """Move the colliders to the poses of their models and links.
 
-        Raises ``UnknownNameError`` if one of these does not exist; all colliders then stay.
+        Raises ``UnknownNameError`` if one of these does not exist; no collider then moves.
         """
         poses: List[Pose] = []
         for collider in self.colliders:
@@ -203,7 +203,7 @@ class Bodies:
         return Triangles in kinds and all(kind in (Triangles, Box, Sphere) for kind in kinds)
 
     def _gap_to_surface(self, first: int, second: int) -> Optional[Tuple[TriangleGap, np.ndarray]]:
-        """Return the gap of a body, and the triangles (n, 3, 3) of a surface in its frame.
+        """Return the gap of a body, and a surface as triangles (n, 3, 3) in its frame.
 
         Return None unless one collider is a surface and the other a body whose distance FCL does
         not compute exactly. ``first`` and ``second`` are indices of colliders.
@@ -283,7 +283,7 @@ class Crossing:
 class Crossings:
     """A detector of the pairs that start or stop touching.
 
-    All pairs that touch in the first update are started.
+    The first update reports all touching pairs as started.
     """
 
     def __init__(self) -> None:

@@ -129,8 +129,6 @@ class DaskWorkers(WorkerPool):
         self._client = self._cluster = None
         self._under_way.clear()
 
-    # private methods
-
     def worker_of(self, trial: Trial) -> str:
         addresses = (task.address for task in self._under_way.values() if task.trial == trial)
         return next(addresses, "")

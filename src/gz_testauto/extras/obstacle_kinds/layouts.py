@@ -104,10 +104,10 @@ class MazeObstacles(LayoutKind):
             length = (last - first) * cell + thickness
             center = (first + last) / 2 * cell - x_m
             parts.append(BoxPart(center, line * cell - y_m, height / 2, length, thickness, height))
-        is_in_wall_along_x = np.pad(along_x, ((0, 0), (1, 1)))
-        is_in_wall_along_x = is_in_wall_along_x[:, 1:] | is_in_wall_along_x[:, :-1]  # of a corner
+        padded = np.pad(along_x, ((0, 0), (1, 1)))
+        corner_is_in_wall = padded[:, 1:] | padded[:, :-1]  # whether a wall along x contains it
         for line, first, last in _true_runs(along_y):
-            ends = [-0.5 if is_in_wall_along_x[end, line] else 0.5 for end in (first, last)]
+            ends = [-0.5 if corner_is_in_wall[end, line] else 0.5 for end in (first, last)]
             low = first * cell - ends[0] * thickness - y_m
             high = last * cell + ends[1] * thickness - y_m
             x = line * cell - x_m

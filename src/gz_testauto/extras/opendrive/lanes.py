@@ -15,7 +15,7 @@ from gz_testauto.base.errors import MissingDependencyError, SpecError
 from gz_testauto.base.installation import install_command
 from gz_testauto.base.xml_file import read_xml
 
-SPACING_M = 0.1  # between the points at which pyxodr samples a lane
+SPACING_M = 0.1  # distance between the points at which pyxodr samples a lane
 
 TOLERANCE_M = 0.01
 

@@ -45,7 +45,7 @@ MOST_LISTED_BYTES = 500_000_000  # largest size of the file with the checksums
 
 _CHUNK = 1 << 20
 _TIME = (1980, 1, 1, 0, 0, 0)  # constant, so that equal files give equal bytes
-_STORED = (".npz", ".bag", ".gz", ".png")  # of files that are compressed already
+_STORED = (".npz", ".bag", ".gz", ".png")  # suffixes of files that are compressed already
 _LINE = re.compile(r"([0-9a-f]{64})  (.+)")
 
 

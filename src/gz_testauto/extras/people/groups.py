@@ -32,7 +32,7 @@ NEAR_M = 0.8  # distance of the centers of two members below which they repel ea
 
 # In the paper, attraction and repulsion are step functions, so that rounding errors could change
 # the path of a group. The gaze has no direction for the middle member of a row.
-RAMP_M = 0.1  # over which attraction, repulsion and gaze increase from 0 to their values
+RAMP_M = 0.1  # distance over which attraction, repulsion and gaze increase from 0
 
 SIDE_M = 0.85  # distance of neighbors in a group that starts to walk
 

@@ -297,8 +297,6 @@ class BulletWorld:
         self._surfaces[collision] = self._surfaces[collision]._replace(mu=coefficient)
         self._set_frictions()
 
-    # private methods
-
     def _link_place(self, name: str) -> LinkPlace:
         return self.models[name.split("::", 1)[0]].links[name]
 

@@ -42,7 +42,7 @@ LOOK_AHEAD_M = 150.0  # distance along the path within which a vehicle reacts to
 
 SIDE_M = 0.3  # lateral distance from the vehicle within which another model is ahead
 
-SPACING_M = 0.25  # between the points of the path of a vehicle that pulls out
+SPACING_M = 0.25  # distance between the points of the path of a vehicle that pulls out
 
 
 class FollowLaneSpec(ActorSpec, LocatedSpec):

@@ -12,7 +12,7 @@ from gz_testauto.sdf.drives import DriveDescription
 from gz_testauto.sdf.robot import RobotModel
 from gz_testauto.simulators.interface import Scene, Simulator
 
-SPEED_MPS, YAW_RATE_RADPS = 0.3, 0.5  # commanded, unless the limits of the robot are lower
+SPEED_MPS, YAW_RATE_RADPS = 0.3, 0.5  # commands, unless the limits of the robot are lower
 
 SETTLING_S, MEASURED_S, PERIOD_S = 2.0, 4.0, 0.1
 """Simulated time (s) after a command before the measurement, of the measurement, and of a step."""

@@ -102,8 +102,8 @@ def class_name(model: str) -> str:
     return name
 
 
-MISSION_SIDE_M = 1e-5  # of a mission item without a size: nearly a point, as in GzScenic
-MISSION_HEIGHT_M = 0.5  # of a mission item without a size; the space above it is free
+MISSION_SIDE_M = 1e-5  # side of a mission item without a size: nearly a point, as in GzScenic
+MISSION_HEIGHT_M = 0.5  # height of a mission item without a size; the space above it is free
 
 Size = Annotated[float, Field(gt=0, le=LARGEST)]
 Share = Annotated[float, Field(ge=0, le=1)]

@@ -105,7 +105,7 @@ class ModelPack:
     def _packed_uri(self, document: SdfDocument, uri: Element, text: str) -> Optional[str]:
         """Return the new URI of a file, which is added, or None if the URI remains unchanged."""
         if text.startswith("file://media") or text.startswith("__default__"):
-            return None  # Gazebo's own
+            return None  # a file of Gazebo itself
         try:
             path = resources.resolve(text, document.directory, self._model_path)
         except ResourceError:

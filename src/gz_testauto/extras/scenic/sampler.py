@@ -37,9 +37,9 @@ from gz_testauto.extras.scenic.support import has_stable_support, needs_support
 
 MOST_DRAWS = 2000  # largest number of draws of whole scenes
 KEEPING_DRAWS = 200  # largest number of draws of one object before all objects are drawn again
-MOST_KEEPING_DRAWS = 10_000  # of single objects, plus :data:`KEEPING_DRAWS` for each object
+MOST_KEEPING_DRAWS = 10_000  # draws of single objects, plus :data:`KEEPING_DRAWS` for each object
 DIAGNOSED = 200  # scenes in which each requirement is tested alone if no scene is valid
-MOST_DIAGNOSED_OBJECTS = 2000  # total in these scenes
+MOST_DIAGNOSED_OBJECTS = 2000  # largest total number of objects in these scenes
 SHOWN = 5
 
 DrawProgress = Callable[[int, int], None]

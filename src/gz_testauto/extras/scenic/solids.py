@@ -35,7 +35,7 @@ from gz_testauto.sdf.shapes import (
 )
 from gz_testauto.sdf.values import number
 
-SIDES = 48  # of the prism for a cylinder; a multiple of 4 gives it the same bounds
+SIDES = 48  # sides of the prism for a cylinder; a multiple of 4 gives it the same bounds
 THINNEST_M = 1e-3  # smallest thickness of a solid, since a sheet has no volume
 SHEET_M = 1e-6  # volume / area below which a closed part is a sheet with two sides
 HULL_GRIDS = (0.0, 1e-7, 1e-6, 1e-5)

@@ -87,7 +87,7 @@ def has_stable_support(obj: Any, neighbors: Sequence[Any]) -> bool:
     low = corners[:, 2].min()
     base = shapely.MultiPoint(corners[corners[:, 2] < low + SUPPORT_M / 2][:, :2]).convex_hull
     x, y = float(obj.position.x), float(obj.position.y)
-    if base.area == 0:  # it rests on an edge or a point, on purpose
+    if base.area == 0:  # the object rests on an edge or a point, on purpose
         points = np.array([[x, y]])
         shorter = 0.0
     else:

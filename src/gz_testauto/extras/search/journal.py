@@ -17,7 +17,7 @@ from gz_testauto.base.json_file import Shape, parse_entry
 from gz_testauto.trial.outcome import Outcome
 
 JOURNAL = "journal.jsonl"
-PERTURBED = " perturbed "  # between the label of a trial and the number of a repeat in a key
+PERTURBED = " perturbed "  # separates the label of a trial from the number of a repeat in a key
 REMEDY = "remove this line and all later lines, and run the same command again"
 
 

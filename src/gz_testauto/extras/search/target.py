@@ -31,7 +31,7 @@ _COMPARE: Mapping[str, Callable[[float, float], bool]] = {
 class SearchTarget:
     """The property for which a search selects trials, such as a failure or a low clearance."""
 
-    noun: ClassVar[str] = "failures"  # of the selected trials, in sentences
+    noun: ClassVar[str] = "failures"  # noun for the selected trials in sentences
 
     @property
     def metric_name(self) -> str:

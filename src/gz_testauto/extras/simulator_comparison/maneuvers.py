@@ -29,11 +29,11 @@ START = "start"
 
 JITTER_M, JITTER_RAD = 0.1, 0.05  # half widths of the uniform distributions of starting poses
 
-GAP_M = 0.5  # between the paths of robots in parallel lanes
+GAP_M = 0.5  # gap between the paths of robots in parallel lanes
 
-SPAWN_GAP_M = 0.002  # above the highest point of the ground below the footprint
+SPAWN_GAP_M = 0.002  # height above the highest point of the ground below the footprint
 
-GROUND_SAMPLES = 25  # along each side of the footprint's bounding box
+GROUND_SAMPLES = 25  # number of samples along each side of the footprint's bounding box
 
 BOX = "box"
 BOX_KG, BOX_SIDE_M = 5.0, 0.4

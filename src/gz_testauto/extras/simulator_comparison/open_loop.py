@@ -15,13 +15,13 @@ from gz_testauto.spec.campaign import BuiltinCampaignSpec
 
 REPETITIONS = 3
 DURATION_S = 5.0
-MARGIN_M = 5.0  # between the longest possible path and the edge of the ground
+MARGIN_M = 5.0  # distance between the longest possible path and the edge of the ground
 
 PIXELS = 257
 
 WORLD_STEP_S = 0.001
 
-MEASURES = (  # in the order of the report
+MEASURES = (  # names in the order of the report
     "pose_drift",
     "relative_pose",
     "box_pushed",

@@ -22,7 +22,7 @@ from gz_testauto.sampling.seeds import PROBE, child_generator
 from gz_testauto.simulators.interface import NamedModel, Scene, Simulation, Simulator
 
 MAX_HEIGHT_ERROR_M = 1e-3
-MAX_FRICTION_ERROR = 0.05  # relative
+MAX_FRICTION_ERROR = 0.05  # largest relative error
 
 MIN_BALL_RADIUS_M = 0.01
 # ODE's height maps do not stop bodies that are much smaller than their cells: with a ratio of 0.2

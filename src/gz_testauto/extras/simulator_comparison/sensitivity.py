@@ -219,11 +219,11 @@ def ranking_verdict(
     combined = float(shares[first])
     weights = float(acceptability(table, SPREAD, None, seed)[first, 0])
     measurement = float(acceptability(table, 0.0, measured, seed)[first, 0])
-    open_ = _decisive_criteria(table)  # a winner must be first for any scores in these criteria
-    winner = table.entries[first] if combined >= SURE and not open_ else None
+    decisive = _decisive_criteria(table)  # a winner must be first for any scores in these criteria
+    winner = table.entries[first] if combined >= SURE and not decisive else None
     decides = () if combined >= SURE else _deciding_factors(table, shares, weights, measurement)
-    if open_:
-        lacking = "; ".join(f"{name} of {', '.join(table.left_out[name])}" for name in open_)
+    if decisive:
+        lacking = "; ".join(f"{name} of {', '.join(table.left_out[name])}" for name in decisive)
         decides += (
             f"{table.entries[first]} is first by the criteria that are known for all entries. "
             f"These unknown values could change the first rank: {lacking}.",

@@ -8,9 +8,9 @@ from scipy.signal import butter, correlate, resample_poly, sosfiltfilt, welch
 
 from gz_testauto.extras.simulator_comparison.recordings.recording import Series
 
-RATE_HZ = 100.0  # of compared inertial samples, as of the sensor in Farley et al. 2022
+RATE_HZ = 100.0  # rate of compared inertial samples, that of the sensor in Farley et al. 2022
 
-MIN_CORRELATION = 0.5  # smallest one of signals that determine their delay
+MIN_CORRELATION = 0.5  # smallest correlation of signals that determine their delay
 
 DISTINCT = 1.645  # standard errors of a one-sided test at 5 %
 

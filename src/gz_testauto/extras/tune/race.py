@@ -24,7 +24,7 @@ class Loss(NamedTuple):
     time_s: float
 
 
-Losses = Dict[str, Loss]  # by world, without worlds that have no valid trial
+Losses = Dict[str, Loss]  # losses by world, without worlds that have no valid trial
 
 Runner = Callable[[Sequence[int], int], Sequence[Losses]]
 """A function of the numbers of candidates and the number of first worlds."""

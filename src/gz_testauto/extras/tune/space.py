@@ -27,7 +27,7 @@ from gz_testauto.spec.model import LocatedSpec, Spec, fault
 from gz_testauto.spec.stack import with_files
 from gz_testauto.trial.launch_files import check_launch
 
-FACTOR = 4.0  # below and above the default of a parameter whose limits are infinite
+FACTOR = 4.0  # ratio of a limit and the default of a parameter whose limits are infinite
 
 DIGITS = 4  # significant digits of the drawn numbers
 

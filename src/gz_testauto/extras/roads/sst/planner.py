@@ -28,7 +28,7 @@ PAPER_SPEED_MPS = 5.0  # desired speed of the car in Smit et al. 2022
 
 UP_TO_SPEED = 0.97  # share of the desired speed above which the robot drives at the desired speed
 
-AHEAD_M = 1.0  # length of the section of the lane for its curvature
+AHEAD_M = 1.0  # distance over which the curvature of the lane is computed
 
 LATERAL_GAIN = 0.1
 """Steering angle (rad) per meter of lateral error. With :data:`HEADING_GAIN`, the control is nearly

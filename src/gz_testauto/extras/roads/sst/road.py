@@ -11,7 +11,7 @@ from gz_testauto.base.compiled import compiled
 from gz_testauto.extras.roads.center_line import CenterLine
 from gz_testauto.planners.interface import Lane
 
-SPACING_M = 0.25  # between the points of the center line of a lane
+SPACING_M = 0.25  # distance between the points of the center line of a lane
 
 BLOCK = 16  # side length (cells) of the blocks that are processed together
 

@@ -237,7 +237,7 @@ class ScenarioHook(Hook):
             plane.leave()
         else:
             z_mps = plane.return_mps(state.pose, duration_s)
-        # it turns about its center
+        # the agent turns about its center
         linear = (velocity[0] - turn * y_away, velocity[1] + turn * x_away, z_mps)
         context.change(SetModel(name, None, linear, (0.0, 0.0, turn)))
 

@@ -32,16 +32,16 @@ PERIOD_MEANS = "period"  # ``Simulator.inertial`` for samples that are means ove
 
 MAX_BELOW_M, MAX_ABOVE_M = 0.15, 0.5  # largest distances of the base from its height at rest
 
-MAX_VERTICAL_MPS = 3.0  # that after a fall from half a meter
+MAX_VERTICAL_MPS = 3.0  # speed after a fall from half a meter
 
 MAX_TILT_RAD = math.radians(75.0)
 
-# In one IMU sample, equal to a change of speed by 5 m/s. Hard wheels on sharp stones cause an
-# eighth of this value.
+# This acceleration in one IMU sample changes the speed by 5 m/s. Hard wheels on sharp stones cause
+# an eighth of this value.
 MAX_ACCELERATION_MPS2 = 500.0
 
-# 0 to 5 mm if the physics engine stops wheels at edges, otherwise 30 to 70 mm at edges of 38 and 76
-# mm
+# The depth is 0 to 5 mm if the physics engine stops wheels at edges, otherwise 30 to 70 mm at edges
+# of 38 and 76 mm.
 MAX_WHEEL_DEPTH_M = 0.02
 
 MIN_DEEP_POSES = 2  # consecutive poses with a deep wheel that make a run invalid

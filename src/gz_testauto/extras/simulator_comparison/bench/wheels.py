@@ -28,7 +28,7 @@ SLICES = 5  # tested slices across a cylinder, or between the poles of a sphere
 DIRECTIONS = 8
 RISES_RAD = (0.0, math.pi / 4)  # elevations of the tested points on the upper half of a ball
 
-MAX_TURN_RAD = 0.8 * math.pi  # per control period; the direction of half a turn is ambiguous
+MAX_TURN_RAD = 0.8 * math.pi  # per control period; half a turn has no unique direction
 
 
 @lru_cache(maxsize=8)
@@ -122,7 +122,7 @@ class DrivenWheels(NamedTuple):
         too_fast = fastest.max(initial=0.0) * PERIOD_S > MAX_TURN_RAD * self.radius_m
         if not names or too_fast or not all(name in states for states in links for name in names):
             return None
-        # from poses of links, which more simulators report than twists
+        # uses poses of links, which more simulators report than twists
         rotations_rad = [
             np.mean([_turns_rad(wheel, links) for wheel in side], axis=0)
             for side in (self.left, self.right)

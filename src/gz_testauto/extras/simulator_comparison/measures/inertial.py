@@ -54,7 +54,7 @@ class Pair(NamedTuple):
     delay_s: float
 
 
-@functools.lru_cache(maxsize=16384)  # of views: little more than their names
+@functools.lru_cache(maxsize=16384)  # the cached arrays are views, which need little memory
 def comparable(first: RunRecording, second: RunRecording) -> Pair:
     """Return the common IMU samples of two recordings after the delay between them is removed.
 

@@ -28,9 +28,9 @@ LEAST_HZ = 10.0  # a slower sensor does not measure the vibration of a robot
 
 TILT_RAD = np.radians(30.0)  # recordings in snow have 23 degrees
 
-MIN_CORRELATION = 0.5  # smallest one of channels that measure the same motion
+MIN_CORRELATION = 0.5  # smallest correlation of channels that measure the same motion
 
-MIN_CORRELATION_GAP = 0.2  # between the correlations of a wrong and of the expected axis
+MIN_CORRELATION_GAP = 0.2  # difference between the correlations of a wrong and of the expected axis
 
 MIN_UNIT_FACTOR = 20.0
 """Smallest ratio of measured to expected yaw rate for a gyroscope with another unit. If the

@@ -42,7 +42,7 @@ class Series:
 
     @property
     def rate_hz(self) -> float:
-        # by intervals of several samples, which are robust against bursts and losses of data
+        # intervals of several samples are robust against bursts and losses of data
         count = min(_AT_A_TIME, len(self.time_s) - 1)
         return float(count / np.median(self.time_s[count:] - self.time_s[:-count]))
 

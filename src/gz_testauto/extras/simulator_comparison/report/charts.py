@@ -17,7 +17,7 @@ from gz_testauto.extras.simulator_comparison.report.sentences import (
     score_text,
 )
 
-WIDTH, MARGIN = 200.0, 6.0  # of the chart of one value, in SVG units
+WIDTH, MARGIN = 200.0, 6.0  # width and margin of the chart of one value, in SVG units
 
 LEAST_SPAN = 1e-3
 
@@ -32,7 +32,7 @@ DASHES = ("none", "7 3", "2 3", "9 3 2 3")  # lines differ in color first, then 
 
 BAR = 150.0  # longest bar on each side of the middle, in SVG units
 
-Place = Callable[[float], Optional[float]]  # from a value to its position, None for NaN
+Place = Callable[[float], Optional[float]]  # maps a value to its position, NaN to None
 
 
 class ChartRow(NamedTuple):

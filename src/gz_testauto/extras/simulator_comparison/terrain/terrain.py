@@ -15,7 +15,7 @@ from scipy.interpolate import RegularGridInterpolator
 from gz_testauto.base.disk import replace_file
 from gz_testauto.base.errors import MissingDependencyError
 
-LEVELS = 255  # highest; 256 levels are the maximum of Gazebo's height maps
+LEVELS = 255  # highest level; 256 levels are the maximum of Gazebo's height maps
 
 
 @dataclass(frozen=True, eq=False)
