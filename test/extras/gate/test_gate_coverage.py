@@ -8,9 +8,9 @@ from trials_from_letters import campaign
 from gz_testauto.extras.gate.coverage import (
     GateSide,
     ended_by_rule,
-    in_worlds,
     not_judged,
     repetition_notes,
+    select_worlds,
     settled_worlds,
 )
 from gz_testauto.extras.gate.options import GateOptions
@@ -22,7 +22,7 @@ TWENTY = 20
 
 def side_of(results, planners=("a", "b")):
     worlds = tuple(world.name for world in results.worlds)
-    settled = in_worlds(results, settled_worlds(results, planners)).trials
+    settled = select_worlds(results, settled_worlds(results, planners)).trials
     return GateSide(
         "the results", planners, worlds, (), results.trials, settled, ended_by_rule(results)
     )

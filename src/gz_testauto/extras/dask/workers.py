@@ -67,7 +67,7 @@ class DaskWorkers(WorkerPool):
         super().__init__()
         require_own_simulators(bed.spec)
         make_executor(bed)  # raises the errors that it would otherwise raise in every worker
-        self._distributed = _distributed()
+        self._distributed = _import_distributed()
         self._scheduler = scheduler
         self._local_size = size
         self._hang_timeout_s = bed.spec.limits.hang_timeout_s
@@ -267,7 +267,7 @@ class _SubmittedTrial(NamedTuple):
     began_s: float
 
 
-def _distributed() -> Any:
+def _import_distributed() -> Any:
     try:
         import distributed
     except ImportError as error:
@@ -333,4 +333,4 @@ def _require_same_version(assignment: Assignment) -> None:
 
 
 def _worker_name() -> str:
-    return f"Dask's worker {_distributed().get_worker().address}"
+    return f"Dask's worker {_import_distributed().get_worker().address}"

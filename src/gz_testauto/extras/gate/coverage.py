@@ -96,7 +96,7 @@ def ended_by_rule(results: CampaignResults) -> bool:
     return end is not None and (end.decided or len(results.trials) >= results.planned)
 
 
-def in_worlds(results: CampaignResults, worlds: AbstractSet[str]) -> CampaignResults:
+def select_worlds(results: CampaignResults, worlds: AbstractSet[str]) -> CampaignResults:
     return replace(results, trials=tuple(t for t in results.trials if t.world in worlds))
 
 
@@ -178,7 +178,7 @@ def _missing_worlds(
     lacking = sum(len(side.only) for side in sides) + len({w for ws in unfinished for w in ws})
     gaps: List[Tuple[int, NotJudged]] = []
 
-    def add(
+    def add_gap(
         expectation: str, reason: str, worlds: Sequence[str], more: int = 0, planner: str = ""
     ) -> None:
         if worlds:
@@ -189,24 +189,24 @@ def _missing_worlds(
         if side.only:
             other = sides[1 - index].title
             reason = f"{_share_text(side.only, side)} {_is_or_are(len(side.only))} not in {other}"
-            add(f"worlds of {side.title} are in {other}", reason, side.only)
+            add_gap(f"worlds of {side.title} are in {other}", reason, side.only)
         reason = (
             f"{_share_text(worlds, side)} {_is_or_are(len(worlds))} unfinished, or after an "
             "unfinished world"
         )
-        add(f"worlds of {side.title} are finished", reason, worlds)
+        add_gap(f"worlds of {side.title} are finished", reason, worlds)
     for pair in pairs:
         without = _worlds_without_trials(sides, pair, absent)
         planner, names = pair.planner, " or ".join(filter(None, (pair.planner, pair.baseline)))
         reason = f"{count_text(len(without), 'world')} without a trial of {names}"
-        add(f"{planner} has trials in every world", reason, without, len(without), planner)
+        add_gap(f"{planner} has trials in every world", reason, without, len(without), planner)
         for metric in metrics if pair.baseline else ():
             unmeasured = metric_worlds(metric, pair).unmeasured
             more = len(without) + len(unmeasured)
             reason = (
                 f"{metric.name} is unknown in {count_text(len(unmeasured), 'world')} for {names}"
             )
-            add(
+            add_gap(
                 f"{metric.name} of {planner} is known in every world",
                 reason,
                 unmeasured,

@@ -20,7 +20,7 @@ class GateParameters(GateOptions, CampaignParameters):
 
     @field_validator("not_worse_than", "min_success", "fixed_worlds", mode="before")
     @classmethod
-    def _none_for_0(cls, value: Any) -> Any:
+    def _replace_0_by_none(cls, value: Any) -> Any:
         # A launch file cannot set a parameter to None.
         return value or None
 

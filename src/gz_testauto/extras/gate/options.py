@@ -102,7 +102,7 @@ class GateOptions(Options):
 
     @field_validator("metrics")
     @classmethod
-    def _can_be_parsed(cls, metrics: Tuple[str, ...]) -> Tuple[str, ...]:
+    def _require_parsable(cls, metrics: Tuple[str, ...]) -> Tuple[str, ...]:
         for text in metrics:
             MetricMargin.parse(text)
         return metrics

@@ -110,7 +110,9 @@ def evaluate(
 ) -> Tuple[QuestionVerdict, ...]:
     """Return the verdicts; ``declared`` are the known metrics of :func:`gate_metrics`."""
     metrics = gate_metrics(options, declared)
-    questions = [question for pair in pairs for question in _questions(pair, options, metrics)]
+    questions = [
+        question for pair in pairs for question in _create_questions(pair, options, metrics)
+    ]
     errors = options.alpha, options.alpha / max(len(questions), 1)
     fixed = options.fixed_worlds is not None
     return tuple(question.answer(errors, fixed) for question in questions)
@@ -237,18 +239,18 @@ class _Question:
         return zip(self.values, rounding.differences([*self.values.values()], limits))
 
 
-def _questions(
+def _create_questions(
     pair: GatePair, options: GateOptions, metrics: Sequence[Tuple[Metric, float]]
 ) -> Iterator[_Question]:
     if options.min_success is not None:
-        yield _required_success(pair, options.min_success)
+        yield _required_success_question(pair, options.min_success)
     if pair.baseline and options.not_worse_than is not None:
-        yield _success_margin(pair, options.not_worse_than)
+        yield _success_margin_question(pair, options.not_worse_than)
     if pair.baseline:
-        yield from (_metric_margin(metric, margin, pair) for metric, margin in metrics)
+        yield from (_metric_margin_question(metric, margin, pair) for metric, margin in metrics)
 
 
-def _required_success(pair: GatePair, min_success: float) -> _Question:
+def _required_success_question(pair: GatePair, min_success: float) -> _Question:
     return _Question(
         QuestionKind.SUCCESS,
         pair,
@@ -262,7 +264,7 @@ def _required_success(pair: GatePair, min_success: float) -> _Question:
     )
 
 
-def _success_margin(pair: GatePair, margin: float) -> _Question:
+def _success_margin_question(pair: GatePair, margin: float) -> _Question:
     rates, baseline_rates = (
         [completed_share(trials[world]) for world in pair.worlds]
         for trials in (pair.trials, pair.baseline_trials)
@@ -278,7 +280,7 @@ def _success_margin(pair: GatePair, margin: float) -> _Question:
     )
 
 
-def _metric_margin(metric: Metric, margin: float, pair: GatePair) -> _Question:
+def _metric_margin_question(metric: Metric, margin: float, pair: GatePair) -> _Question:
     sign, worse = (1.0, "lower") if metric.better == "higher" else (-1.0, "higher")
     worlds = metric_worlds(metric, pair)
     unit = f" {metric.unit}" if metric.unit else ""

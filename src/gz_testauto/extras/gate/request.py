@@ -14,9 +14,9 @@ from gz_testauto.extras.gate.coverage import (
     GateSide,
     NotJudged,
     ended_by_rule,
-    in_worlds,
     not_judged,
     repetition_notes,
+    select_worlds,
     settled_worlds,
 )
 from gz_testauto.extras.gate.options import MARGIN, GateOptions
@@ -221,7 +221,7 @@ def _compare_in_campaign(
         worlds=worlds,
         only=(),
         recorded=results.trials,
-        settled=in_worlds(results, settled_worlds(results, planners) & set(worlds)).trials,
+        settled=select_worlds(results, settled_worlds(results, planners) & set(worlds)).trials,
         ended_by_rule=ended_by_rule(results),
     )
     gate = GateEvaluation(
@@ -351,7 +351,7 @@ def _candidate_and_baseline(
 
 def _with_settled_worlds(campaign: LoadedCampaign, planners: Sequence[str]) -> LoadedCampaign:
     results = campaign.results
-    return replace(campaign, results=in_worlds(results, settled_worlds(results, planners)))
+    return replace(campaign, results=select_worlds(results, settled_worlds(results, planners)))
 
 
 def _match(

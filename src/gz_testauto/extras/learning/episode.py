@@ -138,7 +138,7 @@ class PreparedEnvironment:
         record = self.campaign.worlds[world]
         mission = self.campaign.missions.of(record.name)
         numbers = self.spec.random_numbers(world, repetition)
-        return Trial(record, mission, self._planner, numbers, repetition)
+        return Trial(record, mission, self._planner_entry, numbers, repetition)
 
     def drawn_trial(
         self, random: np.random.Generator, steps: int, options: Optional[Mapping[str, Any]]
@@ -156,7 +156,7 @@ class PreparedEnvironment:
         )
 
     @property
-    def _planner(self) -> PlannerSpec:
+    def _planner_entry(self) -> PlannerSpec:
         planners = self.spec.planners
         return next((entry for entry in planners if entry.name == POLICY), planners[0])
 

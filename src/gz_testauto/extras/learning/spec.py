@@ -127,7 +127,7 @@ class EnvironmentSpec(Spec):
 
     @field_validator("observations", "rewards", "terminations")
     @classmethod
-    def _can_be_created(
+    def _require_valid_terms(
         cls, terms: Tuple[TermSpec, ...], info: ValidationInfo
     ) -> Tuple[TermSpec, ...]:
         named = [term.named for term in terms]
@@ -154,7 +154,7 @@ class EnvironmentCampaignSpec(BuiltinCampaignSpec):
     """Observations, rewards and terminations of the learning environment."""
 
     @model_validator(mode="after")
-    def _has_tracked_objects(self) -> "EnvironmentCampaignSpec":
+    def _require_tracking(self) -> "EnvironmentCampaignSpec":
         named = [term.named for term in self.environment.observations]
         if self.tracking is None and ObservationEncoder(named).wants_objects:
             raise ValueError(

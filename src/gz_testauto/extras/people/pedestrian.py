@@ -59,7 +59,7 @@ class PedestrianSpec(SocialForceSpec):
     further member reduces by 3 %."""
 
     @model_validator(mode="after")
-    def _consistent_group(self) -> "PedestrianSpec":
+    def _require_consistent_group(self) -> "PedestrianSpec":
         if self.group is not None and self.count < self.group.sizes[0]:
             raise ValueError(
                 f"{self.name} has count {self.count}, but its first group has "

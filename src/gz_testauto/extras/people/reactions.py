@@ -70,7 +70,7 @@ class ReactionSpec(Spec):
     robot's center to the person's outline, in m/s². Default: 4."""
 
     @model_validator(mode="after")
-    def _complete(self) -> Self:
+    def _require_consistent_keys(self) -> Self:
         if (self.kind is None) == (self.shares is None):
             raise ValueError(
                 "it must have either 'kind' or 'shares'; write, for example, 'curious' or "

@@ -79,7 +79,7 @@ class BulletSettling:
                 for joint in places:
                     axes.setdefault(joint.body, []).append(joint.index)
             for body in {place.body for place in built.links.values()}:
-                speeds[body] = self._speeds(body, tuple(axes.get(body, ())))
+                speeds[body] = self._read_speeds(body, tuple(axes.get(body, ())))
         return speeds
 
     def after_step(self, before: Dict[int, _Speeds]) -> None:
@@ -94,13 +94,16 @@ class BulletSettling:
         self._settled = self._steps >= MIN_SETTLING_STEPS and not overlapping & before.keys()
         for body in sorted(overlapping & before.keys()):
             speeds = before[body]
-            if self._speeds(body, tuple(index for index, _ in speeds.joints)).size <= speeds.size:
+            if (
+                self._read_speeds(body, tuple(index for index, _ in speeds.joints)).size
+                <= speeds.size
+            ):
                 continue
             client.resetBaseVelocity(body, speeds.linear_mps, speeds.angular_radps)
             for index, rate in speeds.joints:
                 client.resetJointState(body, index, client.getJointState(body, index)[0], rate)
 
-    def _speeds(self, body: int, joints: Tuple[int, ...]) -> _Speeds:
+    def _read_speeds(self, body: int, joints: Tuple[int, ...]) -> _Speeds:
         client = self._client
         rates = tuple((index, client.getJointState(body, index)[1]) for index in joints)
         linear, angular = client.getBaseVelocity(body)

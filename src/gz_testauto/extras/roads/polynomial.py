@@ -56,7 +56,7 @@ class PolynomialSpec(ActorSpec):
         )
 
     @model_validator(mode="after")
-    def _can_be_drawn(self) -> "PolynomialSpec":
+    def _require_drawable_paths(self) -> "PolynomialSpec":
         low, high = self.order
         if not 1 <= low <= high <= MOST_ORDER:
             raise ValueError(

@@ -90,7 +90,7 @@ class SceneSampler:
             limit = MOST_KEEPING_DRAWS + KEEPING_DRAWS * len(self._objects)
         draws = _Draws(limit, progress)
         attempt = 0
-        while draws.left:
+        while draws.is_within_limit:
             sample = (
                 self._sample_one_by_one(user, draws)
                 if self._keep
@@ -128,7 +128,7 @@ class SceneSampler:
         draws.count()
         for number, obj in enumerate(self._objects):
             for _ in range(KEEPING_DRAWS):
-                if not draws.left:
+                if not draws.is_within_limit:
                     return None
                 draws.count()
                 trial = DefaultIdentityDict()
@@ -319,7 +319,7 @@ class _Draws:
         self._count = 0
 
     @property
-    def left(self) -> bool:
+    def is_within_limit(self) -> bool:
         return self._count < self._limit
 
     def count(self) -> None:

@@ -213,7 +213,7 @@ class SceneObject(Object):
         if origin is not None:
             needed |= set(requiredProperties(origin)) | {"height"}
 
-        def positioned(context: Any) -> Dict[str, Any]:
+        def position_object(context: Any) -> Dict[str, Any]:
             position = context.position
             rest_m = context.restHeight + context.contactTolerance / 2
             if origin_z is not None:
@@ -251,7 +251,7 @@ class SceneObject(Object):
             "stands": 1,
         }
         return ModifyingSpecifier(
-            "Standing", priorities, DelayedArgument(needed, positioned), {"position"}
+            "Standing", priorities, DelayedArgument(needed, position_object), {"position"}
         )
 
     @classmethod

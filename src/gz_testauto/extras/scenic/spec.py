@@ -60,7 +60,7 @@ class ScenicSpec(ProgramSpec, WorldSourceSpec):
 
     @field_validator("mission")
     @classmethod
-    def _are_mission_items(cls, mission: MissionSpec, info: ValidationInfo) -> MissionSpec:
+    def _require_mission_items(cls, mission: MissionSpec, info: ValidationInfo) -> MissionSpec:
         models = info.data.get("models")
         if models is None or not any(mission.named):
             return mission
@@ -72,7 +72,7 @@ class ScenicSpec(ProgramSpec, WorldSourceSpec):
         return mission
 
     @model_validator(mode="after")
-    def _has_an_ego(self) -> "ScenicSpec":
+    def _require_ego(self) -> "ScenicSpec":
         if self.dynamic and self.mission.start is None:
             raise ValueError(
                 "dynamic needs the key mission.start; set it to the name of the mission item that "

@@ -222,7 +222,7 @@ def _compare_with_reference(
         count, reference_count = sizes[case]
         across, among = pooled[:count, count:], pooled[count:, count:]
         by_case[case] = float(across.mean())
-        floors.append(_mean_of_pairs(among))
+        floors.append(_mean_of_distinct_pairs(among))
         entry_counts = _counts(count, seed, name, case) / count
         reference_counts = _counts(reference_count, seed, REFERENCE, case) / reference_count
         drawn.append(np.einsum("be,er,br->b", entry_counts, across, reference_counts))
@@ -255,7 +255,7 @@ def _is_determined(distances: np.ndarray, count: int) -> bool:
     return not np.isnan(among if len(among) > 1 else distances[:count, count:]).any()
 
 
-def _mean_of_pairs(distances: np.ndarray) -> float:
+def _mean_of_distinct_pairs(distances: np.ndarray) -> float:
     count = len(distances)
     return float(distances.sum() / (count * (count - 1))) if count > 1 else math.nan
 

@@ -119,7 +119,7 @@ class ManeuverSpec(Spec):
         return {STEP: terrain == STEP, PUSH: terrain == FLAT}.get(self.kind, True)
 
     @model_validator(mode="after")
-    def _is_known(self) -> Self:
+    def _require_known_kind(self) -> Self:
         if (self.kind == RECORDED) != (self.command is not None):
             raise ValueError(
                 f"maneuver {self.name}: the kind 'recorded' requires the key 'command', and "

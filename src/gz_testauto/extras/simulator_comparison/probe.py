@@ -185,7 +185,7 @@ def _surfaces(terrain: Terrain, x_m: np.ndarray, y_m: np.ndarray) -> Iterator[np
 def _settled_m(simulation: Simulation, count: int) -> np.ndarray:
     """Return the heights (count,) of the balls at rest or after the time limit."""
     names = [f"probe_{number // BALLS_PER_MODEL}::ball_{number}" for number in range(count)]
-    look_s = _whole_steps(CHECK_PERIOD_S, simulation.step_size_s)
+    look_s = _round_to_steps(CHECK_PERIOD_S, simulation.step_size_s)
     before = np.full(count, np.inf)
     for _ in range(round(SETTLE_S / look_s)):
         links = simulation.step(look_s).links
@@ -220,7 +220,7 @@ def _friction(simulator: Simulator, terrain: Terrain, folder: Path) -> float:
     sled_friction = max(1.0, terrain.friction)
     sled = NamedModel("probe", _sled_sdf(sled_friction), Pose((*SLED_AT_M, 0.0)))
     simulation = simulator.load(Scene(world, models=(sled,)))
-    half_s = _whole_steps(SLIDE_S / 2, simulation.step_size_s)
+    half_s = _round_to_steps(SLIDE_S / 2, simulation.step_size_s)
     start, middle, end = (
         np.array(snapshot.models["probe"].pose.position)
         for snapshot in (simulation.snapshot(), simulation.step(half_s), simulation.step(half_s))
@@ -257,7 +257,7 @@ def _ball_radius_m(terrain: Terrain) -> float:
     return max(MIN_BALL_RADIUS_M, BALL_OVER_PITCH * terrain.pitch_m)
 
 
-def _whole_steps(duration_s: float, step_s: float) -> float:
+def _round_to_steps(duration_s: float, step_s: float) -> float:
     return max(1, round(duration_s / step_s)) * step_s
 
 

@@ -62,7 +62,7 @@ class EntrySpec(Spec):
     """Features of the simulator, such as its license and file formats."""
 
     @model_validator(mode="after")
-    def _has_one_source(self) -> Self:
+    def _require_one_source(self) -> Self:
         if self.simulator is not None and self.recording is not None:
             raise ValueError(
                 "the entry has both keys 'recording' and 'simulator'; specify two entries"
@@ -80,7 +80,7 @@ class EntrySpec(Spec):
         return self
 
     @model_validator(mode="after")
-    def _values_are_valid(self) -> Self:
+    def _require_valid_values(self) -> Self:
         for name in self.published:
             _require_known("published", name, MEASURES.names())
         for name, score in self.published_scores.items():
@@ -159,7 +159,7 @@ class BenchSpec(Spec):
     """Published means and ranges, for which the report computes the error."""
 
     @model_validator(mode="after")
-    def _names_are_known(self) -> Self:
+    def _require_known_names(self) -> Self:
         names = [entry.name for entry in self.entries]
         if not names:
             raise ValueError("entries: the list is empty; specify the entries to compare")
@@ -229,7 +229,7 @@ class BenchSpec(Spec):
         return data
 
     @model_validator(mode="after")
-    def _maneuvers_can_run(self) -> Self:
+    def _require_runnable_maneuvers(self) -> Self:
         if self.simulated:
             missing = [name for name in ("robot", "terrains") if not getattr(self, name)]
             if missing:
@@ -254,7 +254,7 @@ class BenchSpec(Spec):
         return self
 
     @model_validator(mode="after")
-    def _steps_divide_samples(self) -> Self:
+    def _require_steps_that_divide_samples(self) -> Self:
         for number, entry in enumerate(self.entries):
             if entry.simulator is None:
                 continue

@@ -62,7 +62,7 @@ class ParameterSpec(Spec):
         return list(with_files(dict(enumerate(values)), info).values())
 
     @model_validator(mode="after")
-    def _range_or_choice(self) -> "ParameterSpec":
+    def _require_range_or_choice(self) -> "ParameterSpec":
         if (self.min is None) != (self.max is None):
             raise ValueError("'min' and 'max' must both be set")
         if self.choice is not None and (self.min is not None or self.log):

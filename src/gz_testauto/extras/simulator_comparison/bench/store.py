@@ -69,7 +69,7 @@ class BenchDirectory(RunDirectory):
 
     def write_run(self, path: Path, run: StoredRun) -> None:
         content = io.BytesIO()
-        np.savez(content, **_arrays(run))
+        np.savez(content, **_to_arrays(run))
         with reporting_disk(path):
             path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path, content.getvalue())
@@ -78,7 +78,7 @@ class BenchDirectory(RunDirectory):
         if not path.is_file():
             return None
         try:
-            return _run_of(read_arrays(path))
+            return _run_from_arrays(read_arrays(path))
         except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile) as error:
             raise ResultsError(
                 f"{path}: the file is not a valid stored run ({error}); remove it and repeat the "
@@ -108,7 +108,7 @@ class BenchDirectory(RunDirectory):
         write_atomically(path, text.encode())
 
 
-def _arrays(run: StoredRun) -> Dict[str, np.ndarray]:
+def _to_arrays(run: StoredRun) -> Dict[str, np.ndarray]:
     recording = run.recording
     about: Dict[str, Any] = {"invalid": run.invalid, "step_s": run.step_s}
     arrays: Dict[str, np.ndarray] = {}
@@ -121,7 +121,7 @@ def _arrays(run: StoredRun) -> Dict[str, np.ndarray]:
     return arrays
 
 
-def _run_of(arrays: Mapping[str, np.ndarray]) -> StoredRun:
+def _run_from_arrays(arrays: Mapping[str, np.ndarray]) -> StoredRun:
     about = json.loads(str(arrays["about"]))
     if about["invalid"]:
         return StoredRun(None, about["invalid"], about["step_s"])

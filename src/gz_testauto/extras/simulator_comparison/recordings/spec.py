@@ -59,7 +59,7 @@ class ImuSpec(Spec):
     0."""
 
     @model_validator(mode="after")
-    def _each_axis_once(self) -> Self:
+    def _require_each_axis_once(self) -> Self:
         if sorted(axis[-1] for axis in self.axes) != ["x", "y", "z"]:
             raise ValueError(f"axes are {', '.join(self.axes)}; x, y and z must each occur once")
         if np.linalg.det(self.turn) < 0:
