@@ -20,7 +20,7 @@ from gz_testauto.trial import stability
 from gz_testauto.trial.clearance import ObstacleField, footprint_at
 from gz_testauto.trial.contacts import ContactClassifier
 from gz_testauto.trial.executor import TrialResult, scene_faults
-from gz_testauto.trial.lockstep import with_companion
+from gz_testauto.trial.lockstep import with_companion_result
 from gz_testauto.trial.monitor import TrialMonitor
 from gz_testauto.trial.outcome import Outcome
 from gz_testauto.trial.recorder import CycleTimes, Recorder
@@ -290,17 +290,17 @@ def test_footprint_is_rotated_before_it_is_moved():
 def test_result_of_a_companion_robot_is_added_as_numbers_and_detail():
     first = TrialResult(Outcome.REACHED, short_recording(), "after 2 s")
     hit = TrialResult(Outcome.COLLIDED, short_recording(False), "touched a box")
-    both = with_companion(first, "guest", hit)
+    both = with_companion_result(first, "guest", hit)
     assert both.outcome is Outcome.REACHED
     assert dict(both.recording.numbers) == {
         "guest_reached": 0.0, "guest_collided": 1.0,
         "guest_time_s": pytest.approx(1.9), "guest_clearance_min_m": 1.0,
     }  # fmt: skip
     assert both.detail == "after 2 s; guest collided, touched a box"
-    bare = with_companion(TrialResult(Outcome.STUCK, short_recording()), "guest", first)
+    bare = with_companion_result(TrialResult(Outcome.STUCK, short_recording()), "guest", first)
     assert bare.detail == "guest reached, after 2 s"
     assert bare.recording.numbers["guest_reached"] == 1.0
-    silent = with_companion(first, "guest", TrialResult(Outcome.STUCK, short_recording()))
+    silent = with_companion_result(first, "guest", TrialResult(Outcome.STUCK, short_recording()))
     assert silent.detail == "after 2 s; guest stuck"
 
 

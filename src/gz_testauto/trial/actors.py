@@ -101,6 +101,7 @@ class TrialActors:
         return {name: float(value) for numbers in hook_results for name, value in numbers.items()}
 
     def scene(self, scene: Scene) -> Scene:
+        """Return ``scene`` with the models of the hooks; spare models can be spawned later."""
         return replace(scene, models=(*scene.models, *self.models))
 
     def simulation(self, simulation: Simulation, robot: Optional[str] = None) -> Simulation:
@@ -161,15 +162,18 @@ def prepare_actors(context: ActorContext) -> TrialActors:
     if not (spec.changes_worlds or placed_actors):
         return TrialActors()
     hooks: List[Hook] = []
-    agents = _agents(context)
+    agents = _make_agents_hook(context)
     if spec.actors or placed_actors:
-        radius_m = _radius_m(context.robot, spec.robot.footprint_m)
+        radius_m = _circumscribed_radius_m(context.robot, spec.robot.footprint_m)
         area = ActorPlacementArea(
             context.obstacle_outlines(),
             context.start,
             radius_m,
             _has_bit_masks(context),
-            tuple((start, _radius_m(companion)) for companion, start in context.companions),
+            tuple(
+                (start, _circumscribed_radius_m(companion))
+                for companion, start in context.companions
+            ),
             _outlines(context),
             context.road,
         )
@@ -222,7 +226,7 @@ def _effect_targets(context: ActorContext, actors: TrialActors) -> EffectTargets
     return EffectTargets(described_world.now, frozenset(models), names, tags, context.robot.name)
 
 
-def _radius_m(
+def _circumscribed_radius_m(
     body: RobotBody, footprint_m: Optional[Sequence[Tuple[float, float]]] = None
 ) -> float:
     return float(np.hypot(*np.asarray(footprint_m or body.footprint_m).T).max())
@@ -256,7 +260,7 @@ def _set_contact_groups(hook: Hook, first: int) -> None:
     )
 
 
-def _agents(context: ActorContext) -> Optional[Hook]:
+def _make_agents_hook(context: ActorContext) -> Optional[Hook]:
     source = world_source(context.spec)
     if source is None or not context.spec.worlds.has_agents:
         return None
@@ -331,6 +335,7 @@ def pushed_links(spec: CampaignSpec, robot: str) -> Tuple[str, ...]:
 
 
 def links_sdf(robot: str, links: Sequence[str]) -> str:
+    """Return an SDF model with only these links, whose scoped names are ``robot::link``."""
     elements = "".join(f'<link name="{name[len(robot) + 2 :]}"/>' for name in links)
     return f'<sdf version="1.6"><model name="{robot}">{elements}</model></sdf>'
 
@@ -339,10 +344,10 @@ def check_actors(spec: CampaignSpec) -> None:
     """Raise ``SpecError`` if an actor or hook is invalid, or if actors, terms, effects or hooks
     require a change of the world that the simulator does not support."""
     if isinstance(spec, BuiltinCampaignSpec):
-        _check_robots(spec)
+        _require_several_robots_support(spec)
         simulator, subject = spec.simulator, f"the simulator {spec.simulator!r}"
     else:
-        _check_on_stack(spec)
+        _require_stack_support(spec)
         simulator, subject = STACK, f"{STACK}, the simulator of a stack,"
     needed_changes: List[Tuple[str, ChangeKind]] = [
         (f"actor {a.name!r}", SetModel) for a in spec.actors
@@ -375,7 +380,7 @@ def check_actors(spec: CampaignSpec) -> None:
             raise SpecError(f"{key}: {subject} cannot change the {kind.properties}; {remedy}")
 
 
-def _check_on_stack(spec: CampaignSpec) -> None:
+def _require_stack_support(spec: CampaignSpec) -> None:
     if spec.robots:
         raise SpecError(
             f"campaign {spec.name}: robots: a campaign with the key 'stack' can have only one "
@@ -399,7 +404,7 @@ def _check_on_stack(spec: CampaignSpec) -> None:
             )
 
 
-def _check_robots(spec: BuiltinCampaignSpec) -> None:
+def _require_several_robots_support(spec: BuiltinCampaignSpec) -> None:
     if not spec.robots:
         return
     able = [name for name, simulator in _installed_simulators() if simulator.several_robots]

@@ -55,7 +55,7 @@ def check_trials(
     """
     check_actors(bed.spec)
     notices: Dict[int, str] = {}
-    checked_trials = _one_per_world(trials)
+    checked_trials = _one_trial_per_world(trials)
     for count, trial in enumerate(checked_trials, 1):
         if should_stop():
             return ()
@@ -69,7 +69,7 @@ def check_trials(
             for trial in trials[:1]:  # the robot has the parts that its localization needs
                 spec = robot_bed.spec
                 make_estimator(spec.localization, spec.randomize, robot_bed.robot, trial.numbers)
-        _check_starts(bed, checked_trials)
+        _check_start_overlaps(bed, checked_trials)
         _check_training(bed, trials)
     changing = [
         trial for trial in trials if bed.spec.changes_worlds or notices[trial.world.world_index]
@@ -78,7 +78,7 @@ def check_trials(
     return (*tuple(filter(None, notices.values()))[:1], *dict.fromkeys(lidar_lines))
 
 
-def _one_per_world(trials: Sequence[Trial]) -> List[Trial]:
+def _one_trial_per_world(trials: Sequence[Trial]) -> List[Trial]:
     return list({trial.world.world_index: trial for trial in trials}.values())
 
 
@@ -94,7 +94,7 @@ def _check_mission(bed: TestBed, trial: Trial) -> str:
     start, goals = mission.start, mission.goals
     footprint = footprint_at(outline, start)
     if isinstance(bed, BuiltinTestBed):  # a stack spawns its robot
-        _check_terrain(scene, footprint, location)
+        _check_start_above_terrain(scene, footprint, location)
     hits = field.touching(footprint, field.initial_states)
     if hits:
         raise SpecError(
@@ -123,7 +123,7 @@ def _check_mission(bed: TestBed, trial: Trial) -> str:
     return notice_of(scene)
 
 
-def _check_starts(bed: BuiltinTestBed, trials: Sequence[Trial]) -> None:
+def _check_start_overlaps(bed: BuiltinTestBed, trials: Sequence[Trial]) -> None:
     for trial in trials if bed.companions else ():
         places = [
             (robot.robot.name, footprint_at(np.asarray(robot.limits.footprint_m), start))
@@ -139,6 +139,7 @@ def _check_starts(bed: BuiltinTestBed, trials: Sequence[Trial]) -> None:
 
 
 def _check_training(bed: BuiltinTestBed, trials: Sequence[Trial]) -> None:
+    """Reject planners that need absent tracked objects, or were trained in a tested world."""
     for planner in {trial.planner.name: bed.planner(trial) for trial in trials}.values():
         with planner.locating("plugin", "parameters"):
             origin = planner_origin(planner.plugin, **planner.parameters)
@@ -182,7 +183,7 @@ def _check_scene(bed: TestBed, scene: WorldScene, location: str) -> None:
             f"{location}: a model is already named {name!r}; change robot.name, or remove the "
             "model from the world"
         )
-    _check_static_models(scene, location)
+    _reject_moving_static_models(scene, location)
     world = scene.document.world
     step_s = None if world is None else read_physics(scene.document, world, "max_step_size")
     period_s = bed.spec.control_period_s
@@ -195,7 +196,7 @@ def _check_scene(bed: TestBed, scene: WorldScene, location: str) -> None:
             )
 
 
-def _check_static_models(scene: WorldScene, location: str) -> None:
+def _reject_moving_static_models(scene: WorldScene, location: str) -> None:
     # The file has only one position of such a model, and the simulator does not report the motion
     # of static models.
     by_pose: Dict[Pose, List[str]] = {}
@@ -219,7 +220,7 @@ def _check_static_models(scene: WorldScene, location: str) -> None:
         )
 
 
-def _check_terrain(scene: WorldScene, footprint: BaseGeometry, location: str) -> None:
+def _check_start_above_terrain(scene: WorldScene, footprint: BaseGeometry, location: str) -> None:
     for model in scene.models.values():
         for shape in model.collisions:
             if isinstance(shape.geometry, Heightmap) and footprint.intersects(
@@ -271,7 +272,7 @@ def lidar_notices(robot: RobotModel) -> List[str]:
     return notices
 
 
-def _listed(robot: RobotModel, tag: str) -> str:
+def _names_text(robot: RobotModel, tag: str) -> str:
     elements = parse_xml(robot.sdf.encode("utf-8")).iter(tag)
     key = "filename" if tag == "plugin" else "name"
     names = [element.get(key, "?") for element in elements if element.get("type") != "fixed"]
@@ -289,9 +290,10 @@ def require_drivable(robot: RobotModel) -> None:
         )
     if robot.drive is None:
         raise SpecError(
-            f"{robot.path}: no supported drive controller was found ({_listed(robot, 'plugin')}); "
-            "name the joints of its left and right wheels with the key robot.drive, or add a "
-            f"plugin for a differential or skid-steer drive ({_listed(robot, 'joint')})"
+            f"{robot.path}: no supported drive controller was found "
+            f"({_names_text(robot, 'plugin')}); name the joints of its left and right "
+            "wheels with the key robot.drive, or add a plugin for a differential or skid-steer "
+            f"drive ({_names_text(robot, 'joint')})"
         )
     if robot.lidar is None:
         raise SpecError(

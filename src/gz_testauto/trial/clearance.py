@@ -109,6 +109,7 @@ class ObstacleField:
         return nearest_m
 
     def touching(self, shape: BaseGeometry, states: Mapping[str, ModelState]) -> Tuple[str, ...]:
+        """Return the sorted names of obstacles whose outlines intersect ``shape``."""
         hits = self._tree.query(shape, predicate="intersects")
         names = {self._fixed_names[int(index)] for index in hits}
         for bound_m, mover, pose in self._by_bound(shape, states):
@@ -155,7 +156,7 @@ class _Mover:
         self.name = model.name
         self.outline = outline
         self.initial_pose = model.pose
-        self.radius_m = _radius_m(model)
+        self.radius_m = _bounding_radius_m(model)
         self._model = model
         self._heights = heights
         self._computed_pose = self._pose = model.pose
@@ -176,7 +177,8 @@ class _Mover:
         return self._outline
 
 
-def _radius_m(model: SceneModel) -> float:
+def _bounding_radius_m(model: SceneModel) -> float:
+    """Return the radius of a sphere about the model's origin that contains its shapes."""
     bounds = model.bounds
     if bounds is None:
         return 0.0

@@ -46,16 +46,17 @@ class ContactClassifier:
         partner = self._partners.get(pair)
         if partner is None:
             partner = self._partners[pair] = self._find_partner(*pair)
-        if partner == _IGNORE or _is_support(contact, robot_bottom_m):
+        if partner == _IGNORE or _supports_robot(contact, robot_bottom_m):
             return None
         return partner
 
-    def _find_partner(self, first: str, second: str) -> str:
-        models = self._model_of(first), self._model_of(second)
+    def _find_partner(self, first_shape: str, second_shape: str) -> str:
+        """Return the model that the robot touches; ``_IGNORE`` for ground and other pairs."""
+        models = self._model_of(first_shape), self._model_of(second_shape)
         is_robot = models[0] == self._robot, models[1] == self._robot
         if is_robot[0] == is_robot[1]:  # both shapes belong to the robot, or neither does
             return _IGNORE
-        partner = second if is_robot[0] else first
+        partner = second_shape if is_robot[0] else first_shape
         return _IGNORE if partner in self._ground_shapes else models[is_robot[0]]
 
     def _model_of(self, shape: str) -> str:
@@ -63,7 +64,7 @@ class ContactClassifier:
         return next(model_names, shape.split("::", 1)[0])
 
 
-def _is_support(contact: Contact, robot_bottom_m: float) -> bool:
+def _supports_robot(contact: Contact, robot_bottom_m: float) -> bool:
     if not contact.normals or len(contact.normals) != len(contact.positions_m):
         return False
     return all(
@@ -84,6 +85,7 @@ class EpisodeLog:
         self._open_rows: Dict[str, int] = {}
 
     def touch(self, time_s: float, partner: str, speed_mps: float, source: str) -> None:
+        """Extend the episode with ``partner``, or begin a new one after a gap."""
         index = self._open_rows.get(partner)
         if index is not None:
             episode = self._episodes[index]

@@ -106,7 +106,7 @@ class LockstepExecutor(TrialExecutor):
         with contextlib.ExitStack() as at_failure:
             at_failure.callback(actors.close)
             robots = tuple(
-                self._trial_robot(
+                self._make_trial_robot(
                     bed,
                     robot_bed,
                     trial,
@@ -123,7 +123,7 @@ class LockstepExecutor(TrialExecutor):
             at_failure.pop_all()
         return LoadedTrial(simulation, robots, actors)
 
-    def _trial_robot(
+    def _make_trial_robot(
         self,
         bed: BuiltinTestBed,
         robot_bed: BuiltinTestBed,
@@ -289,8 +289,8 @@ def sensors_of(planner: LocalPlanner, robot: RobotModel, name: str) -> Tuple[Sen
         raise SpecError(str(error)) from error
 
 
-def _with_sensors(scene: Scene, sensors: Sequence[Tuple[Sensor, ...]]) -> Scene:
-    first, *further_sensors = sensors
+def _with_sensors(scene: Scene, sensors_of_robots: Sequence[Tuple[Sensor, ...]]) -> Scene:
+    first, *further_sensors = sensors_of_robots
     others = tuple(
         replace(robot, sensors=selected) for robot, selected in zip(scene.others, further_sensors)
     )
@@ -325,19 +325,21 @@ def run_trial(
     wall_time_s = time.monotonic() - started_s
     first, *companions = (robot.result(wall_time_s) for robot in robots)
     for robot, result in zip(robots[1:], companions):
-        first = with_companion(first, str(robot.name), result)
+        first = with_companion_result(first, str(robot.name), result)
     return first
 
 
-def with_companion(first: TrialResult, name: str, result: TrialResult) -> TrialResult:
-    recording = result.recording
+def with_companion_result(
+    main_result: TrialResult, name: str, companion_result: TrialResult
+) -> TrialResult:
+    recording = companion_result.recording
     values = {
-        "reached": float(result.outcome.success),
-        "collided": float(result.outcome is Outcome.COLLIDED),
+        "reached": float(companion_result.outcome.success),
+        "collided": float(companion_result.outcome is Outcome.COLLIDED),
         "time_s": float(recording.time_s[-1]),
         "clearance_min_m": float(np.nanmin(recording.clearance_m)),
     }
-    summary = f"{name} {result.outcome.value}, {result.detail}".rstrip(", ")
-    detail = f"{first.detail}; {summary}" if first.detail else summary
+    summary = f"{name} {companion_result.outcome.value}, {companion_result.detail}".rstrip(", ")
+    detail = f"{main_result.detail}; {summary}" if main_result.detail else summary
     numbers = {f"{name}_{key}": value for key, value in values.items()}
-    return replace(first, detail=detail).with_values(numbers)
+    return replace(main_result, detail=detail).with_values(numbers)

@@ -89,12 +89,12 @@ class TrialMonitor:
     def planner_aborted(self, reason: str) -> TrialEnd:
         """End the trial as ``planner_aborted``, unless an earlier rule of :mod:`.termination`
         holds. ``reason`` is the planner's message."""
-        return self._finished(reason, Outcome.PLANNER_ABORTED)
+        return self._end_at_planner_finish(reason, Outcome.PLANNER_ABORTED)
 
     def reported_arrival(self, reason: str) -> TrialEnd:
         """End the trial as ``false_arrival``, unless an earlier rule of :mod:`.termination` holds.
         ``reason`` is the planner's message."""
-        return self._finished(reason, Outcome.FALSE_ARRIVAL)
+        return self._end_at_planner_finish(reason, Outcome.FALSE_ARRIVAL)
 
     @property
     def goal(self) -> Pose2D:
@@ -138,7 +138,7 @@ class TrialMonitor:
         poses = self._estimate.poses
         return result.with_values(localization_errors(poses, recording.pose), {TF_SERIES: poses})
 
-    def _finished(self, reason: str, outcome: Outcome) -> TrialEnd:
+    def _end_at_planner_finish(self, reason: str, outcome: Outcome) -> TrialEnd:
         verdict = self._check_termination(reason, outcome)
         assert verdict is not None  # every trial ends when its planner has finished
         return verdict
@@ -161,6 +161,7 @@ class TrialMonitor:
         abort_reason: Optional[str] = None,
         abort_outcome: Outcome = Outcome.PLANNER_ABORTED,
     ) -> Optional[TrialEnd]:
+        """Return the end of the trial, after advancing past all goals that are reached."""
         recorder = self._recorder
         while True:
             verdict = check_termination(

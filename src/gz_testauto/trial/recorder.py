@@ -83,9 +83,9 @@ class Recorder:
             self._start_s = snapshot.time_s
         time_s = snapshot.time_s - self._start_s
         pose = state.pose.planar
-        twist = self._twist(time_s, pose.yaw_rad, state)
+        twist = self._twist_in_base_frame(time_s, pose.yaw_rad, state)
         nan = math.nan
-        self._next_row()[:] = (
+        self._append_row()[:] = (
             time_s,
             *state.pose.position,
             pose.yaw_rad,
@@ -175,13 +175,15 @@ class Recorder:
             },
         )
 
-    def _next_row(self) -> np.ndarray:
+    def _append_row(self) -> np.ndarray:
         if self._row_count == len(self._rows):
             self._rows = np.concatenate([self._rows, np.empty_like(self._rows)])
         self._row_count += 1
         return self._rows[self._row_count - 1]
 
-    def _twist(self, time_s: float, yaw: float, state: ModelState) -> Tuple[float, float, float]:
+    def _twist_in_base_frame(
+        self, time_s: float, yaw: float, state: ModelState
+    ) -> Tuple[float, float, float]:
         cos, sin = math.cos(yaw), math.sin(yaw)
         if state.linear_mps is not None and state.angular_radps is not None:
             x_mps, y_mps, turn_radps = *state.linear_mps[:2], state.angular_radps[2]

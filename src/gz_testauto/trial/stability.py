@@ -72,20 +72,21 @@ class LowestLevels:
 
         Infinite planes, which can be inclined, have the height that they have at (x, y).
         """
-        return _lowest([self._bottom_m, *self._levels(x_m, y_m)])
+        return _min_height_m([self._bottom_m, *self._plane_heights_m(x_m, y_m)])
 
     def floor_m(self, x_m: float, y_m: float) -> float:
-        return _lowest([self._floor_m, *self._levels(x_m, y_m)])
+        return _min_height_m([self._floor_m, *self._plane_heights_m(x_m, y_m)])
 
-    def _levels(self, x_m: float, y_m: float) -> List[float]:
+    def _plane_heights_m(self, x_m: float, y_m: float) -> List[float]:
         return [
             point[2] - (normal[0] * (x_m - point[0]) + normal[1] * (y_m - point[1])) / normal[2]
             for normal, point in self._planes
         ]
 
 
-def _lowest(levels_m: List[float]) -> float:
+def _min_height_m(levels_m: List[float]) -> float:
     lowest_m = min(levels_m)
+    # Nothing can fall below a world without shapes.
     return -math.inf if lowest_m == math.inf else lowest_m
 
 
@@ -159,7 +160,7 @@ class StabilityCheck:
             shift_m = middles[model.name] - settled_middles[model.name]
             speed_mps = math.hypot(shift_m[0], shift_m[1]) / passed_s
             creeps = CREEP_MPS[0] < speed_mps < CREEP_MPS[1] and abs(shift_m[2]) < CREEP_RISE_M
-            carrier = self._carrier(model) if creeps else None
+            carrier = self._find_carrier(model) if creeps else None
             key = (self._source, model.name)
             if carrier is not None and key not in _LOGGED:
                 _LOGGED.add(key)
@@ -170,7 +171,7 @@ class StabilityCheck:
                     *(*key, carrier, 1000 * speed_mps, carrier),
                 )
 
-    def _carrier(self, model: "_MovableModel") -> Optional[str]:
+    def _find_carrier(self, model: "_MovableModel") -> Optional[str]:
         # The carrier's bounds contain the middle of the model's bottom.
         bottom = np.append(model.bounds_m[:2].mean(axis=1), model.bounds_m[2, 0])
         for carrier in self._models:

@@ -41,6 +41,7 @@ class MapInputs(NamedTuple):
         return tuple(zip((self.start, *self.goals), self.goals))
 
     def named(self, pose: Pose2D) -> str:
+        """Return the name of the start or of a goal for messages."""
         if pose is self.start:
             return "robot.start"
         if len(self.goals) == 1:
@@ -90,13 +91,13 @@ class StaticMaps:
 
     def grid(self, inputs: MapInputs) -> OccupancyGrid:
         """Return the static map as an occupancy grid, or raise the errors of :meth:`waypoints`."""
-        return self._map(self._scene(inputs), self._plan(inputs).bounds)
+        return self._make_map(self._read_base_scene(inputs), self._plan(inputs).bounds)
 
-    def _scene(self, inputs: MapInputs) -> WorldScene:
+    def _read_base_scene(self, inputs: MapInputs) -> WorldScene:
         worlds = self._spec.worlds
         return read_scene(inputs.base, repair=worlds.repair, allow_missing=worlds.allow_missing)
 
-    def _map(self, scene: WorldScene, bounds: Bounds) -> OccupancyGrid:
+    def _make_map(self, scene: WorldScene, bounds: Bounds) -> OccupancyGrid:
         resolution_m = self._spec.global_plan.resolution_m
         pattern = self._spec.worlds.obstacle_pattern
         return map_of(scene, resolution_m, self.scan_height_m, pattern, bounds)
@@ -112,7 +113,7 @@ class StaticMaps:
         margin_m = limits.circumscribed_radius_m + plan_margin_m
         if self._is_for_stack:
             margin_m += OPEN_MARGIN_M
-        scene = self._scene(inputs)
+        scene = self._read_base_scene(inputs)
         if spec.global_plan.bounds_m is not None:
             return self._plan_within(inputs, scene, (self._configured_bounds(inputs),))
         areas = self._required_areas(inputs)
@@ -126,16 +127,17 @@ class StaticMaps:
         return self._plan_within(inputs, scene, (bounds, widest))
 
     def _plan_within(
-        self, inputs: MapInputs, scene: WorldScene, candidates: Sequence[Bounds]
+        self, inputs: MapInputs, scene: WorldScene, candidate_bounds: Sequence[Bounds]
     ) -> _GlobalPlan:
-        for covered_area in candidates:
-            grid = self._map(scene, covered_area)
+        """Plan within the first bounds in which all legs have a path."""
+        for bounds in candidate_bounds:
+            grid = self._make_map(scene, bounds)
             paths = self._paths(grid, inputs.legs)
             waypoints_m = tuple(path for path in paths if path is not None)
             if len(waypoints_m) == len(paths):
                 for path in waypoints_m:
                     path.setflags(write=False)
-                return _GlobalPlan(covered_area, waypoints_m)
+                return _GlobalPlan(bounds, waypoints_m)
             leg = next(leg for leg, path in zip(inputs.legs, paths) if path is None)
         raise SpecError(f"{inputs.base}: {self._no_path_message(inputs, leg, scene, grid)}")
 
@@ -198,7 +200,7 @@ class StaticMaps:
         inflated_grid = grid.inflate(radius_m)
         for name, pose in ((start_name, start), (goal_name, goal)):
             if not inflated_grid.is_free(pose.x_m, pose.y_m):
-                model, distance_m = self._nearest(scene, pose)
+                model, distance_m = self._nearest_model(scene, pose)
                 finer = ", or lower global_plan.resolution_m" if distance_m > radius_m else ""
                 return (
                     f"{name} ({pose.x_m:g}, {pose.y_m:g}) is {distance_m:.2f} m from model "
@@ -221,7 +223,7 @@ class StaticMaps:
             "lower global_plan.resolution_m"
         )
 
-    def _nearest(self, scene: WorldScene, pose: Pose2D) -> Tuple[str, float]:
+    def _nearest_model(self, scene: WorldScene, pose: Pose2D) -> Tuple[str, float]:
         point, height_m = shapely.Point(pose.x_m, pose.y_m), self.scan_height_m
         pattern = self._spec.worlds.obstacle_pattern
         nearest: Optional[Tuple[float, str]] = None

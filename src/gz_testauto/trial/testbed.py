@@ -197,7 +197,7 @@ class BuiltinTestBed(TestBed):
         self.companions: Tuple[BuiltinTestBed, ...] = tuple(
             BuiltinTestBed(changed, read_body(changed), entry)
             for entry in spec.robots
-            for changed in [_of_companion(spec, entry)]
+            for changed in [_companion_spec(spec, entry)]
         )
 
     @property
@@ -211,7 +211,7 @@ class BuiltinTestBed(TestBed):
         if not names:
             return self
         if self._reduced_bed[0] != names:
-            bed = BuiltinTestBed(_reduced(self.spec, names), self.robot)
+            bed = BuiltinTestBed(_without_entries(self.spec, names), self.robot)
             bed.static_map, bed._cached_world = self.static_map, self._cached_world
             self._reduced_bed = (names, bed)
         return self._reduced_bed[1]
@@ -230,7 +230,7 @@ class BuiltinTestBed(TestBed):
     def planner(self, trial: Trial) -> BuiltinPlannerSpec:
         planner, entry = trial.planner, self._companion
         assert isinstance(planner, BuiltinPlannerSpec), "the planner of a campaign without stack"
-        return planner if entry is None else _planner_of(entry, planner)
+        return planner if entry is None else _companion_planner(entry, planner)
 
     def scene(self, trial: Trial) -> Scene:
         companions = tuple(
@@ -268,7 +268,7 @@ class BuiltinTestBed(TestBed):
         )
 
 
-def _of_companion(spec: BuiltinCampaignSpec, entry: CompanionSpec) -> BuiltinCampaignSpec:
+def _companion_spec(spec: BuiltinCampaignSpec, entry: CompanionSpec) -> BuiltinCampaignSpec:
     changes: Dict[str, Any] = {"name": entry.name}
     if entry.lidar is not None or entry.model is not None:
         changes["lidar"] = entry.lidar
@@ -276,17 +276,17 @@ def _of_companion(spec: BuiltinCampaignSpec, entry: CompanionSpec) -> BuiltinCam
         body_keys = {"footprint_m": None, "height_m": None, "scan_height_m": None}
         changes.update(model=entry.model, xacro=None, drive=None, **body_keys)
     robot = spec.robot.model_copy(update=changes)
-    planners = tuple(_planner_of(entry, planner) for planner in spec.planners)
+    planners = tuple(_companion_planner(entry, planner) for planner in spec.planners)
     return spec.model_copy(update={"robot": robot, "planners": planners, "robots": ()})
 
 
-def _planner_of(entry: CompanionSpec, planner: BuiltinPlannerSpec) -> BuiltinPlannerSpec:
+def _companion_planner(entry: CompanionSpec, planner: BuiltinPlannerSpec) -> BuiltinPlannerSpec:
     if not entry.planner:
         return planner
     return planner.model_copy(update={"plugin": entry.planner, "parameters": entry.parameters})
 
 
-def _reduced(spec: BuiltinCampaignSpec, names: FrozenSet[str]) -> BuiltinCampaignSpec:
+def _without_entries(spec: BuiltinCampaignSpec, names: FrozenSet[str]) -> BuiltinCampaignSpec:
     known = [entry.name for key in REMOVABLE for entry in getattr(spec, key)]
     for name in sorted(names):
         if name not in known:
