@@ -47,29 +47,31 @@ class Change:
         for field, value in vars(self).items():
             if value is None or isinstance(value, str):
                 continue
-            if not all(map(math.isfinite, _numbers(value))):
-                self._refuse(field, "must be finite")
+            if not all(map(math.isfinite, _numbers_in(value))):
+                self._raise_value_error(field, "must be finite")
             if isinstance(value, (tuple, list)) and len(value) != (4 if field in COLORS else 3):
                 components = "red, green, blue and alpha" if field in COLORS else "x, y and z"
-                self._refuse(field, f"must be {components}")
+                self._raise_value_error(field, f"must be {components}")
             limit = LIMITS.get(field, math.inf)
-            if any(abs(number) > limit for number in _numbers(value)):
-                self._refuse(field, f"must be from {-limit:g} to {limit:g}")
+            if any(abs(number) > limit for number in _numbers_in(value)):
+                self._raise_value_error(field, f"must be from {-limit:g} to {limit:g}")
 
-    def _refuse(self, field: str, requirement: str) -> None:
+    def _raise_value_error(self, field: str, requirement: str) -> None:
         value = getattr(self, field)
         raise ValueError(
             f"{type(self).__name__} of {self.name!r}: {field} is {value}; it {requirement}"
         )
 
-    def _require(
+    def _require_range(
         self, field: str, low: float, is_exclusive: bool = False, high: float = 1e9
     ) -> None:
-        values = list(_numbers(getattr(self, field)))
+        values = list(_numbers_in(getattr(self, field)))
         if any(value < low or (is_exclusive and value == low) for value in values):
-            self._refuse(field, f"must be {'above' if is_exclusive else 'at least'} {low:g}")
+            self._raise_value_error(
+                field, f"must be {'above' if is_exclusive else 'at least'} {low:g}"
+            )
         if any(value > high for value in values):
-            self._refuse(field, f"must be at most {high:g}")
+            self._raise_value_error(field, f"must be at most {high:g}")
 
 
 @dataclass(frozen=True)
@@ -124,7 +126,7 @@ class SetMass(Change):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._require("mass_kg", 0.0, is_exclusive=True, high=MAX_MASS_KG)
+        self._require_range("mass_kg", 0.0, is_exclusive=True, high=MAX_MASS_KG)
 
 
 @dataclass(frozen=True)
@@ -141,8 +143,8 @@ class SetFriction(Change):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._require("mu", 0.0)
-        self._require("mu2", 0.0)
+        self._require_range("mu", 0.0)
+        self._require_range("mu2", 0.0)
 
 
 @dataclass(frozen=True)
@@ -169,7 +171,7 @@ class Push(Change):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._require("duration_s", 0.0, is_exclusive=True)
+        self._require_range("duration_s", 0.0, is_exclusive=True)
 
 
 @dataclass(frozen=True)
@@ -188,7 +190,7 @@ class SetVisual(Change):
     def __post_init__(self) -> None:
         super().__post_init__()
         for field in ("ambient", "diffuse", "specular", "emissive", "transparency"):
-            self._require(field, 0.0, high=1.0)
+            self._require_range(field, 0.0, high=1.0)
 
 
 @dataclass(frozen=True)
@@ -210,9 +212,9 @@ class SetLight(Change):
     def __post_init__(self) -> None:
         super().__post_init__()
         for field in ("diffuse", "specular"):
-            self._require(field, 0.0, high=1.0)
+            self._require_range(field, 0.0, high=1.0)
         for field in ("range_m", "constant", "linear", "quadratic"):
-            self._require(field, 0.0)
+            self._require_range(field, 0.0)
 
 
 ChangeKind = Type[Change]
@@ -231,7 +233,7 @@ def set_fields(change: Change) -> Dict[str, Any]:
     }
 
 
-def _numbers(value: Any) -> Iterable[float]:
+def _numbers_in(value: Any) -> Iterable[float]:
     if isinstance(value, Pose):
         return (*value.position, *value.quaternion)
     if isinstance(value, (tuple, list)):

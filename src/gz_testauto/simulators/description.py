@@ -148,16 +148,17 @@ class DescribedWorld:
         self.now = Description(gravity)
         self._scoped_models: Set[str] = set()
         for model in scene.models.values():
-            self._add(model.node)
+            self._add_model(model.node)
         for name, _, light in read_lights(scene.document, self._library):
             self.now.lights.setdefault(name, light)
         self.before = copy.deepcopy(self.now)
 
     def copy(self) -> Description:
+        """Return a copy of the current description."""
         return Description(self.now.gravity_mps2, *map(dict, self.now.parts.values()))
 
     def add(self, name: str, sdf: str) -> None:
-        self._add(placed_model(sdf, name, Pose()).node)
+        self._add_model(placed_model(sdf, name, Pose()).node)
         for current_table, loaded_table in zip(self.now.parts.values(), self.before.parts.values()):
             loaded_table.update(
                 {n: value for n, value in current_table.items() if n.startswith(f"{name}::")}
@@ -245,7 +246,7 @@ class DescribedWorld:
 
     # private methods
 
-    def _add(self, node: ModelNode) -> None:
+    def _add_model(self, node: ModelNode) -> None:
         if "::" in node.name:
             self._scoped_models.add(node.name)
         static_links = frozenset(node.static_links())
@@ -279,12 +280,13 @@ class _PropertyWriter:
         self._models = model_elements(document, library)
 
     def write(self, changed_tables: Mapping[str, Mapping[str, Any]]) -> None:
+        """Write changed properties, by kind of part and by scoped name, to the document."""
         for name, link in changed_tables["link"].items():
-            write_inertial(self._link(name), link.inertial)
+            write_inertial(self._link_element(name), link.inertial)
         for name, collision in changed_tables["collision"].items():
-            write_friction(self._part(name, "collision"), collision.mu, collision.mu2)
+            write_friction(self._part_element(name, "collision"), collision.mu, collision.mu2)
         for name, appearance in changed_tables["visual"].items():
-            write_appearance(self._part(name, "visual"), appearance)
+            write_appearance(self._part_element(name, "visual"), appearance)
         self._write_lights(changed_tables["light"])
 
     def write_gravity(self, gravity_mps2: Tuple[float, float, float]) -> None:
@@ -305,7 +307,7 @@ class _PropertyWriter:
             else:
                 write_light(element, lights[name])
 
-    def _link(self, scoped_name: str) -> Element:
+    def _link_element(self, scoped_name: str) -> Element:
         model, _, link = scoped_name.partition("::")
         element = self._models.get(model)
         if element is None:
@@ -321,9 +323,9 @@ class _PropertyWriter:
             raise SdfError(f"{self._document.source}: {model!r} has no link {link!r}")
         return link_element
 
-    def _part(self, scoped_name: str, tag: str) -> Element:
+    def _part_element(self, scoped_name: str, tag: str) -> Element:
         link, _, name = scoped_name.rpartition("::")
-        for element in self._link(link).findall(tag):
+        for element in self._link_element(link).findall(tag):
             if element.get("name") == name:
                 return element
         raise SdfError(f"{self._document.source}: {link!r} has no {tag} {name!r}")

@@ -141,10 +141,11 @@ class ImuMotion(NamedTuple):
     def sample(
         self, stamp_s: float, velocity_before: Sequence[float], step_s: float
     ) -> List[ImuSample]:
+        """Return one sample with the mean specific force over a step, in the sensor's frame."""
         # as in a digital IMU: the change of velocity over the step, minus gravity
         change = np.subtract(self.velocity_mps, velocity_before) / step_s
-        back = Pose(quaternion=self.quaternion).rotation.T
-        linear = matrix_product(back, change - self.gravity_mps2)
+        sensor_from_world = Pose(quaternion=self.quaternion).rotation.T
+        linear = matrix_product(sensor_from_world, change - self.gravity_mps2)
         return [ImuSample(stamp_s, self.quaternion, self.angular_radps, tuple(linear.tolist()))]
 
 
@@ -219,7 +220,8 @@ class SimulatedRobot(abc.ABC):
     # implemented for each physics engine
 
     @abc.abstractmethod
-    def _set_motors(self) -> None: ...
+    def _set_motors(self) -> None:
+        """Send the current command to the motors of the physics engine."""
 
     @abc.abstractmethod
     def _present_contacts(self, stamp_s: float) -> Sequence[Contact]:
@@ -252,7 +254,8 @@ class SimulatedRobot(abc.ABC):
 class OnboardRobot(Protocol):
     def drive(self, command: Twist2D) -> None: ...
 
-    def sensed(self) -> SensorReadings: ...
+    def sensed(self) -> SensorReadings:
+        """Return the sensor readings since the previous call."""
 
     def ranges_m(self, sensor: Sensor) -> np.ndarray:
         """Return the distances (m) along a sensor's rays without noise, shape (rows · columns,)."""
@@ -281,7 +284,7 @@ class SeveralRobotsSimulation(Simulation, Generic[Robot]):
         for name, sensors in self._sensors.items():
             sensors.update(0.0, self._onboard[name].ranges_m, SensorReadings())
 
-    def _shown(
+    def _make_snapshot(
         self, time_s: float, models: Mapping[str, ModelState], links: Mapping[str, ModelState]
     ) -> Snapshot:
         readings = {name: robot.sensed() for name, robot in self._onboard.items()}

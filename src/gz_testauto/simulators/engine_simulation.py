@@ -65,7 +65,8 @@ class PhysicsEngine(Protocol):
 
     def place_static(self, model: EngineModel, pose: Pose) -> None: ...
 
-    def place_movable(self, model: EngineModel, state: ModelState) -> None: ...
+    def place_movable(self, model: EngineModel, state: ModelState) -> None:
+        """Set the pose and twist of a model; the joints keep their positions and stop."""
 
     def set_twist(self, model: EngineModel, state: ModelState) -> None:
         """Set the twist of a model, which must be at the pose of ``state``."""
@@ -122,7 +123,7 @@ class EngineSimulation(SeveralRobotsSimulation[Robot]):
         for robot, placed_robot in zip(robots, scene.robots):
             self._models[robot.robot.name] = robot.at(placed_robot.start)
         for model in scene.models:
-            self._models[model.name] = self._engine_model(model)
+            self._models[model.name] = self._read_engine_model(model)
         self._list_models()
 
     def _begin(self) -> None:
@@ -152,7 +153,7 @@ class EngineSimulation(SeveralRobotsSimulation[Robot]):
         changing_states = {name: self._state(name) for name in self._changing}
         # A copy of all states or models takes longer than a step. The second mapping has all names.
         states = ChainMap(changing_states, self._first_states)
-        return self._shown(self._time_s, states, self._link_states())
+        return self._make_snapshot(self._time_s, states, self._link_states())
 
     def _step(self, count: int) -> None:
         end = self._steps + count
@@ -170,7 +171,7 @@ class EngineSimulation(SeveralRobotsSimulation[Robot]):
 
     def _spawn(self, models: Sequence[NamedModel]) -> None:
         try:
-            new_models = {model.name: self._engine_model(model) for model in models}
+            new_models = {model.name: self._read_engine_model(model) for model in models}
             self._add(new_models)
         except SdfError as error:
             names = join_truncated([repr(model.name) for model in models])
@@ -241,7 +242,7 @@ class EngineSimulation(SeveralRobotsSimulation[Robot]):
         elif (
             isinstance(change, SetModel)
             and (change.linear_mps or change.angular_radps)
-            and _rests(self._models[change.name])
+            and _never_moves(self._models[change.name])
         ):
             raise SimulatorError(
                 f"SetModel: {change.name!r} is static, so it has no twist; set the pose only"
@@ -260,7 +261,7 @@ class EngineSimulation(SeveralRobotsSimulation[Robot]):
     def _time_s(self) -> float:
         return round(self._steps * self.step_size_s, 9)
 
-    def _engine_model(self, model: NamedModel) -> EngineModel:
+    def _read_engine_model(self, model: NamedModel) -> EngineModel:
         return read_engine_model(placed_model(model.sdf, model.name, model.pose), self._coverage)
 
     def _list_models(self) -> None:
@@ -269,7 +270,7 @@ class EngineSimulation(SeveralRobotsSimulation[Robot]):
         self._first_states = {
             name: ModelState(model.pose, AT_REST, AT_REST) for name, model in self._models.items()
         }
-        self._changing = {name for name, model in self._models.items() if not _rests(model)}
+        self._changing = {name for name, model in self._models.items() if not _never_moves(model)}
 
     @property
     def _present_models(self) -> Mapping[str, EngineModel]:
@@ -279,7 +280,7 @@ class EngineSimulation(SeveralRobotsSimulation[Robot]):
 
     def _state(self, name: str) -> ModelState:
         model = self._models[name]
-        if _rests(model):
+        if _never_moves(model):
             return ModelState(model.pose, AT_REST, AT_REST)
         return self._engine.state(model)
 
@@ -293,7 +294,7 @@ class EngineSimulation(SeveralRobotsSimulation[Robot]):
         self._changing.add(name)
 
 
-def _rests(model: EngineModel) -> bool:
+def _never_moves(model: EngineModel) -> bool:
     return model.static or not model.roots
 
 

@@ -42,7 +42,10 @@ def merged_scan(lidar: LidarDescription, readings: Sequence[SensorReading]) -> L
     cosines, sines = np.cos(angles), np.sin(angles)
     for reading in readings:
         _mark_free(
-            _ray_bearings(reading.sensor) - lidar.angle_min_rad, ~_hits(reading), spacing, ranges
+            _ray_bearings(reading.sensor) - lidar.angle_min_rad,
+            ~_hit_mask(reading),
+            spacing,
+            ranges,
         )
     for reading in readings:
         points, hits, on_surface = _returns(reading)
@@ -58,7 +61,7 @@ def _returns(reading: SensorReading) -> Tuple[np.ndarray, np.ndarray, np.ndarray
 
     The flags are whether the ray has a return, and whether it and the next one are on one surface.
     """
-    sensor, ranges, hits = reading.sensor, reading.ranges_m.ravel(), _hits(reading)
+    sensor, ranges, hits = reading.sensor, reading.ranges_m.ravel(), _hit_mask(reading)
     finite_ranges = np.where(hits, ranges, 0.0)
     sensor_points = sensor.directions * finite_ranges[:, None]
     points = sensor.mount.apply(sensor_points)[:, :2]
@@ -70,7 +73,7 @@ def _returns(reading: SensorReading) -> Tuple[np.ndarray, np.ndarray, np.ndarray
     return np.ascontiguousarray(points), hits, on_surface
 
 
-def _hits(reading: SensorReading) -> np.ndarray:
+def _hit_mask(reading: SensorReading) -> np.ndarray:
     return np.isfinite(reading.ranges_m.ravel())
 
 

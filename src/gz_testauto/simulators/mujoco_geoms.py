@@ -24,7 +24,7 @@ def text(*values: float) -> str:
     return " ".join(repr(float(value)) for value in values)
 
 
-def place(element: Element, pose: Pose) -> Element:
+def set_mjcf_pose(element: Element, pose: Pose) -> Element:
     x, y, z, w = pose.quaternion
     element.set("pos", text(*pose.position))
     element.set("quat", text(w, x, y, z))

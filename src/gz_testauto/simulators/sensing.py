@@ -48,6 +48,7 @@ class SensorChannel:
         return self._readings[0]
 
     def _is_due(self, time_s: float) -> bool:
+        """Return whether a measurement is due, and begin its period."""
         rate_hz = self._sensor.update_rate_hz
         if rate_hz <= 0.0:
             return not self._readings or time_s > self._readings[-1].stamp_s
@@ -109,13 +110,13 @@ class RobotSensors:
 def _of_shapes(contacts: Sequence[Contact], shapes: "frozenset[str]") -> List[Contact]:
     """Return the contacts of the shapes, each with its shape in ``shapes`` first."""
     return [
-        contact if contact.first in shapes else _exchanged(contact)
+        contact if contact.first in shapes else _swap_shapes(contact)
         for contact in contacts
         if contact.first in shapes or contact.second in shapes
     ]
 
 
-def _exchanged(contact: Contact) -> Contact:
+def _swap_shapes(contact: Contact) -> Contact:
     return replace(
         contact,
         first=contact.second,

@@ -35,15 +35,16 @@ class CoulombFriction:
     def __init__(self, model: Any, data: Any, joints: Sequence[str]) -> None:
         self._data = data
         self._response_s = max(RESPONSE_S, float(model.opt.timestep))
-        self._places = {joint: place for place, joint in enumerate(joints)}
+        self._indices = {joint: index for index, joint in enumerate(joints)}
         dofs = [int(model.joint(joint).dofadr[0]) for joint in joints]
-        self._place_of_dof = np.full(model.nv, -1)
-        self._place_of_dof[dofs] = np.arange(len(dofs))
+        self._index_of_dof = np.full(model.nv, -1)
+        self._index_of_dof[dofs] = np.arange(len(dofs))
         self._rates_radps = np.zeros(len(dofs))
 
     def turn(self, joints: Sequence[str], rates_radps: Sequence[float]) -> None:
+        """Set the speeds (rad/s) at which joints turn."""
         for joint, rate in zip(joints, rates_radps):
-            self._rates_radps[self._places[joint]] = rate
+            self._rates_radps[self._indices[joint]] = rate
 
     def before_forces(self) -> None:
         """Correct the target accelerations of motors and contacts.
@@ -56,7 +57,7 @@ class CoulombFriction:
             data.efc_id,
             data.efc_vel,
             data.efc_aref,
-            self._place_of_dof,
+            self._index_of_dof,
             self._rates_radps,
             self._response_s,
         )

@@ -77,7 +77,9 @@ class Engine:
             blueprint.shapes[mujoco.mj_id2name(self.model, mujoco.mjtObj.mjOBJ_GEOM, geom)]
             for geom in range(self.model.ngeom)
         ]
-        self._joints = {name: self._slots(name) for model in models for name in joint_names(model)}
+        self._joints = {
+            name: self._joint_slots(name) for model in models for name in joint_names(model)
+        }
         self._geom_counts = self.model.body_geomnum
         self._world_geoms = int(self._geom_counts[_WORLD])
         self._first_world_geoms = _first_world_geoms(self.model)
@@ -86,6 +88,7 @@ class Engine:
     # time
 
     def refresh(self) -> None:
+        """Compute the contacts and all other values that follow from the state."""
         try:
             # MuJoCo finds the geoms of the world near a body in a tree, but computes the poses and
             # combines the contact bits of all that are counted here.
@@ -96,7 +99,7 @@ class Engine:
                 mujoco.mj_step1(self.model, self.data)
             self._on_height_maps.correct()
         except mujoco.FatalError as error:
-            raise self._too_much(str(error).splitlines()[0]) from error
+            raise self._capacity_error(str(error).splitlines()[0]) from error
 
     def step(self, pushes: Sequence[Push]) -> None:
         for push in pushes:
@@ -108,7 +111,7 @@ class Engine:
         try:
             mujoco.mj_step2(self.model, self.data)
         except mujoco.FatalError as error:
-            raise self._too_much(str(error).splitlines()[0]) from error
+            raise self._capacity_error(str(error).splitlines()[0]) from error
         self._settling.after_step(tree_velocities)
         self.refresh()
         if pushes:
@@ -120,7 +123,7 @@ class Engine:
         if not counts.any():
             return
         if any(counts[kind] for kind in _DROPPED_CONTACTS):
-            raise self._too_much("MuJoCo does not have enough memory for these contacts")
+            raise self._capacity_error("MuJoCo does not have enough memory for these contacts")
         if any(counts[kind] for kind in _BAD):
             raise SimulatorError(
                 "the physics became unstable: shapes overlap deeply, or masses differ too much; "
@@ -130,11 +133,12 @@ class Engine:
     # states
 
     def body(self, name: str) -> int:
-        return self._id(mujoco.mjtObj.mjOBJ_BODY, name)
+        """Return the index of a body."""
+        return self._element_id(mujoco.mjtObj.mjOBJ_BODY, name)
 
     def actuator(self, name: str) -> int:
         """Return the index of an actuator in ``data.ctrl``."""
-        return self._id(mujoco.mjtObj.mjOBJ_ACTUATOR, name)
+        return self._element_id(mujoco.mjtObj.mjOBJ_ACTUATOR, name)
 
     def body_pose(self, body: int) -> Pose:
         x, y, z = self.data.xpos[body].tolist()
@@ -143,25 +147,25 @@ class Engine:
 
     def state(self, model: EngineModel) -> ModelState:
         body = self.body(model.roots[0].name)
-        pose, in_model = self.body_pose(body), model.roots[0].pose
+        pose, pose_in_model = self.body_pose(body), model.roots[0].pose
         velocity = np.empty(6)
         mujoco.mj_objectVelocity(
             self.model, self.data, mujoco.mjtObj.mjOBJ_XBODY, body, velocity, 0
         )
-        turning, moving = velocity[:3], velocity[3:]
-        if in_model != _IDENTITY:
-            of_model = pose * in_model.inverse()
-            moving = moving + np.cross(turning, np.subtract(of_model.position, pose.position))
-            pose = of_model
-        return ModelState(pose, tuple(moving.tolist()), tuple(turning.tolist()))
+        angular, linear = velocity[:3], velocity[3:]
+        if pose_in_model != _IDENTITY:
+            model_pose = pose * pose_in_model.inverse()
+            linear = linear + np.cross(angular, np.subtract(model_pose.position, pose.position))
+            pose = model_pose
+        return ModelState(pose, tuple(linear.tolist()), tuple(angular.tolist()))
 
     def place_static(self, model: EngineModel, pose: Pose) -> None:
-        self._place_body(model.name, pose)
+        self._place_attached_body(model.name, pose)
 
     def place_movable(self, model: EngineModel, state: ModelState) -> None:
         self._settling.begin()
         model_pose = self.state(model).pose
-        turning = np.array(state.angular_radps)
+        angular = np.array(state.angular_radps)
         for name in joint_names(model):
             slots = self._joints[name]
             self.data.qvel[slots.velocity] = 0.0
@@ -172,27 +176,27 @@ class Engine:
                 relative = model_pose.inverse() * self.body_pose(self.body(root.name))
             pose = state.pose * relative
             if root.joint is not None:
-                self._place_body(root.name, pose)
+                self._place_attached_body(root.name, pose)
                 continue
             self._place_free_body(root.name, pose)
-            arm = np.subtract(pose.position, state.pose.position)
-            moving = np.array(state.linear_mps) + np.cross(turning, arm)
+            offset_m = np.subtract(pose.position, state.pose.position)
+            linear = np.array(state.linear_mps) + np.cross(angular, offset_m)
             velocity = self._joints[root.name].velocity
-            self.data.qvel[velocity] = (*moving, *matrix_product(pose.rotation.T, turning))
+            self.data.qvel[velocity] = (*linear, *matrix_product(pose.rotation.T, angular))
 
     def set_twist(self, model: EngineModel, state: ModelState) -> None:
-        linear, angular = _twist(state)
+        linear, angular = _require_twist(state)
         for root in model.roots:
             if root.joint is None:
                 pose = self.body_pose(self.body(root.name))
-                moving = velocity_at(linear, angular, pose.position, state.pose.position)
-                self._set_velocity(root.name, pose, moving, angular)
+                root_linear = velocity_at(linear, angular, pose.position, state.pose.position)
+                self._set_velocity(root.name, pose, root_linear, angular)
 
     def link_state(self, link: str) -> ModelState:
         pose = self.body_pose(self.body(link))
         velocity = self.data.qvel[self._joints[link].velocity]
-        turning = matrix_product(pose.rotation, velocity[3:])
-        return ModelState(pose, tuple(velocity[:3].tolist()), tuple(turning.tolist()))
+        angular = matrix_product(pose.rotation, velocity[3:])
+        return ModelState(pose, tuple(velocity[:3].tolist()), tuple(angular.tolist()))
 
     def place_link(self, link: str, state: ModelState) -> None:
         self._settling.begin()
@@ -200,7 +204,7 @@ class Engine:
         self.set_link_twist(link, state)
 
     def set_link_twist(self, link: str, state: ModelState) -> None:
-        self._set_velocity(link, state.pose, *_twist(state))
+        self._set_velocity(link, state.pose, *_require_twist(state))
 
     def set_joint(self, joint: str, position: Optional[float], velocity: Optional[float]) -> None:
         slots = self._joints[joint]
@@ -210,7 +214,7 @@ class Engine:
             self.data.qvel[slots.velocity] = velocity
         self.data.qacc_warmstart[slots.velocity] = 0.0
 
-    def _place_body(self, name: str, pose: Pose) -> None:
+    def _place_attached_body(self, name: str, pose: Pose) -> None:
         self._settling.begin()
         body = self.body(name)
         x, y, z, w = pose.quaternion
@@ -222,6 +226,7 @@ class Engine:
         self.data.qpos[self._joints[name].position] = (*pose.position, w, x, y, z)
 
     def _set_velocity(self, root: str, pose: Pose, linear: Vector, angular: Vector) -> None:
+        """Set the twist of a free body; both vectors are in the world frame."""
         slots = self._joints[root]
         turning = matrix_product(pose.rotation.T, np.asarray(angular)) if any(angular) else angular
         self.data.qvel[slots.velocity] = (*linear, *turning)
@@ -314,23 +319,24 @@ class Engine:
 
     # private methods
 
-    def _too_much(self, reason: str) -> SceneError:
+    def _capacity_error(self, reason: str) -> SceneError:
         return SceneError(
             f"MuJoCo cannot simulate a world of {self.model.nbody} bodies with "
             f"{self.data.ncon} contacts: {reason}. Use fewer models, simpler meshes for models "
             "that overlap the ground, or Gazebo as simulator"
         )
 
-    def _id(self, kind: Any, name: str) -> int:
+    def _element_id(self, kind: Any, name: str) -> int:
         number = int(mujoco.mj_name2id(self.model, kind, name))
         if number < 0:
             raise SimulatorError(f"the MuJoCo model has no element {name!r}")
         return number
 
-    def _slots(self, name: str) -> _Slots:
-        joint = self._id(mujoco.mjtObj.mjOBJ_JOINT, name)
+    def _joint_slots(self, name: str) -> _Slots:
+        joint = self._element_id(mujoco.mjtObj.mjOBJ_JOINT, name)
         position = int(self.model.jnt_qposadr[joint])
         velocity = int(self.model.jnt_dofadr[joint])
+        # the numbers of positions and velocities of a free joint (0), a ball joint (1), or another
         sizes = {0: (7, 6), 1: (4, 3)}.get(int(self.model.jnt_type[joint]), (1, 1))
         return _Slots(slice(position, position + sizes[0]), slice(velocity, velocity + sizes[1]))
 
@@ -347,7 +353,7 @@ class MujocoSettling:
     def __init__(self, model: Any, data: Any, held_joints: Sequence[str] = ()) -> None:
         """``held_joints`` have a motor that is not an actuator of MuJoCo."""
         self._model, self._data = model, data
-        driven_trees = _driven_trees(model)
+        driven_trees = _trees_with_actuators(model)
         driven_trees.update(
             int(model.body_treeid[model.joint(joint).bodyid[0]]) for joint in held_joints
         )
@@ -390,7 +396,7 @@ def _first_world_geoms(model: Any) -> int:
     return max(int(np.searchsorted(bits, bits[-1:])[0]) + 1, 2) if len(bits) > 1 else len(bits)
 
 
-def _driven_trees(model: Any) -> Set[int]:
+def _trees_with_actuators(model: Any) -> Set[int]:
     at_site = model.actuator_trntype == mujoco.mjtTrn.mjTRN_SITE
     targets = model.actuator_trnid[:, 0]
     bodies = [*model.site_bodyid[targets[at_site]], *model.jnt_bodyid[targets[~at_site]]]
@@ -398,8 +404,9 @@ def _driven_trees(model: Any) -> Set[int]:
 
 
 def mujoco_link_states(engine: Engine, models: Iterable[EngineModel]) -> LazyLinkStates:
+    """Return the present states of all links, each computed when it is read."""
     data, rootids = engine.data, engine.model.body_rootid
-    positions, turns = data.xpos.copy(), data.xquat.copy()
+    positions, quaternions = data.xpos.copy(), data.xquat.copy()
     velocities, centers = data.cvel.copy(), data.subtree_com.copy()
 
     @functools.lru_cache(maxsize=None)
@@ -411,18 +418,18 @@ def mujoco_link_states(engine: Engine, models: Iterable[EngineModel]) -> LazyLin
         if model.static:
             return ModelState(model.pose * model.links[link], AT_REST, AT_REST)
         body = engine.body(link)
-        qw, qx, qy, qz = turns[body].tolist()
-        turning, moving = velocities[body][:3], velocities[body][3:]
-        moving = moving + np.cross(turning, positions[body] - centers[int(rootids[body])])
+        qw, qx, qy, qz = quaternions[body].tolist()
+        angular, linear = velocities[body][:3], velocities[body][3:]
+        linear = linear + np.cross(angular, positions[body] - centers[int(rootids[body])])
         return ModelState(
             Pose(tuple(positions[body].tolist()), (qx, qy, qz, qw)),
-            tuple(moving.tolist()),
-            tuple(turning.tolist()),
+            tuple(linear.tolist()),
+            tuple(angular.tolist()),
         )
 
     return LazyLinkStates(owners, state)
 
 
-def _twist(state: ModelState) -> Tuple[Vector, Vector]:
+def _require_twist(state: ModelState) -> Tuple[Vector, Vector]:
     assert state.linear_mps is not None and state.angular_radps is not None, "it has a twist"
     return state.linear_mps, state.angular_radps

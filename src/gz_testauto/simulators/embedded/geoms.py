@@ -61,25 +61,28 @@ class GeomFactory:
         self.meshes: Dict[str, bytes] = {}
         self.terrains: Dict[str, Dict[str, str]] = {}
         self._surface_assets: Dict[object, List[str]] = {}
-        self._touching: Dict[Tuple[Mesh, bool], List[Geom]] = {}
-        self._pieces = 0
+        self._contact_geoms_of_mesh: Dict[Tuple[Mesh, bool], List[Geom]] = {}
+        self._piece_count = 0
 
     def geoms(self, shape: BodyShape, moves: bool = False) -> List[Geom]:
         geometry = shape.geometry
         if isinstance(geometry, Mesh):
-            return [*self._touched(shape.name, geometry, moves), *self._seen(geometry)]
+            return [
+                *self._contact_geoms(shape.name, geometry, moves),
+                *self._lidar_mesh_geoms(geometry),
+            ]
         if isinstance(geometry, Polyline):
-            return list(self._polyline(geometry))
+            return list(self._polyline_geoms(geometry))
         if isinstance(geometry, Heightmap):
-            return list(self._terrain(shape.name, geometry))
-        geom = _primitive(shape.name, geometry)
+            return list(self._terrain_geoms(shape.name, geometry))
+        geom = _primitive_geom(shape.name, geometry)
         if moves and isinstance(geometry, Cylinder):
             geom = replace(geom, pose=_TILTED)
         return [geom]
 
     def lidar_geoms(self, shape: BodyShape) -> List[Geom]:
         if isinstance(shape.geometry, Mesh):
-            return self._seen(shape.geometry)
+            return self._lidar_mesh_geoms(shape.geometry)
         return [geom for geom in self.geoms(shape) if geom.role is not Role.CONTACT]
 
     def wheel(self, shape: BodyShape, axis: np.ndarray, held: bool = False) -> List[Geom]:
@@ -91,7 +94,7 @@ class GeomFactory:
         if held and not isinstance(shape.geometry, Mesh):
             return self.geoms(shape, True)
         if isinstance(shape.geometry, Mesh):
-            lidar_geoms = self._seen(shape.geometry)
+            lidar_geoms = self._lidar_mesh_geoms(shape.geometry)
         else:
             lidar_geoms = [
                 Geom(Role.LIDAR, geom.attributes, geom.pose) for geom in self.geoms(shape)
@@ -120,24 +123,24 @@ class GeomFactory:
             etree.SubElement(assets, "hfield", name=name, **attributes)
         return {f"{name}.stl": content for name, content in self.meshes.items()}
 
-    def _touched(self, name: str, mesh: Mesh, moves: bool) -> List[Geom]:
-        if (mesh, moves) not in self._touching:
+    def _contact_geoms(self, name: str, mesh: Mesh, moves: bool) -> List[Geom]:
+        if (mesh, moves) not in self._contact_geoms_of_mesh:
             limit = MAX_MOVING_PIECES if moves else MAX_PIECES
             parts = hulls.convex_parts_of(mesh, limit)
             self._check_error(name, mesh, parts)
-            names = [self._asset(hull) for hull in parts.hulls]
-            self._touching[mesh, moves] = [
+            names = [self._add_mesh_asset(hull) for hull in parts.hulls]
+            self._contact_geoms_of_mesh[mesh, moves] = [
                 *(_box_geom(box) for box in parts.boxes),
                 *(Geom(Role.CONTACT, {"type": "mesh", "mesh": name}) for name in names),
             ]
-        self._pieces += len(self._touching[mesh, moves])
-        if self._pieces > MAX_WORLD_PIECES:
+        self._piece_count += len(self._contact_geoms_of_mesh[mesh, moves])
+        if self._piece_count > MAX_WORLD_PIECES:
             raise SdfError(
-                f"{name}: with the mesh {mesh.path}, the meshes of the world need {self._pieces} "
-                "convex pieces for contacts, but the simulator 'embedded' supports at most "
-                f"{MAX_WORLD_PIECES}; use simpler collision meshes, fewer models, or Gazebo"
+                f"{name}: with the mesh {mesh.path}, the meshes of the world need "
+                f"{self._piece_count} convex pieces for contacts, but the simulator 'embedded' "
+                f"supports at most {MAX_WORLD_PIECES}; use simpler collision meshes, fewer models, or Gazebo"
             )
-        return self._touching[mesh, moves]
+        return self._contact_geoms_of_mesh[mesh, moves]
 
     def _check_error(self, name: str, mesh: Mesh, parts: hulls.ConvexParts) -> None:
         piece_count = len(parts.boxes) + len(parts.hulls)
@@ -156,21 +159,21 @@ class GeomFactory:
                 f"mesh with fewer than {len(mesh.surface.triangles)} triangles",
             )
 
-    def _seen(self, mesh: Mesh) -> List[Geom]:
+    def _lidar_mesh_geoms(self, mesh: Mesh) -> List[Geom]:
         if mesh not in self._surface_assets:
-            self._surface_assets[mesh] = self._surface(mesh.surface.triangles)
+            self._surface_assets[mesh] = self._add_surface_assets(mesh.surface.triangles)
         return [
             Geom(Role.LIDAR, {"type": "mesh", "mesh": part}) for part in self._surface_assets[mesh]
         ]
 
-    def _polyline(self, polyline: Polyline) -> Iterator[Geom]:
+    def _polyline_geoms(self, polyline: Polyline) -> Iterator[Geom]:
         if polyline not in self._surface_assets:
             prisms = hulls.extruded_prisms(polyline.outline, polyline.height)
-            self._surface_assets[polyline] = [self._asset(prism) for prism in prisms]
+            self._surface_assets[polyline] = [self._add_mesh_asset(prism) for prism in prisms]
         for part in self._surface_assets[polyline]:
             yield Geom(Role.BOTH, {"type": "mesh", "mesh": part})
 
-    def _terrain(self, shape: str, terrain: Heightmap) -> Iterator[Geom]:
+    def _terrain_geoms(self, shape: str, terrain: Heightmap) -> Iterator[Geom]:
         heights = terrain.heights
         rows, columns = heights.shape
         if np.ptp(heights) > 0:
@@ -194,22 +197,26 @@ class GeomFactory:
                 "elevation": text(*heights.ravel()),
             }
             self._surface_assets[terrain] = [name]
-            self._surface_assets[terrain, "seen"] = self._surface(hulls.terrain_triangles(terrain))
+            self._surface_assets[terrain, "seen"] = self._add_surface_assets(
+                hulls.terrain_triangles(terrain)
+            )
         (name,) = self._surface_assets[terrain]
         base = Pose((0.0, 0.0, float(heights.min())))
         yield Geom(Role.CONTACT, {"type": "hfield", "hfield": name}, base)
         for part in self._surface_assets[terrain, "seen"]:
             yield Geom(Role.LIDAR, {"type": "mesh", "mesh": part})
 
-    def _surface(self, triangles: np.ndarray) -> List[str]:
+    def _add_surface_assets(self, triangles: np.ndarray) -> List[str]:
         """Return the mesh files of a surface for the lidar; none for a surface without an area."""
         chunks = (
             hulls.with_volume(triangles[first : first + MAX_FACES])
             for first in range(0, len(triangles), MAX_FACES)
         )
-        return [self._asset(chunk) for chunk in chunks if hulls.area_m2(chunk) > MIN_AREA_M2]
+        return [
+            self._add_mesh_asset(chunk) for chunk in chunks if hulls.area_m2(chunk) > MIN_AREA_M2
+        ]
 
-    def _asset(self, triangles: np.ndarray) -> str:
+    def _add_mesh_asset(self, triangles: np.ndarray) -> str:
         name = f"mesh{len(self.meshes)}"
         self.meshes[name] = stl(triangles)
         return name
@@ -239,7 +246,7 @@ def _box_geom(box: hulls.OrientedBox) -> Geom:
     return Geom(Role.CONTACT, {"type": "box", "size": text(*box.half)}, pose)
 
 
-def _primitive(name: str, geometry: Geometry) -> Geom:
+def _primitive_geom(name: str, geometry: Geometry) -> Geom:
     attributes = primitive(geometry)
     if attributes is not None:
         return Geom(Role.BOTH, attributes)

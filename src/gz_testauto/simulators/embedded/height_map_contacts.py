@@ -49,7 +49,7 @@ class HeightMapContacts:
         moves = model.body_treeid[model.geom_bodyid] >= 0
         self._is_cylinder = (model.geom_type == _CYLINDER) & moves
         maps = np.flatnonzero(model.geom_type == _HEIGHT_MAP) if self._is_cylinder.any() else ()
-        self._maps: List[_HeightMap] = [_height_map(model, int(geom)) for geom in maps]
+        self._maps: List[_HeightMap] = [_read_height_map(model, int(geom)) for geom in maps]
 
     def correct(self) -> None:
         """Correct the contacts and constraints after ``mj_step1``."""
@@ -82,7 +82,7 @@ class HeightMapContacts:
             mujoco.mj_referenceConstraint(model, data)
 
 
-def _height_map(model: Any, geom: int) -> _HeightMap:
+def _read_height_map(model: Any, geom: int) -> _HeightMap:
     field = int(model.geom_dataid[geom])
     rows, columns = int(model.hfield_nrow[field]), int(model.hfield_ncol[field])
     first = int(model.hfield_adr[field])

@@ -74,9 +74,13 @@ class MujocoLidar:
         body = self._data.xmat[self._body].reshape(3, 3)
         origin = self._data.xpos[self._body] + matrix_product(body, self._position)
         turn = matrix_product(body, self._turn)
-        return self._cast(origin, turn) if self.is_fast else self._multi_ray(origin, turn)
+        return (
+            self._cast_compiled(origin, turn)
+            if self.is_fast
+            else self._cast_by_mujoco(origin, turn)
+        )
 
-    def _cast(self, origin: np.ndarray, turn: np.ndarray) -> np.ndarray:
+    def _cast_compiled(self, origin: np.ndarray, rotation: np.ndarray) -> np.ndarray:
         ranges = np.empty(self._description.samples)
         groups = self._groups
         if not np.abs(origin - self._selected_at_m).max() < SELECT_M:
@@ -95,7 +99,7 @@ class MujocoLidar:
             self._data.geom_xpos,
             self._data.geom_xmat,
             origin,
-            turn,
+            rotation,
             self._description.angle_min_rad,
             self._spacing,
             self._cosines,
@@ -105,8 +109,8 @@ class MujocoLidar:
         )
         return ranges
 
-    def _multi_ray(self, origin: np.ndarray, turn: np.ndarray) -> np.ndarray:
-        rays, range_m = matrix_product(self._directions, turn.T), self._description.range_m
+    def _cast_by_mujoco(self, origin: np.ndarray, rotation: np.ndarray) -> np.ndarray:
+        rays, range_m = matrix_product(self._directions, rotation.T), self._description.range_m
         return cast_scan(self._model, self._data, origin, rays, range_m, LIDAR_GROUPS)[0]
 
 
@@ -197,6 +201,7 @@ def _distance(kind, size, o, d, range_min):  # type: ignore[no-untyped-def]
 
 @compiled
 def _half_extents(kind, size, half):  # type: ignore[no-untyped-def]
+    """Write the half extents (3,) of a geom's bounding box to ``half``."""
     for axis in range(3):
         half[axis] = size[0] if kind == SPHERE else size[axis]
     if kind == CYLINDER:

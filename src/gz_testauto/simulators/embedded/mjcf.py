@@ -23,7 +23,7 @@ from gz_testauto.sdf.shapes import Plane
 from gz_testauto.simulators.embedded.coulomb_friction import IMPRATIO, STIFFNESS, UNLIMITED_NM
 from gz_testauto.simulators.embedded.geoms import Geom, GeomFactory, Role
 from gz_testauto.simulators.embedded.wheel_drive import Drivetrain, Servo, Wheel
-from gz_testauto.simulators.mujoco_geoms import place, text
+from gz_testauto.simulators.mujoco_geoms import set_mjcf_pose, text
 
 # A tire then holds an acceleration of 20 m/s². In MuJoCo's pyramidal cone, a contact is softer by
 # the square of the coefficient: with 10, the wheels of a TurtleBot3 sink by 7 mm, so that its base
@@ -121,7 +121,10 @@ class _MjcfWriter:
         self._factory = GeomFactory(coverage)
         self._shapes: Dict[str, str] = {}
         frictions = {
-            _friction(shape) for model in models for body in model.bodies for shape in body.shapes
+            _friction_coefficient(shape)
+            for model in models
+            for body in model.bodies
+            for shape in body.shapes
         }
         frictions.add(0.0)
         self._priority = {mu: rank for rank, mu in enumerate(sorted(frictions, reverse=True))}
@@ -129,7 +132,7 @@ class _MjcfWriter:
     def write(self, step_s: float, gravity_mps2: Sequence[float]) -> Blueprint:
         root = etree.Element("mujoco")
         etree.SubElement(root, "compiler", angle="radian", autolimits="true", balanceinertia="true")
-        self._add_memory(root)
+        self._add_memory_size(root)
         option = etree.SubElement(root, "option", timestep=text(step_s))
         option.set("gravity", text(*gravity_mps2))
         option.set("integrator", "implicitfast")
@@ -152,7 +155,7 @@ class _MjcfWriter:
         xml = etree.tostring(root, encoding="unicode")
         return Blueprint(xml, files, self._shapes, self._grip, self._held_joints)
 
-    def _add_memory(self, root: Element) -> None:
+    def _add_memory_size(self, root: Element) -> None:
         bodies = sum(
             model.name in self._placeable if model.static else len(model.bodies)
             for model in self._models
@@ -165,7 +168,7 @@ class _MjcfWriter:
     def _add_static(self, world: Element, model: EngineModel) -> None:
         body, frame = world, model.pose
         if model.name in self._placeable:
-            body = place(etree.SubElement(world, "body", name=model.name), model.pose)
+            body = set_mjcf_pose(etree.SubElement(world, "body", name=model.name), model.pose)
             frame = Pose()
         for link in model.roots:
             for shape in link.shapes:
@@ -181,7 +184,7 @@ class _MjcfWriter:
             servos = equipment is not None and equipment.drive.servos
             if servos and any(body.name in self._wheels for body in walk(root)):
                 site = etree.SubElement(element, "site", name=BASE.format(robot=model.name))
-                place(site, root.pose.inverse())
+                set_mjcf_pose(site, root.pose.inverse())
             if root.joint is None:
                 element.insert(0, etree.Element("freejoint", name=root.name))
         if model.self_collide:
@@ -192,7 +195,7 @@ class _MjcfWriter:
             etree.SubElement(contact, "exclude", body1=first, body2=second)
 
     def _add_body(self, parent: Element, body: Body, pose: Pose) -> Element:
-        element = place(etree.SubElement(parent, "body", name=body.name), pose)
+        element = set_mjcf_pose(etree.SubElement(parent, "body", name=body.name), pose)
         if not body.gravity:
             element.set("gravcomp", "1")
         if body.joint is not None:
@@ -207,7 +210,9 @@ class _MjcfWriter:
             inertial.set("fullinertia", text(*body.inertial.tensor_kgm2))
         if body.name in self._imus:
             robot, mount = self._imus[body.name]
-            place(etree.SubElement(element, "site", name=IMU.format(robot=robot)), mount.pose)
+            set_mjcf_pose(
+                etree.SubElement(element, "site", name=IMU.format(robot=robot)), mount.pose
+            )
         for shape in body.shapes:
             wheel, drive = self._wheels.get(body.name, (None, None))
             if wheel is None or drive is None:
@@ -224,7 +229,7 @@ class _MjcfWriter:
         return element
 
     def _add_geoms(self, body: Element, shape: BodyShape, pose: Pose, geoms: List[Geom]) -> None:
-        friction = _friction(shape)
+        friction = _friction_coefficient(shape)
         bits = str(shape.surface.collide_bitmask & 0xFFFF)
         for geom in geoms:
             name = shape.name
@@ -232,7 +237,7 @@ class _MjcfWriter:
                 name = f"{shape.name}#{len(self._shapes)}"
             self._shapes[name] = shape.name
             element = etree.SubElement(body, "geom", name=name, **geom.attributes)
-            place(element, pose * geom.pose)
+            set_mjcf_pose(element, pose * geom.pose)
             element.set("group", str(int(geom.role)))
             touches = geom.role is not Role.LIDAR
             if touches:
@@ -275,7 +280,7 @@ def condim(friction: float) -> int:
     return 3 if friction > 0 else 1
 
 
-def _friction(shape: BodyShape) -> float:
+def _friction_coefficient(shape: BodyShape) -> float:
     return min(shape.surface.mu, shape.surface.mu2, MAX_FRICTION)
 
 

@@ -24,7 +24,7 @@ from gz_testauto.sdf.scene import scene_model
 from gz_testauto.sdf.tree import read_model
 from gz_testauto.simulators.embedded.geoms import GeomFactory
 from gz_testauto.simulators.merged_scan import merged_scan
-from gz_testauto.simulators.mujoco_geoms import cast_scan, place
+from gz_testauto.simulators.mujoco_geoms import cast_scan, set_mjcf_pose
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +64,7 @@ def scan_own_body(robot: RobotModel) -> Optional[OwnBodyScan]:
         ):
             names.append(name)
             element = etree.SubElement(world, "geom", **geom.attributes)
-            place(element, shape.local_pose * geom.pose)
+            set_mjcf_pose(element, shape.local_pose * geom.pose)
     files = factory.add_assets(assets)
     try:
         model = mujoco.MjModel.from_xml_string(etree.tostring(root, encoding="unicode"), files)

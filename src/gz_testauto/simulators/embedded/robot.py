@@ -63,7 +63,7 @@ def drive_robot(robot: RobotModel, coverage: SdfCoverage, skid: Skid) -> DrivenR
     if not wheels:
         return DrivenRobot(engine_robot, Drivetrain())
     shapes = {body.name: body.shapes for body in model.bodies}
-    at_rest = _at_rest(model, wheels, coverage)
+    at_rest = _settle_on_plane(model, wheels, coverage)
     loads_n = at_rest.loads_n()
     on_robot_n = sum(load for load in loads_n.values() if load > 0.0)
     on_wheels_n = sum(loads_n.get(shape.name, 0.0) for w in wheels for shape in shapes[w.link])
@@ -103,7 +103,7 @@ def _loaded_wheels(
     return tuple(loaded_wheels)
 
 
-def _at_rest(model: EngineModel, wheels: Sequence[Wheel], coverage: SdfCoverage) -> Engine:
+def _settle_on_plane(model: EngineModel, wheels: Sequence[Wheel], coverage: SdfCoverage) -> Engine:
     friction = ContactParameters(mu=100.0, mu2=100.0)
     plane = BodyShape("ground::link::plane", Pose(), Plane(), friction)
     link = Body("ground::link", Pose(), (plane,), None, True, None)

@@ -133,7 +133,7 @@ class EmbeddedSimulation(EngineSimulation[MujocoRobot]):
             )
             for driven_robot, noise in zip(robots, noise_generators(scene))
         }
-        self._engine = self._compiled(self._models)
+        self._engine = self._compile(self._models)
         self._attach_robots()
         self._begin()
         self._show()
@@ -193,7 +193,7 @@ class EmbeddedSimulation(EngineSimulation[MujocoRobot]):
                 "set the simulator option skid: wheels, or use Gazebo"
             )
 
-    def _compiled(self, models: Mapping[str, EngineModel]) -> Engine:
+    def _compile(self, models: Mapping[str, EngineModel]) -> Engine:
         engine_models = tuple(models.values())
         blueprint = write_mjcf(
             engine_models,
@@ -207,7 +207,7 @@ class EmbeddedSimulation(EngineSimulation[MujocoRobot]):
         return Engine(blueprint, engine_models)
 
     def _recompile(self, models: Mapping[str, EngineModel]) -> None:
-        engine = self._compiled(models)
+        engine = self._compile(models)
         engine.copy_state(self._engine)
         self._engine = engine
         for key, change in list(self._lasting_changes.items()):
@@ -218,10 +218,10 @@ class EmbeddedSimulation(EngineSimulation[MujocoRobot]):
         self._attach_robots()
 
     def _attach_robots(self) -> None:
-        imus = 0
+        imu_count = 0
         for robot in self._onboard.values():
-            robot.attach(self._engine, imus)
-            imus += robot.equipment.imu is not None
+            robot.attach(self._engine, imu_count)
+            imu_count += robot.equipment.imu is not None
 
 
 class EmbeddedSimulator(EngineSimulator[DrivenRobot]):

@@ -92,26 +92,27 @@ class Drivetrain:
 
 
 def read_servos(model: EngineModel, wheels: Sequence[Wheel]) -> Tuple[Servo, ...]:
+    """Return servos whose limits are those of the wheel motors and of friction."""
     bodies = model.bodies
-    mass, about_z = 0.0, 0.0
+    mass, inertia_z = 0.0, 0.0
     for body in bodies:
         assert body.inertial is not None, "a robot is not static"
         x, y, _ = body.pose.apply(np.array(body.inertial.center_m)).tolist()
         mass += body.inertial.mass_kg
         tensor = turned_tensor(body.pose.rotation, body.inertial.matrix)
-        about_z += float(tensor[2, 2]) + body.inertial.mass_kg * (x * x + y * y)
+        inertia_z += float(tensor[2, 2]) + body.inertial.mass_kg * (x * x + y * y)
     links = {wheel.link for wheel in wheels}
     tires = [shape.surface for body in bodies for shape in body.shapes if body.name in links]
     mu = min((min(tire.mu, tire.mu2, 1.0) for tire in tires), default=1.0)
-    grip = mu * mass * STANDARD_GRAVITY_MPS2
+    grip_n = mu * mass * STANDARD_GRAVITY_MPS2
     torques = [wheel.torque_nm for wheel in wheels]
-    push = sum(grip if t is None else t * abs(w.per_speed) for t, w in zip(torques, wheels))
-    arm = abs(wheels[0].per_turn / wheels[0].per_speed)
-    push = min(grip, push)
+    push_n = sum(grip_n if t is None else t * abs(w.per_speed) for t, w in zip(torques, wheels))
+    arm_m = abs(wheels[0].per_turn / wheels[0].per_speed)
+    push_n = min(grip_n, push_n)
     return (
-        Servo(0, mass / SERVO_RESPONSE_S, push, 1.0, 0.0),
-        Servo(1, mass / SERVO_RESPONSE_S, grip, 0.0, 0.0),
-        Servo(5, about_z / SERVO_RESPONSE_S, push * arm, 0.0, 1.0),
+        Servo(0, mass / SERVO_RESPONSE_S, push_n, 1.0, 0.0),
+        Servo(1, mass / SERVO_RESPONSE_S, grip_n, 0.0, 0.0),
+        Servo(5, inertia_z / SERVO_RESPONSE_S, push_n * arm_m, 0.0, 1.0),
     )
 
 

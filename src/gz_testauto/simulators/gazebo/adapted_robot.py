@@ -79,7 +79,7 @@ class AdaptedRobot(NamedTuple):
 def adapt_robot(robot: RobotModel) -> AdaptedRobot:
     document = SdfDocument.parse(robot.sdf, str(robot.path))
     model = document.require_model()
-    changes = [*_remove_plugins(model), *_replace_gpu_lidar(model, robot)]
+    changes = [*_remove_unloadable_plugins(model), *_replace_gpu_lidar(model, robot)]
     drive = robot.drive
     adapted_robot = AdaptedRobot(robot.sdf, drive.plugin if drive is not None else "")
     if drive is not None and not drive.is_of_gazebo:
@@ -91,7 +91,7 @@ def adapt_robot(robot: RobotModel) -> AdaptedRobot:
     return adapted_robot._replace(sdf=etree.tostring(document.root, encoding="unicode"))
 
 
-def _remove_plugins(model: Element) -> List[str]:
+def _remove_unloadable_plugins(model: Element) -> List[str]:
     removed_names = []
     for plugin in list(model.iter("plugin")):
         name = (plugin.get("filename") or "").strip().rsplit("/", 1)[-1]

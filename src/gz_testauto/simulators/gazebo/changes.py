@@ -71,9 +71,9 @@ def check(change: Change, description: Callable[[], Description]) -> None:
 
 
 class PropertyMessages:
-    def __init__(self, link: WorldLink, on_server: Callable[[str], str]) -> None:
-        """``on_server`` returns the name of a model on the server."""
-        self._link, self._on_server = link, on_server
+    def __init__(self, link: WorldLink, name_on_server: Callable[[str], str]) -> None:
+        """``name_on_server`` returns the name of a model on the server."""
+        self._link, self._name_on_server = link, name_on_server
         self._lights: Optional[Publisher] = None
         self._visuals: Optional[Publisher] = None
 
@@ -100,7 +100,7 @@ class PropertyMessages:
             elif isinstance(change, SetFriction):
                 self._add_friction(models, change.name, description)
             elif isinstance(change, SetGravity):
-                self._link.set_physics(gravity=_vector(change.mps2))
+                self._link.set_physics(gravity=_vector_message(change.mps2))
             elif isinstance(change, SetLight):
                 self._send_light(change)
             elif isinstance(change, SetVisual):
@@ -108,25 +108,26 @@ class PropertyMessages:
         if models:
             self._link.modify(list(models.values()))
 
-    def _link_message(self, models: Dict[str, Any], scoped_name: str) -> Any:
+    def _link_message(self, model_messages: Dict[str, Any], scoped_name: str) -> Any:
+        """Return the message of a link in that of its model, and create missing ones."""
         model, link = scoped_name.split("::")
-        name = self._on_server(model)
+        name = self._name_on_server(model)
         published_link = self._published_link(name, link)
-        message = models.setdefault(name, MESSAGES["Model"](name=name))
+        message = model_messages.setdefault(name, MESSAGES["Model"](name=name))
         for part in message.link:
             if part.id == published_link.id:
                 return part
         return message.link.add(id=published_link.id, name=link)
 
     def _add_friction(
-        self, models: Dict[str, Any], scoped_name: str, description: Description
+        self, model_messages: Dict[str, Any], scoped_name: str, description: Description
     ) -> None:
         link, _, collision = scoped_name.rpartition("::")
-        model, of_model = link.split("::")
-        published_link = self._published_link(self._on_server(model), of_model)
+        model, link_name = link.split("::")
+        published_link = self._published_link(self._name_on_server(model), link_name)
         number = next(c.id for c in published_link.collision if c.name.split("::")[-1] == collision)
         friction = description.collisions[scoped_name]
-        message = self._link_message(models, link)
+        message = self._link_message(model_messages, link)
         part = next((c for c in message.collision if c.id == number), None)
         if part is None:
             part = message.collision.add(id=number, name=collision)
@@ -148,9 +149,9 @@ class PropertyMessages:
             if field == "pose":
                 message.pose.CopyFrom(pose_message(value))
             elif field in ("diffuse", "specular"):
-                getattr(message, field).CopyFrom(_color(value))
+                getattr(message, field).CopyFrom(_color_message(value))
             elif field == "direction":
-                message.direction.CopyFrom(_vector(value))
+                message.direction.CopyFrom(_vector_message(value))
             else:
                 setattr(message, _LIGHT_FIELDS[field], value)
         if self._lights is None:
@@ -161,13 +162,13 @@ class PropertyMessages:
 
     def _send_visual(self, change: SetVisual, description: Description) -> None:
         model, _, in_model = change.name.partition("::")
-        name = f"{self._on_server(model)}::{in_model}"
+        name = f"{self._name_on_server(model)}::{in_model}"
         visual = description.visuals[change.name]
         material = MESSAGES["Material"](
-            ambient=_color(visual.ambient),
-            diffuse=_color(visual.diffuse),
-            specular=_color(visual.specular),
-            emissive=_color(visual.emissive),
+            ambient=_color_message(visual.ambient),
+            diffuse=_color_message(visual.diffuse),
+            specular=_color_message(visual.specular),
+            emissive=_color_message(visual.emissive),
         )
         if self._visuals is None:
             self._visuals = self._link.advertise("visual", "Visual")
@@ -203,13 +204,15 @@ class Impulses:
     # displacement of the whole push, and the other, at the start of the next interval, corrects the
     # velocity.
 
-    def __init__(self, link: WorldLink, on_server: Callable[[str], str], step_s: float) -> None:
-        self._link, self._on_server, self._step_s = link, on_server, step_s
+    def __init__(
+        self, link: WorldLink, name_on_server: Callable[[str], str], step_s: float
+    ) -> None:
+        self._link, self._name_on_server, self._step_s = link, name_on_server, step_s
         self._pushing: List[_GazeboPush] = []
         self._impulses: Dict[str, Tuple[np.ndarray, np.ndarray]] = {}
 
     def push(self, push: Push) -> None:
-        self._link_topic(push.name)
+        self._wrench_publisher(push.name)
         self._pushing.append(_GazeboPush(push, max(push.duration_s, self._step_s)))
 
     def set_impulse(self, link: str, linear_ns: np.ndarray, angular_nms: np.ndarray) -> None:
@@ -217,14 +220,15 @@ class Impulses:
 
         They replace earlier impulses of the link for the next interval of physics.
         """
-        self._link_topic(link)
+        self._wrench_publisher(link)
         self._impulses[link] = (linear_ns, angular_nms)
 
     def drop(self, model: str) -> None:
+        """Discard the pushes of a model that is deleted."""
         self._pushing = [p for p in self._pushing if p.push.name.split("::")[0] != model]
         for link in [name for name in self._impulses if name.split("::")[0] == model]:
             del self._impulses[link]
-        self._link.release([self._on_server(model)])
+        self._link.release([self._name_on_server(model)])
 
     def deliver(
         self,
@@ -253,27 +257,27 @@ class Impulses:
             assert inertial is not None, "checked by require()"
             into_link = pose_of(name).rotation.T / self._step_s
             wrench = MESSAGES["Wrench"](
-                force=_vector(into_link @ linear),
-                torque=_vector(into_link @ angular),
-                force_offset=_vector(inertial.center_m),
+                force=_vector_message(into_link @ linear),
+                torque=_vector_message(into_link @ angular),
+                force_offset=_vector_message(inertial.center_m),
             )
             with self._link.watched("pushing a link"):
-                self._link_topic(name).send(wrench)
+                self._wrench_publisher(name).send(wrench)
 
-    def _link_topic(self, scoped_name: str) -> Any:
+    def _wrench_publisher(self, scoped_name: str) -> Any:
         model, _, link = scoped_name.partition("::")
         relative = "/".join((*link.split("::"), "wrench"))
-        publisher = self._link.advertise_to(self._on_server(model), relative, "Wrench")
+        publisher = self._link.advertise_to(self._name_on_server(model), relative, "Wrench")
         if not publisher.connected:
             self._link.wait_for(lambda: publisher.connected, f"connecting to {scoped_name!r}")
         return publisher
 
 
-def _vector(values: Union[Sequence[float], np.ndarray]) -> Any:
+def _vector_message(values: Union[Sequence[float], np.ndarray]) -> Any:
     x, y, z = (float(value) for value in values)
     return MESSAGES["Vector3d"](x=x, y=y, z=z)
 
 
-def _color(values: Sequence[float]) -> Any:
+def _color_message(values: Sequence[float]) -> Any:
     red, green, blue, alpha = values
     return MESSAGES["Color"](r=red, g=green, b=blue, a=alpha)

@@ -111,22 +111,24 @@ def adapt_model(
     document: SdfDocument,
     model: Element,
     scene: SceneModel,
-    place: Pose,
+    model_pose: Pose,
     engine: str,
     meshes: Optional[Path] = None,
 ) -> Dict[str, Element]:
     """Adapt a model, whose includes are expanded, to the physics engine.
 
-    ``place`` is the pose of the model in the world. For ODE, height maps become meshes in the
+    ``model_pose`` is the pose of the model in the world. For ODE, height maps become meshes in the
     folder ``meshes``, unless it is None. Return copies of the original collisions that were
     changed, by scoped name. Raises ``SdfError`` for shapes that the engine does not support.
     """
     if engine == "ode":
-        return {} if meshes is None else _as_meshes(document, model, scene, place, meshes)
+        if meshes is None:
+            return {}
+        return _replace_height_maps(document, model, scene, model_pose, meshes)
     originals: Dict[str, Element] = {}
     by_link: Dict[str, List[_Collision]] = {}
     for shape in scene.collisions:
-        element = _element_of(model, shape)
+        element = _collision_element(model, shape)
         by_link.setdefault(shape.link, []).append((shape, element))
         if isinstance(shape.geometry, Heightmap):
             if engine == "dart":
@@ -135,15 +137,15 @@ def adapt_model(
                     "bodies fall through it; use another engine"
                 )
             originals[shape.scoped_name] = copy.deepcopy(element)
-            yaw_rad = (place * shape.local_pose).yaw_rad
-            _lift(document, element, shape.geometry, place * scene.links[shape.link], yaw_rad)
+            yaw_rad = (model_pose * shape.local_pose).yaw_rad
+            _lift(document, element, shape.geometry, model_pose * scene.links[shape.link], yaw_rad)
         elif isinstance(shape.geometry, Plane):
-            link = place * scene.links[shape.link]
+            link = model_pose * scene.links[shape.link]
             if engine == "dart":
-                shape_pose = place * shape.local_pose
+                shape_pose = model_pose * shape.local_pose
                 _require_plane_of_link(document, element, shape, shape.geometry, shape_pose, link)
                 continue
-            original = _set_plane(element, shape.geometry, shape, place, link)
+            original = _set_plane(element, shape.geometry, shape, model_pose, link)
             if original is not None:
                 originals[shape.scoped_name] = original
     for parts in by_link.values():
@@ -167,14 +169,15 @@ def restore_collisions(world: Element, originals: Mapping[str, Element]) -> None
                     element.extend(copy.deepcopy(part) for part in original.findall(tag))
 
 
-def _as_meshes(
-    document: SdfDocument, model: Element, scene: SceneModel, place: Pose, folder: Path
+def _replace_height_maps(
+    document: SdfDocument, model: Element, scene: SceneModel, model_pose: Pose, folder: Path
 ) -> Dict[str, Element]:
+    """Replace height maps by meshes; return copies of the original collisions by scoped name."""
     originals: Dict[str, Element] = {}
     for shape in scene.collisions:
         if not isinstance(shape.geometry, Heightmap):
             continue
-        element = _element_of(model, shape)
+        element = _collision_element(model, shape)
         originals[shape.scoped_name] = copy.deepcopy(element)
         try:
             path = _write_mesh(shape.geometry, folder)
@@ -183,9 +186,9 @@ def _as_meshes(
                 f"{document.where(element)}: {shape.scoped_name} cannot be written as a mesh: "
                 f"{error}; set the simulator option height_maps: fields"
             ) from error
-        yaw_rad = (place * shape.local_pose).yaw_rad
+        yaw_rad = (model_pose * shape.local_pose).yaw_rad
         mesh_pose = Pose.from_rpy(*_ASIDE_M, shape.geometry.position[2], 0.0, 0.0, yaw_rad)
-        _move(element, (place * scene.links[shape.link]).inverse() * mesh_pose)
+        _set_pose_in_link(element, (model_pose * scene.links[shape.link]).inverse() * mesh_pose)
         geometry = element.find("geometry")
         assert geometry is not None, "the height map was read from it"
         for child in list(geometry):
@@ -228,7 +231,7 @@ def _write_mesh(terrain: Heightmap, folder: Path) -> Path:
     return path
 
 
-def _move(element: Element, in_link: Pose) -> None:
+def _set_pose_in_link(element: Element, in_link: Pose) -> None:
     pose = ensure_child(element, "pose")
     pose.attrib.clear()
     set_numbers(pose, *in_link.position, *in_link.rpy)
@@ -242,7 +245,7 @@ def _lift(
     middle_m = float(heights.min() + heights.max()) / 2
     above_m = terrain.position[2]
     map_pose = Pose.from_rpy(0.0, 0.0, above_m + middle_m, 0.0, 0.0, yaw_rad)
-    _move(element, link.inverse() * map_pose)
+    _set_pose_in_link(element, link.inverse() * map_pose)
     size = element.find("geometry/heightmap/size")
     assert size is not None, "a height map has a size"
     sampling = number(document, element.find("geometry/heightmap"), "sampling", _SAMPLING)
@@ -253,19 +256,19 @@ def _lift(
 
 
 def _set_plane(
-    element: Element, plane: Plane, shape: CollisionShape, place: Pose, link: Pose
+    element: Element, plane: Plane, shape: CollisionShape, model_pose: Pose, link: Pose
 ) -> Optional[Element]:
     """Move and rotate a plane for Bullet to its surface in ODE.
 
-    ``place`` and ``link`` are the poses of the model and the link in the world. Return a copy
+    ``model_pose`` and ``link`` are the poses of the model and the link in the world. Return a copy
     of the original element, or None if it is unchanged.
     """
-    shape_pose = place * shape.local_pose
+    shape_pose = model_pose * shape.local_pose
     if plane.normal == (0.0, 0.0, 1.0) and shape_pose.rotation[2, 2] == 1.0:
         return None
     original = copy.deepcopy(element)
     position = tuple(plane.surface_point(shape_pose).tolist())
-    _move(element, link.inverse() * Pose(position, rotation_from_z(plane.world_normal)))
+    _set_pose_in_link(element, link.inverse() * Pose(position, rotation_from_z(plane.world_normal)))
     plane_element = element.find("geometry/plane")
     assert plane_element is not None, "the plane was read from it"
     set_numbers(ensure_child(plane_element, "normal"), 0.0, 0.0, 1.0)
@@ -294,7 +297,7 @@ def _require_plane_of_link(
         )
 
 
-def _element_of(model: Element, shape: CollisionShape) -> Element:
+def _collision_element(model: Element, shape: CollisionShape) -> Element:
     link = find_link(model, shape.link)
     assert link is not None, "includes are expanded"
     name = shape.scoped_name.rpartition("::")[2]

@@ -114,13 +114,13 @@ def find_gazebo() -> GazeboInstallation:
 
 def installation_in_tree(root: Path, where: str) -> GazeboInstallation:
     """Raise ``MissingDependencyError`` if the tree does not contain Gazebo 11."""
-    server = _first(root, ("usr/bin/gzserver-1*", "usr/bin/gzserver"))
+    server = _first_file(root, ("usr/bin/gzserver-1*", "usr/bin/gzserver"))
     if server is None:
         raise MissingDependencyError(
             f"{where}: usr/bin/gzserver was not found in {root}, which must be the root of an "
             "unpacked tree with Gazebo 11"
         )
-    loader = _first(root, _LOADERS)
+    loader = _first_file(root, _LOADERS)
     if loader is None:
         raise MissingDependencyError(
             f"{where}: the dynamic loader (ld-*.so) was not found in {root}; "
@@ -128,19 +128,19 @@ def installation_in_tree(root: Path, where: str) -> GazeboInstallation:
         )
     libraries = [str(path) for pattern in _LIBRARY_DIRECTORIES for path in root.glob(pattern)]
     start = (str(loader), "--library-path", ":".join(libraries))
-    client = _first(root, ("usr/bin/gzclient-1*", "usr/bin/gzclient"))
+    client = _first_file(root, ("usr/bin/gzclient-1*", "usr/bin/gzclient"))
     environment = {
-        "GAZEBO_RESOURCE_PATH": _found(root, "usr/share/gazebo-1*"),
-        "GAZEBO_PLUGIN_PATH": _found(root, "usr/lib/*/gazebo-1*/plugins"),
-        "GAZEBO_MODEL_PATH": _found(root, "usr/share/gazebo-1*/models"),
-        "OGRE_RESOURCE_PATH": _found(root, "usr/lib/*/OGRE-*"),
-        "QT_PLUGIN_PATH": _found(root, "usr/lib/*/qt5/plugins"),
+        "GAZEBO_RESOURCE_PATH": _joined_paths(root, "usr/share/gazebo-1*"),
+        "GAZEBO_PLUGIN_PATH": _joined_paths(root, "usr/lib/*/gazebo-1*/plugins"),
+        "GAZEBO_MODEL_PATH": _joined_paths(root, "usr/share/gazebo-1*/models"),
+        "OGRE_RESOURCE_PATH": _joined_paths(root, "usr/lib/*/OGRE-*"),
+        "QT_PLUGIN_PATH": _joined_paths(root, "usr/lib/*/qt5/plugins"),
     }
     command = (*start, str(server))
     return GazeboInstallation(
         kind="tree",
         where=where,
-        version=_version(command, where),
+        version=_read_version(command, where),
         server=command,
         client=(*start, str(client)) if client else None,
         environment=environment,
@@ -151,20 +151,20 @@ def _installation_on_path(server: str) -> GazeboInstallation:
     client = shutil.which("gzclient")
     share = Path(server).resolve().parent.parent / "share"
     environment = {
-        "GAZEBO_RESOURCE_PATH": _found(share, "gazebo-1*"),
-        "GAZEBO_MODEL_PATH": _found(share, "gazebo-1*/models"),
+        "GAZEBO_RESOURCE_PATH": _joined_paths(share, "gazebo-1*"),
+        "GAZEBO_MODEL_PATH": _joined_paths(share, "gazebo-1*/models"),
     }
     return GazeboInstallation(
         kind="system",
         where=server,
-        version=_version((server,), server),
+        version=_read_version((server,), server),
         server=(server,),
         client=(client,) if client else None,
         environment=environment,
     )
 
 
-def _version(command: Tuple[str, ...], location: str) -> str:
+def _read_version(command: Tuple[str, ...], location: str) -> str:
     for _ in range(_VERSION_ATTEMPTS):
         try:
             result = subprocess.run(
@@ -188,7 +188,7 @@ def _version(command: Tuple[str, ...], location: str) -> str:
     return version
 
 
-def _first(root: Path, patterns: Iterable[str]) -> Optional[Path]:
+def _first_file(root: Path, patterns: Iterable[str]) -> Optional[Path]:
     for pattern in patterns:
         for path in sorted(root.glob(pattern)):
             if path.is_file():
@@ -196,5 +196,5 @@ def _first(root: Path, patterns: Iterable[str]) -> Optional[Path]:
     return None
 
 
-def _found(root: Path, pattern: str) -> str:
+def _joined_paths(root: Path, pattern: str) -> str:
     return ":".join(str(path) for path in sorted(root.glob(pattern)))

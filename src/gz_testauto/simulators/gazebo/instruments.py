@@ -100,8 +100,8 @@ def instrument_model(
 
     All its sensors get the period ``sensor_period_ns`` (simulated time).
     """
-    document, scene = _read(model, suffix)
-    return _instrumented(model, document, scene, sensor_period_ns, engine, probe)
+    document, scene = _read_named_model(model, suffix)
+    return _add_instruments(model, document, scene, sensor_period_ns, engine, probe)
 
 
 def instrument_robot(
@@ -118,7 +118,7 @@ def instrument_robot(
     except the lidar.
     """
     sdf = adapt_robot(robot).sdf
-    document, scene = _read(NamedModel(robot.name, sdf), suffix)
+    document, scene = _read_named_model(NamedModel(robot.name, sdf), suffix)
     model, name = document.require_model(), scene.name
     if scene.static or not scene.links:
         raise SimulatorError(f"{robot.path}: a robot must have a link and must not be static")
@@ -140,7 +140,7 @@ def instrument_robot(
         element = find_link(model, link)
         if element is not None:
             element.append(contact_sensor(PREFIX + "contact", shapes))
-            contact_topics.append(_topic(name, link, PREFIX + "contact"))
+            contact_topics.append(_join_topic(name, link, PREFIX + "contact"))
     ray_topics = {}
     for number, sensor in enumerate(sensors):
         # a ray sensor, since Gazebo renders depth cameras, which requires a display
@@ -153,15 +153,15 @@ def instrument_robot(
             rays = parse_xml(text.encode())
             set_pose(rays, scene.links[sensor.link].inverse() * sensor.mount)
             element.append(rays)
-            ray_topics[sensor.name] = _topic(name, sensor.link, sensor_name, "scan")
+            ray_topics[sensor.name] = _join_topic(name, sensor.link, sensor_name, "scan")
     pose = pose_value(document, model.find("pose")).moved_to(start)
     named_model = NamedModel(robot.name, sdf, pose)
-    body = _instrumented(named_model, document, scene, sensor_period_ns, engine)
+    body = _add_instruments(named_model, document, scene, sensor_period_ns, engine)
     return InstrumentedRobot(
         robot=robot,
         body=body,
-        scan_topic=_topic(name, lidar.link, lidar.sensor, "scan") if lidar else None,
-        imu_topic=_topic(name, imu.link, imu.sensor, "imu") if imu else None,
+        scan_topic=_join_topic(name, lidar.link, lidar.sensor, "scan") if lidar else None,
+        imu_topic=_join_topic(name, imu.link, imu.sensor, "imu") if imu else None,
         contact_topics=tuple(contact_topics),
         ray_topics=ray_topics,
         ray_count=sum(sensor.columns.samples * sensor.rows.samples for sensor in sensors)
@@ -193,7 +193,7 @@ def own_name(scoped_name: str) -> str:
     return model + separator + in_model
 
 
-def _read(model: NamedModel, suffix: str) -> Tuple[SdfDocument, SceneModel]:
+def _read_named_model(model: NamedModel, suffix: str) -> Tuple[SdfDocument, SceneModel]:
     library = ModelLibrary()
     try:
         document = SdfDocument.parse(model.sdf, model.name)
@@ -217,7 +217,7 @@ def _remove_unused_rays(model: Element, lidar: Optional[LidarDescription]) -> No
             sensor.getparent().remove(sensor)
 
 
-def _instrumented(
+def _add_instruments(
     model: NamedModel,
     document: SdfDocument,
     scene: SceneModel,
@@ -236,7 +236,7 @@ def _instrumented(
             element = find_link(root, link)
             if element is not None:
                 element.append(parse_xml(_PROBE.format(name=probe).encode()))
-                probes[_topic(scene.name, link, probe, "scan")] = f"{model.name}::{link}"
+                probes[_join_topic(scene.name, link, probe, "scan")] = f"{model.name}::{link}"
     rates: Dict[str, Optional[str]] = {}
     for sensor in root.iter("sensor"):
         if sensor.get("type") not in RENDERED:
@@ -263,5 +263,5 @@ def _set_rate(sensor: Element, rate_hz: Optional[str]) -> None:
         rate.text = rate_hz
 
 
-def _topic(*parts: str) -> str:
+def _join_topic(*parts: str) -> str:
     return "/".join(part.replace("::", "/") for part in parts)

@@ -144,6 +144,7 @@ class LockStep:
             self._threads = None
 
     def answered(self, topic: str) -> None:
+        """Record that a sensor has published its measurement of this rest."""
         self._answers[topic] = self._measured_ns
 
     def simulated_ns(self, gazebo_ns: int) -> int:
@@ -182,7 +183,8 @@ class LockStep:
     def _await_sensor_threads(self) -> None:
         if self._threads is None:
             return
-        # An alarm that is set while time passes expires too late for the next rest.
+        # A sensor thread that sets its alarm while the clock advances wakes too late in the next
+        # rest.
         if not self._threads.wait_until_asleep(SETTLING_CPU_S, SETTLING_S):
             self.close()
 

@@ -74,7 +74,7 @@ _SCALARS = {
 }
 
 
-def _describe() -> descriptor_pb2.FileDescriptorProto:
+def _describe_messages() -> descriptor_pb2.FileDescriptorProto:
     file = descriptor_pb2.FileDescriptorProto(
         name="gz_testauto/gazebo_msgs.proto", package=PACKAGE, syntax="proto2"
     )
@@ -91,9 +91,9 @@ def _describe() -> descriptor_pb2.FileDescriptorProto:
     return file
 
 
-def _build() -> Dict[str, Any]:
+def _make_message_classes() -> Dict[str, Any]:
     pool = descriptor_pool.DescriptorPool()
-    file = _describe()
+    file = _describe_messages()
     pool.Add(file)
     if hasattr(message_factory, "GetMessageClass"):
         make_class = message_factory.GetMessageClass
@@ -105,4 +105,5 @@ def _build() -> Dict[str, Any]:
     }
 
 
-MESSAGES: Dict[str, Any] = _build()  # message classes by short name, e.g. ``MESSAGES["Pose"]``
+# message classes by short name, e.g. ``MESSAGES["Pose"]``
+MESSAGES: Dict[str, Any] = _make_message_classes()

@@ -134,6 +134,7 @@ class ImuReader:
         self._start_ns = gazebo_ns
 
     def receive(self, message: Any) -> None:
+        """Add the acceleration since the previous message to the velocity in the world frame."""
         stamp_ns, a = nanoseconds(message.stamp), message.linear_acceleration
         if self._start_ns is None or stamp_ns <= self._start_ns:
             self._measured_ns = self._since_ns = stamp_ns

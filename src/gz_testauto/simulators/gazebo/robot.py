@@ -167,6 +167,7 @@ class GazeboRobot:
             self._imu_reader.begin(self._clock.gazebo_ns)
 
     def forget(self) -> None:
+        """Stop waiting for messages of a deleted robot."""
         self._clock.sensors -= {
             str(self.instrumented.scan_topic),
             *self.instrumented.ray_topics.values(),

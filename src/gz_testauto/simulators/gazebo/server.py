@@ -111,8 +111,9 @@ class ServerProcess:
         except FileNotFoundError:
             return 0
 
-    def errors_since(self, mark: int) -> List[str]:
-        return [line for line in self.log_lines(mark) if line.startswith(("[Err]", "Error"))]
+    def errors_since(self, start_byte: int) -> List[str]:
+        """Return the error lines after the first ``start_byte`` bytes of the log."""
+        return [line for line in self.log_lines(start_byte) if line.startswith(("[Err]", "Error"))]
 
     def fatal_error_since(self, mark: int, allowed_names: Sequence[str] = ()) -> Optional[str]:
         """Return the first error about a missing plugin or file that ``allowed_names`` does not
@@ -194,7 +195,7 @@ class ClaimedProcessor:
         self._claim: Optional[socket.socket] = None
         processors = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
         for number in processors:
-            self._claim = _claim(CLAIM_NAME.format(number))
+            self._claim = _bind_claim(CLAIM_NAME.format(number))
             if self._claim is not None:
                 self.number = number
                 break
@@ -226,7 +227,8 @@ class ClaimedProcessor:
         self._claim = self.number = None
 
 
-def _claim(name: str) -> Optional[socket.socket]:
+def _bind_claim(name: str) -> Optional[socket.socket]:
+    """Return a socket that only one process can bind; None if another process has it."""
     claim = socket.socket(socket.AF_UNIX)
     try:
         claim.bind(name)
@@ -286,7 +288,7 @@ class ScratchDirectory:
 
     @property
     def files(self) -> List[Path]:
-        return [self.path, *([_own_log(self._port)] if self._port else [])]
+        return [self.path, *([_gazebo_log(self._port)] if self._port else [])]
 
     def remove(self) -> None:
         """Remove the directory, and gzserver's directory in the home directory. Idempotent."""
@@ -303,14 +305,14 @@ def remove_orphans() -> None:
     # The kernel releases the lock of a process that exits. The owner can have been killed together
     # with the processes that would remove its directory.
     orphan_ports, used_ports = [], []
-    for directory in _directories():
+    for directory in _scratch_directories():
         try:
             lock = os.open(directory / _OWNER, os.O_RDWR | os.O_NOFOLLOW)
         except OSError:  # no lock: created by another version, or already removed
             continue
         try:
             port = os.pread(lock, 16, 0)
-            if _free(lock):
+            if _try_lock(lock):
                 shutil.rmtree(directory, ignore_errors=True)
                 orphan_ports.append(port)
             else:
@@ -319,10 +321,10 @@ def remove_orphans() -> None:
             os.close(lock)
     for port in orphan_ports:
         if port.isdigit() and port not in used_ports:
-            shutil.rmtree(_own_log(int(port)), ignore_errors=True)
+            shutil.rmtree(_gazebo_log(int(port)), ignore_errors=True)
 
 
-def _directories() -> Iterator[Path]:
+def _scratch_directories() -> Iterator[Path]:
     for path in Path(tempfile.gettempdir()).glob(SCRATCH_PREFIX + "*"):
         with contextlib.suppress(OSError):
             status = path.lstat()
@@ -330,7 +332,7 @@ def _directories() -> Iterator[Path]:
                 yield path
 
 
-def _free(lock: int) -> bool:
+def _try_lock(lock: int) -> bool:
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
@@ -338,5 +340,5 @@ def _free(lock: int) -> bool:
     return True
 
 
-def _own_log(port: int) -> Path:
+def _gazebo_log(port: int) -> Path:
     return Path("~/.gazebo").expanduser() / f"server-{port}"

@@ -66,8 +66,8 @@ class GazeboSimulation(SeveralRobotsSimulation[GazeboRobot]):
     ) -> None:
         super().__init__(split.physics.step_size_s, scene)
         self.changes = SUPPORTED_CHANGES - UNSUPPORTED_CHANGES[split.engine]
-        self._properties = PropertyMessages(link, self._on_server)
-        self._impulses = Impulses(link, self._on_server, split.physics.step_size_s)
+        self._properties = PropertyMessages(link, self._name_on_server)
+        self._impulses = Impulses(link, self._name_on_server, split.physics.step_size_s)
         self._motions: Dict[str, Tuple[Any, Any]] = {}
         self._suffix = suffix
         self._link = link
@@ -129,7 +129,7 @@ class GazeboSimulation(SeveralRobotsSimulation[GazeboRobot]):
         states = {name: ModelState(pose) for name, pose in self._poses.models.items()}
         for name, robot in self._onboard.items():
             states[name] = robot.state(self._poses.models[name])
-        return self._shown(
+        return self._make_snapshot(
             self._clock.time_ns / 1e9,
             states,
             self._poses.link_states(),
@@ -183,7 +183,7 @@ class GazeboSimulation(SeveralRobotsSimulation[GazeboRobot]):
             self._impulses.drop(name)
             self._motions.pop(name, None)
         self.cancel_probes(names)
-        self._link.delete([self._on_server(name) for name in names])
+        self._link.delete([self._name_on_server(name) for name in names])
         for name in names:
             robot = self._onboard.pop(name, None)
             if robot is not None:
@@ -197,7 +197,9 @@ class GazeboSimulation(SeveralRobotsSimulation[GazeboRobot]):
 
     def _set_states(self, states: Mapping[str, ModelState]) -> None:
         """Set poses. The models keep their twists: Gazebo has no message for twists."""
-        self._link.move([(self._on_server(name), state.pose) for name, state in states.items()])
+        self._link.move(
+            [(self._name_on_server(name), state.pose) for name, state in states.items()]
+        )
         for name, state in states.items():
             self._poses.place(name, state.pose)
             if name not in self._instrumented:
@@ -297,7 +299,7 @@ class GazeboSimulation(SeveralRobotsSimulation[GazeboRobot]):
 
     # private methods
 
-    def _on_server(self, name: str) -> str:
+    def _name_on_server(self, name: str) -> str:
         return self._instrumented[name].model.name if name in self._instrumented else name
 
     def _advance(self, interval_ns: int) -> None:
@@ -330,6 +332,7 @@ class GazeboSimulation(SeveralRobotsSimulation[GazeboRobot]):
 
 
 def standalone_model(model: NamedModel) -> NamedModel:
+    """Return the model as a text with its own ``<sdf>`` element."""
     try:
         element = parse_model(model.sdf)
         root = parse_xml(model.sdf.strip().encode())

@@ -153,13 +153,13 @@ class GazeboSimulator(Simulator):
     def _load_split(self, split: SplitWorld, scene: Scene) -> GazeboSimulation:
         if self._can_reuse(split):
             try:
-                return self._place(split, scene)
+                return self._spawn_scene(split, scene)
             except SceneRejectedError:
                 raise
             except SimulatorError:  # the server has failed before it simulated anything
                 self._stop()
         self._start(split, scene.seed)
-        return self._place(split, scene)
+        return self._spawn_scene(split, scene)
 
     def _can_reuse(self, split: SplitWorld) -> bool:
         return (
@@ -172,6 +172,7 @@ class GazeboSimulator(Simulator):
         )
 
     def _take_server(self) -> None:
+        """Keep the server of the last simulation if it can be used again."""
         simulation, self._last_simulation = self._last_simulation, None
         if simulation is not None:
             self._loaded_names = simulation.spawned
@@ -191,7 +192,7 @@ class GazeboSimulator(Simulator):
         if self._gui:
             self._client = GuiClient(self._installation, self._server.port)
 
-    def _place(self, split: SplitWorld, scene: Scene) -> GazeboSimulation:
+    def _spawn_scene(self, split: SplitWorld, scene: Scene) -> GazeboSimulation:
         assert self._link is not None and self._server is not None
         link, mark = self._link, self._server.log_size()
         # different names, so that old and new models can coexist

@@ -109,7 +109,7 @@ def split_world(
     if engine != stated_name:
         set_engine(base, engine)
     if cone and engine == "ode":
-        _set_cone(base)
+        _set_cone_friction(base)
     movable_names = {model.name for model in movables}
     static_models = {
         name: model for name, model in scene.models.items() if name not in movable_names
@@ -191,7 +191,7 @@ def _set_update_rate(world: Element, rate_hz: float) -> None:
         ensure_child(physics, "real_time_update_rate").text = repr(float(rate_hz))
 
 
-def _set_cone(world: Element) -> None:
+def _set_cone_friction(world: Element) -> None:
     for physics in world.findall("physics"):
         solver = ensure_child(ensure_child(physics, "ode"), "solver")
         ensure_child(solver, "friction_model").text = CONE

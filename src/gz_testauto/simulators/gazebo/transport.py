@@ -69,11 +69,11 @@ class FrameConnection:
             raise ConnectionLostError(str(error)) from error
         if not data:
             raise ConnectionLostError("the peer closed the connection")
-        frames = self._cut(self._buffer + data)
+        frames = self._split_frames(self._buffer + data)
         for payload in frames[-1:] if self._latest_only else frames:
             self.on_frame(payload)
 
-    def _cut(self, data: bytes) -> List[bytes]:
+    def _split_frames(self, data: bytes) -> List[bytes]:
         start, frames = 0, []
         while len(data) - start >= _HEADER_BYTES:
             try:
@@ -254,11 +254,13 @@ class TransportNode:
                     del subscription.peers[address]
 
     def _send_to_master(self, kind: str, message: Any) -> None:
-        self._master.send(_packed(kind, message))
+        self._master.send(_pack(kind, message))
 
-    def _topic_message(self, kind: Any, end: Union[Publisher, Subscription], **fields: Any) -> Any:
-        type_name = end.message_class.DESCRIPTOR.full_name
-        return kind(topic=end.topic, msg_type=type_name, host=_HOST, port=self._port, **fields)
+    def _topic_message(
+        self, kind: Any, endpoint: Union[Publisher, Subscription], **fields: Any
+    ) -> Any:
+        type_name = endpoint.message_class.DESCRIPTOR.full_name
+        return kind(topic=endpoint.topic, msg_type=type_name, host=_HOST, port=self._port, **fields)
 
     def _on_master_frame(self, payload: bytes) -> None:
         packet = Packet.FromString(payload)
@@ -289,7 +291,7 @@ class TransportNode:
             return
         subscription.peers[address] = peer
         message = self._topic_message(Subscribe, subscription, latching=subscription.latching)
-        peer.send(_packed("sub", message))
+        peer.send(_pack("sub", message))
 
     def _on_peer_frame(self, connection: FrameConnection, payload: bytes) -> None:
         packet = Packet.FromString(payload)
@@ -301,7 +303,7 @@ class TransportNode:
             publisher.links.append(connection)
 
 
-def _packed(kind: str, message: Any) -> bytes:
+def _pack(kind: str, message: Any) -> bytes:
     time_ns = time.time_ns()
     packet = Packet(type=kind, serialized_data=message.SerializeToString())
     packet.stamp.sec, packet.stamp.nsec = divmod(time_ns, 10**9)

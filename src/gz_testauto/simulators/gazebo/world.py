@@ -60,7 +60,7 @@ class WorldLink:
         self._to_remove: Set[str] = set()
         self._ids = itertools.count(1001)
         self.broken = False
-        self._runs = False
+        self._is_running = False
         self._to_models: Dict[str, Publisher] = {}
         self._modified_count = 0
         self._subscriptions: Dict[str, Subscription] = {}
@@ -87,7 +87,9 @@ class WorldLink:
             start_cpu_s = self.server.cpu_s()
             try:
                 self.node.wait_for(
-                    lambda: self._ready and self._runs, self.stall_timeout_s, "a running world"
+                    lambda: self._is_ready and self._is_running,
+                    self.stall_timeout_s,
+                    "a running world",
                 )
                 return
             except TimeoutError:
@@ -271,23 +273,23 @@ class WorldLink:
             if moves:
                 self._modify.send(*moves)
 
-        lost = 0
+        lost_count = 0
 
-        def missing_now() -> int:
-            nonlocal lost
+        def count_missing() -> int:
+            nonlocal lost_count
             absent_names = names - {m.name for m in self._announced if len(m.link) or len(m.model)}
             if absent_names:
                 return len(absent_names) + len(moves)
             moved_names = {m.name for m in self._announced if not len(m.link) and not len(m.model)}
             missing_moves = [move for move in moves if move.name not in moved_names]
             # repeat only lost moves, since a repeated move changes the last bits of the pose
-            if missing_moves and self._count_lost_moves(mark) > lost:
-                lost = self._count_lost_moves(mark)
+            if missing_moves and self._count_lost_moves(mark) > lost_count:
+                lost_count = self._count_lost_moves(mark)
                 self._modify.send(*missing_moves)
             return len(missing_moves)
 
         try:
-            self._wait_with_progress(missing_now, "spawning models", RAY_TIMEOUT_S * rays)
+            self._wait_with_progress(count_missing, "spawning models", RAY_TIMEOUT_S * rays)
         except SimulatorError as error:
             absent_names = sorted(map(own_name, names - set(self.models)))
             errors = self.server.errors_since(mark)
@@ -362,7 +364,7 @@ class WorldLink:
     # private methods
 
     @property
-    def _ready(self) -> bool:
+    def _is_ready(self) -> bool:
         publishers = (self._factory, self._requests, self._control, self._physics, self._modify)
         published_topics = ("model/info", "response")
         return all(publisher.connected for publisher in publishers) and all(
@@ -407,7 +409,7 @@ class WorldLink:
         self._responses[response.id] = response
 
     def _on_statistics(self, payload: bytes) -> None:
-        self._runs = True
+        self._is_running = True
 
     def _on_request(self, payload: bytes) -> None:
         request = MESSAGES["Request"].FromString(payload)

@@ -69,18 +69,19 @@ def target_state(change: SetModel, current_states: Mapping[str, ModelState]) -> 
 class ChangeCalls:
     """A client that applies property changes by service calls.
 
-    ``truth`` returns the description of the world, with the requested changes. ``step_s`` is the
-    physics step. If ``paused`` is False, poses are not verified, since the models move.
+    ``described_world`` returns the description of the world, with the requested changes.
+    ``step_s`` is the physics step. If ``paused`` is False, poses are not verified, since the models
+    move.
     """
 
     def __init__(
         self,
         client: GazeboRosClient,
-        truth: Callable[[], DescribedWorld],
+        described_world: Callable[[], DescribedWorld],
         step_s: float,
         paused: bool = True,
     ) -> None:
-        self._client, self._described_world = client, truth
+        self._client, self._described_world = client, described_world
         self._step_s, self._paused = step_s, paused
         self._setters: Dict[str, Callable[[], None]] = {}
 
@@ -96,7 +97,7 @@ class ChangeCalls:
             if isinstance(change, SetModel) and change.part == "model"
         }
         if model_changes:
-            self._move(model_changes)
+            self._set_model_states(model_changes)
 
     def restore(self) -> None:
         """Restore gravity and lights for the next scene."""
@@ -104,7 +105,7 @@ class ChangeCalls:
         for setter in setters.values():
             setter()
 
-    def _move(self, changes: Mapping[str, SetModel]) -> None:
+    def _set_model_states(self, changes: Mapping[str, SetModel]) -> None:
         current_states = self._client.states(
             [name for name, c in changes.items() if c.pose is None]
         )
@@ -136,9 +137,9 @@ class ChangeCalls:
             elif isinstance(change, Push):
                 self._push(change)
             elif isinstance(change, SetLink):
-                self._place(change)
+                self._set_link_state(change)
             elif isinstance(change, SetJoint):
-                self._turn(change)
+                self._set_joint_position(change)
 
     def _set_gravity(self, mps2: Sequence[float]) -> None:
         self._client.set_physics(replace(self._client.physics(), gravity_mps2=tuple(mps2)))
@@ -168,7 +169,7 @@ class ChangeCalls:
         )
         self._client.request("apply_body_wrench", [request])
 
-    def _place(self, change: SetLink) -> None:
+    def _set_link_state(self, change: SetLink) -> None:
         link_state = target_state(change, self._client.link_states([change.name]))
         pose, twist = (
             ros_messages.pose_message(link_state.pose),
@@ -177,7 +178,7 @@ class ChangeCalls:
         state = LinkState(change.name, pose, twist, WORLD)
         self._client.request("set_link_state", [srv.SetLinkStateRequest(state)])
 
-    def _turn(self, change: SetJoint) -> None:
+    def _set_joint_position(self, change: SetJoint) -> None:
         model, _, joint = change.name.partition("::")
         request = srv.SetModelConfigurationRequest(model, "", [joint], [change.position])
         self._client.request("set_model_configuration", [request])

@@ -166,17 +166,17 @@ class GazeboRosClient:
         }
 
     def physics(self) -> PhysicsSettings:
-        answer = self._physics()
+        answer = self._physics_properties()
         gravity = (answer.gravity.x, answer.gravity.y, answer.gravity.z)
         return PhysicsSettings(answer.time_step, answer.max_update_rate, gravity)
 
     def paused(self) -> bool:
-        return bool(self._physics().pause)
+        return bool(self._physics_properties().pause)
 
     # changing
 
     def set_physics(self, settings: PhysicsSettings) -> None:
-        properties = self._physics()
+        properties = self._physics_properties()
         gravity = Vector3(*settings.gravity_mps2)
         request = srv.SetPhysicsPropertiesRequest(
             settings.step_size_s, settings.max_update_rate_hz, gravity, properties.ode_config
@@ -309,6 +309,7 @@ class GazeboRosClient:
             )
 
     def _request_spawning(self, parts: Sequence[Tuple[str, str, Pose]]) -> Dict[str, str]:
+        """Return Gazebo's response by name of the model."""
         poses = [ros_messages.pose_message(pose) for _, _, pose in parts]
         names, texts = [name for name, _, _ in parts], [xml for _, xml, _ in parts]
         if self._has_batch_service("spawn_sdf_model", "spawn_models"):
@@ -387,7 +388,7 @@ class GazeboRosClient:
         }
         return states, answers[0].header.stamp.to_sec() if answers else 0.0
 
-    def _physics(self) -> Any:
+    def _physics_properties(self) -> Any:
         (answer,) = self.request("get_physics_properties", [srv.GetPhysicsPropertiesRequest()])
         return answer
 

@@ -41,7 +41,7 @@ class MasterLink:
     def service_address(self, name: str) -> Tuple[str, int]:
         """Return host and port of the node that provides a service. Raises
         ``ServiceUnavailableError`` for an unknown service."""
-        code, reason, uri = self._ask("lookupService", name)
+        code, reason, uri = self._call_master("lookupService", name)
         if code != 1:
             raise ServiceUnavailableError(
                 f"{name} is not provided at {self.uri} ({reason}); check that gazebo_ros runs there"
@@ -50,20 +50,20 @@ class MasterLink:
         return str(address.hostname), int(address.port or 0)
 
     def parameter(self, name: str) -> Any:
-        code, _, value = self._ask("getParam", name)
+        code, _, value = self._call_master("getParam", name)
         return value if code == 1 else None
 
     def private_service(self, public_name: str, name: str) -> Optional[str]:
         """Return the full name of a private service of the node that provides ``public_name``."""
-        _, _, (_, _, services) = self._ask("getSystemState")
+        _, _, (_, _, services) = self._call_master("getSystemState")
         nodes = dict(services)
         names = [f"{node}/{name}" for node in nodes.get(public_name, ())]
         return next((service for service in names if service in nodes), None)
 
-    def _ask(self, question: str, *arguments: str) -> Any:
+    def _call_master(self, method: str, *arguments: str) -> Any:
         try:
             with xmlrpc.client.ServerProxy(self.uri, _TimedTransport(self._timeout_s)) as master:
-                return getattr(master, question)(self.caller_id, *arguments)
+                return getattr(master, method)(self.caller_id, *arguments)
         except (OSError, http.client.HTTPException, xmlrpc.client.Error) as error:
             raise ServiceUnavailableError(
                 f"the ROS master at {self.uri} cannot be reached: {error}; start roscore, or set "
@@ -123,9 +123,9 @@ class ServiceConnection:
                 self._open(timeout_s)
             for start in range(0, len(requests), IN_FLIGHT):
                 batch = requests[start : start + IN_FLIGHT]
-                self._send(b"".join(map(_frame, batch)), timeout_s)
+                self._send(b"".join(map(_serialize, batch)), timeout_s)
                 for _ in batch:
-                    is_accepted, body = self._answer(time.monotonic() + timeout_s)
+                    is_accepted, body = self._read_response(time.monotonic() + timeout_s)
                     if is_accepted:
                         answers.append(self._kind._response_class().deserialize(body))
                     else:
@@ -159,9 +159,9 @@ class ServiceConnection:
             "persistent": "1",
             "tcp_nodelay": "1",
         }
-        self._send(_header(fields), timeout_s)
+        self._send(_encode_header(fields), timeout_s)
         deadline = time.monotonic() + timeout_s
-        answer = _header_fields(self._read(LENGTH.unpack(self._read(4, deadline))[0], deadline))
+        answer = _decode_header(self._read(LENGTH.unpack(self._read(4, deadline))[0], deadline))
         if "error" in answer:
             raise SimulatorError(f"{self.name} rejects the connection: {answer['error']}")
 
@@ -170,7 +170,7 @@ class ServiceConnection:
         self._socket.settimeout(timeout_s)
         self._socket.sendall(content)
 
-    def _answer(self, deadline: float) -> Tuple[bool, bytes]:
+    def _read_response(self, deadline: float) -> Tuple[bool, bytes]:
         is_accepted = self._read(1, deadline) == b"\x01"
         return is_accepted, self._read(LENGTH.unpack(self._read(4, deadline))[0], deadline)
 
@@ -205,19 +205,19 @@ class _TimedTransport(xmlrpc.client.Transport):
         return connection
 
 
-def _frame(request: Any) -> bytes:
+def _serialize(request: Any) -> bytes:
     buffer = io.BytesIO()
     request.serialize(buffer)
     return LENGTH.pack(buffer.tell()) + buffer.getvalue()
 
 
-def _header(fields: Dict[str, str]) -> bytes:
+def _encode_header(fields: Dict[str, str]) -> bytes:
     lines = [f"{key}={value}".encode() for key, value in fields.items()]
     content = b"".join(LENGTH.pack(len(line)) + line for line in lines)
     return LENGTH.pack(len(content)) + content
 
 
-def _header_fields(content: bytes) -> Dict[str, str]:
+def _decode_header(content: bytes) -> Dict[str, str]:
     fields, position = {}, 0
     while position < len(content):
         (length,) = LENGTH.unpack_from(content, position)

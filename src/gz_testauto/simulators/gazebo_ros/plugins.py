@@ -43,7 +43,7 @@ def with_ros_plugins(robot: RobotModel, names: TopicNames) -> str:
             f"skid_steer_drive supports {MAX_AXLES}; use the simulator 'gazebo' or 'embedded'"
         )
     torque_nm = (text_of(drive_plugins[0], "torque") if drive_plugins else None) or TORQUE_NM
-    drive = _drive(robot.drive, torque_nm, names)
+    drive = _drive_plugin(robot.drive, torque_nm, names)
     if drive_plugins:
         model.replace(drive_plugins[0], drive)
     else:
@@ -53,7 +53,7 @@ def with_ros_plugins(robot: RobotModel, names: TopicNames) -> str:
     for sensor in model.iter("sensor"):
         if robot.lidar is not None and sensor.get("name") == robot.lidar.sensor:
             elements = {"topicName": names.scan, "frameName": robot.lidar.sensor}
-            sensor.append(_plugin("libgazebo_ros_laser.so", elements))
+            sensor.append(_plugin_element("libgazebo_ros_laser.so", elements))
         elif robot.imu is not None and sensor.get("name") == robot.imu.sensor:
             elements = {
                 "topicName": names.imu,
@@ -62,13 +62,13 @@ def with_ros_plugins(robot: RobotModel, names: TopicNames) -> str:
                 "updateRateHZ": str(robot.imu.update_rate_hz or DRIVE_RATE_HZ),
                 "initialOrientationAsReference": "false",
             }
-            sensor.append(_plugin("libgazebo_ros_imu_sensor.so", elements))
+            sensor.append(_plugin_element("libgazebo_ros_imu_sensor.so", elements))
     if names.contacts:
         _add_bumpers(document, names.contacts[0])
     return str(etree.tostring(document.root, encoding="unicode"))
 
 
-def _drive(drive: DriveDescription, torque_nm: str, names: TopicNames) -> Element:
+def _drive_plugin(drive: DriveDescription, torque_nm: str, names: TopicNames) -> Element:
     separation, diameter = repr(drive.wheel_separation_m), repr(drive.wheel_diameter_m)
     elements = {
         "wheelSeparation": separation,
@@ -91,7 +91,7 @@ def _drive(drive: DriveDescription, torque_nm: str, names: TopicNames) -> Elemen
             publishWheelTF="false",
             publishWheelJointState="false",
         )
-        return _plugin("libgazebo_ros_diff_drive.so", elements)
+        return _plugin_element("libgazebo_ros_diff_drive.so", elements)
     (left_front, left_rear), (right_front, right_rear) = drive.left_joints, drive.right_joints
     elements.update(
         leftFrontJoint=left_front,
@@ -102,7 +102,7 @@ def _drive(drive: DriveDescription, torque_nm: str, names: TopicNames) -> Elemen
         topicName=names.cmd_vel,
         commandTopic=names.cmd_vel,
     )
-    return _plugin("libgazebo_ros_skid_steer_drive.so", elements)
+    return _plugin_element("libgazebo_ros_skid_steer_drive.so", elements)
 
 
 def _add_bumpers(document: SdfDocument, topic: str) -> None:
@@ -115,14 +115,14 @@ def _add_bumpers(document: SdfDocument, topic: str) -> None:
             etree.SubElement(sensor, "always_on").text = "true"
             etree.SubElement(sensor, "update_rate").text = str(BUMPER_RATE_HZ)
             elements = {"bumperTopicName": topic, "frameName": "world"}
-            sensor.append(_plugin("libgazebo_ros_bumper.so", elements))
+            sensor.append(_plugin_element("libgazebo_ros_bumper.so", elements))
             element.append(sensor)
 
 
 TOPICS = ("topicName", "commandTopic", "odometryTopic", "bumperTopicName")
 
 
-def _plugin(library: str, elements: Mapping[str, str]) -> Element:
+def _plugin_element(library: str, elements: Mapping[str, str]) -> Element:
     plugin = etree.Element("plugin", name=library[3:-3], filename=library)
     for tag, text in elements.items():
         # Otherwise the plugin resolves the name in its own namespace.

@@ -64,7 +64,7 @@ class PausedTime:
         self._client.unpause()
         due_ns = self.now_ns + nanoseconds_of(duration_s)
         try:
-            in_time = self._await(due_ns)
+            in_time = self._await_time(due_ns)
         finally:
             self._client.pause()
         if not in_time:
@@ -73,16 +73,16 @@ class PausedTime:
             raise simulator_stalled(self._stall_timeout_s, details=details)
         return self.stop()
 
-    def _await(self, due_ns: int) -> bool:
+    def _await_time(self, due_ns: int) -> bool:
         probe_s = min(PROBE_S, self._stall_timeout_s)
-        stood_s, last_s = 0.0, math.nan
+        stalled_s, last_s = 0.0, math.nan
         while not self._topics.await_clock(due_ns, probe_s):
             # Without clock messages the simulator is polled, to detect its death immediately.
             current_s = self._client.world().time_s
             if nanoseconds_of(current_s) >= due_ns:
                 return True
-            stood_s, last_s = (stood_s + probe_s if current_s == last_s else probe_s), current_s
-            if stood_s >= self._stall_timeout_s:
+            stalled_s, last_s = (stalled_s + probe_s if current_s == last_s else probe_s), current_s
+            if stalled_s >= self._stall_timeout_s:
                 return False
         return True
 

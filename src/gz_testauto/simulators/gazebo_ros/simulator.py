@@ -194,7 +194,9 @@ class GazeboRosSimulator(Simulator):
             self._topics.begin(self._clock.now_ns, lidar.mount if lidar else Pose())
             self._clock.run(SETTLING_S)
             scan = self._await_first_scan(lidar) if lidar else None
-            self._place({name: model.pose for name, model in target_models.items()}, scene.robot)
+            self._set_poses(
+                {name: model.pose for name, model in target_models.items()}, scene.robot
+            )
         self._warn_about_physics(physics)
         self._last_simulation = GazeboRosSimulation(
             self._client, self._topics, self._clock, scene, self._texts, scan
@@ -234,9 +236,9 @@ class GazeboRosSimulator(Simulator):
         self._client.delete(change.delete)
         self._client.spawn_models(change.spawn)
         self._texts.update((name, model.sdf) for name, model in target_models.items())
-        self._place(change.place, robot)
+        self._set_poses(change.place, robot)
 
-    def _place(self, poses: Mapping[str, Pose], robot: Optional[RobotModel]) -> None:
+    def _set_poses(self, poses: Mapping[str, Pose], robot: Optional[RobotModel]) -> None:
         states = self._client.states(poses)
         self._client.set_states(
             {

@@ -49,7 +49,7 @@ class RobotTopics:
         if not rospy.core.is_initialized():
             rospy.init_node("gz_testauto", anonymous=True, disable_signals=True)
         self._names = names
-        self._news = threading.Condition()
+        self._condition = threading.Condition()
         self._origin_ns = 0
         self._mount = Pose()
         self._clock_ns: Optional[int] = None
@@ -58,10 +58,10 @@ class RobotTopics:
         self._contacts: List[Contact] = []
         self._commands = rospy.Publisher(names.cmd_vel, Twist, queue_size=10, tcp_nodelay=True)
         topics = [
-            (names.clock, Clock, self._take_clock),
-            (names.scan, LaserScanMessage, self._take_scan),
-            (names.imu, Imu, self._take_imu),
-            *((topic, ContactsState, self._take_contacts) for topic in names.contacts),
+            (names.clock, Clock, self._on_clock),
+            (names.scan, LaserScanMessage, self._on_scan),
+            (names.imu, Imu, self._on_imu),
+            *((topic, ContactsState, self._on_contacts) for topic in names.contacts),
         ]
         self._subscribers = {
             topic: rospy.Subscriber(topic, kind, callback, tcp_nodelay=True)
@@ -76,7 +76,7 @@ class RobotTopics:
     def begin(self, origin_ns: int, mount: Pose) -> None:
         """Start a scene at the simulated time ``origin_ns``, and forget earlier messages. ``mount``
         is the pose of the lidar in the base frame."""
-        with self._news:
+        with self._condition:
             self._origin_ns, self._mount = origin_ns, mount
             self._scan, self._imu, self._contacts = None, [], []
 
@@ -109,7 +109,7 @@ class RobotTopics:
 
         The wait ends if the clock does not advance for ``stall_timeout_s`` of wall time.
         """
-        with self._news:
+        with self._condition:
             while self._clock_ns is None or self._clock_ns < due_ns:
                 if not self._moves(self._clock_ns, stall_timeout_s):
                     return False
@@ -118,17 +118,17 @@ class RobotTopics:
     def _moves(self, clock_ns: Optional[int], timeout_s: float) -> bool:
         """Return whether the clock changes from ``clock_ns`` within ``timeout_s`` of wall time. The
         caller must hold the lock."""
-        return self._news.wait_for(lambda: self._clock_ns != clock_ns, timeout_s)
+        return self._condition.wait_for(lambda: self._clock_ns != clock_ns, timeout_s)
 
     def await_scan(self, since_s: float, timeout_s: float) -> bool:
         """Return whether a scan with a stamp later than ``since_s`` (scene time) arrives within
         ``timeout_s`` of wall time."""
 
-        def fresh() -> bool:
+        def is_fresh() -> bool:
             return self._scan is not None and self._scan.stamp_s > since_s
 
-        with self._news:
-            return self._news.wait_for(fresh, timeout_s)
+        with self._condition:
+            return self._condition.wait_for(is_fresh, timeout_s)
 
     @property
     def scan(self) -> Optional[LaserScan]:
@@ -136,37 +136,37 @@ class RobotTopics:
 
     def take(self) -> Tuple[Tuple[ImuSample, ...], Tuple[Contact, ...]]:
         """Return the IMU samples and contacts since the previous call, in order of time."""
-        with self._news:
+        with self._condition:
             imu, contacts = self._imu, self._contacts
             self._imu, self._contacts = [], []
         return tuple(imu), tuple(sorted(contacts, key=lambda contact: contact.stamp_s))
 
-    def _take_clock(self, message: Clock) -> None:
-        with self._news:
+    def _on_clock(self, message: Clock) -> None:
+        with self._condition:
             self._clock_ns = message.clock.to_nsec()
-            self._news.notify_all()
+            self._condition.notify_all()
 
-    def _take_scan(self, message: LaserScanMessage) -> None:
-        with self._news:
-            stamp_s = self._scene_time(message)
+    def _on_scan(self, message: LaserScanMessage) -> None:
+        with self._condition:
+            stamp_s = self._scene_stamp_s(message)
             if stamp_s >= 0.0:
                 self._scan = _without_limits(ros_messages.scan_of(message, stamp_s, self._mount))
-                self._news.notify_all()
+                self._condition.notify_all()
 
-    def _take_imu(self, message: Imu) -> None:
-        with self._news:
-            stamp_s = self._scene_time(message)
+    def _on_imu(self, message: Imu) -> None:
+        with self._condition:
+            stamp_s = self._scene_stamp_s(message)
             if stamp_s > 0.0:
                 self._imu.append(ros_messages.imu_sample_of(message, stamp_s))
 
-    def _take_contacts(self, message: ContactsState) -> None:
-        with self._news:
-            stamp_s = self._scene_time(message)
+    def _on_contacts(self, message: ContactsState) -> None:
+        with self._condition:
+            stamp_s = self._scene_stamp_s(message)
             if stamp_s > 0.0:
                 stamps_s = [stamp_s] * len(message.states)
                 self._contacts.extend(ros_messages.contacts_of(message, stamps_s))
 
-    def _scene_time(self, message: Any) -> float:
+    def _scene_stamp_s(self, message: Any) -> float:
         stamp_ns = message.header.stamp.to_nsec()
         return (stamp_ns - self._origin_ns) / ros_messages.NANOSECONDS
 

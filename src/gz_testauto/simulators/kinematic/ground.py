@@ -20,7 +20,7 @@ Surface = Callable[[np.ndarray, np.ndarray], np.ndarray]
 class GroundSurface:
     def __init__(self, shapes: Iterable[CollisionShape]) -> None:
         ground_shapes = [shape for shape in shapes if shape.is_ground]
-        self._surfaces: List[Surface] = [_surface(shape) for shape in ground_shapes]
+        self._surfaces: List[Surface] = [_make_surface(shape) for shape in ground_shapes]
 
         self.is_level = bool(ground_shapes) and all(map(_is_level, ground_shapes))
         """True if the ground has the same height everywhere."""
@@ -40,21 +40,21 @@ def _is_level(shape: CollisionShape) -> bool:
     return bool(east == 0.0 and north == 0.0)
 
 
-def _surface(shape: CollisionShape) -> Surface:
+def _make_surface(shape: CollisionShape) -> Surface:
     if isinstance(shape.geometry, Plane):
-        return _plane(shape, shape.geometry)
+        return _plane_surface(shape, shape.geometry)
     if isinstance(shape.geometry, Heightmap):
-        return _terrain(shape, shape.geometry)
-    return _slab(shape)
+        return _terrain_surface(shape, shape.geometry)
+    return _slab_surface(shape)
 
 
-def _plane(shape: CollisionShape, plane: Plane) -> Surface:
+def _plane_surface(shape: CollisionShape, plane: Plane) -> Surface:
     x, y, z = plane.surface_point(shape.pose).tolist()
     east, north, up = plane.world_normal
     return lambda x_m, y_m: z - (east * (x_m - x) + north * (y_m - y)) / up
 
 
-def _terrain(shape: CollisionShape, terrain: Heightmap) -> Surface:
+def _terrain_surface(shape: CollisionShape, terrain: Heightmap) -> Surface:
     """Return the surface of a height map, with bilinear interpolation between the pixels.
 
     As in Gazebo, it is centered on the world's origin, and rotated by the yaw of the shape only.
@@ -74,7 +74,7 @@ def _terrain(shape: CollisionShape, terrain: Heightmap) -> Surface:
     return height_m
 
 
-def _slab(shape: CollisionShape) -> Surface:
+def _slab_surface(shape: CollisionShape) -> Surface:
     low, top = shape.bounds[2]
     outline = shape.footprint(low, top)
     shapely.prepare(outline)

@@ -58,18 +58,18 @@ class PoseHistory:
     @property
     def state(self) -> ModelState:
         """The pose at the last step, and the twist during that step."""
-        previous_pose, pose = self._last(2)
+        previous_pose, pose = self._last_poses(2)
         velocity_mps = np.subtract(pose.position, previous_pose.position) / self._step_s
         x, y, z, w = previous_pose.quaternion
         *axis, cosine = quaternion_product(pose.quaternion, (-x, -y, -z, w))
         sine = math.hypot(*axis)
         turn_rad = 2 * math.atan2(math.copysign(sine, cosine), abs(cosine))
         rate = (turn_rad / sine if sine else 0.0) / self._step_s
-        return ModelState(pose, _triple(velocity_mps), _triple(rate * np.array(axis)))
+        return ModelState(pose, _to_tuple(velocity_mps), _to_tuple(rate * np.array(axis)))
 
     @property
     def pose(self) -> Pose:
-        return self._last(1)[0]
+        return self._last_poses(1)[0]
 
     def samples(
         self, mount: Pose, gravity_mps2: np.ndarray, rows: Sequence[int], stamps_s: Sequence[float]
@@ -90,7 +90,7 @@ class PoseHistory:
         due_poses = sensor[due_indices]
         turns = (sensor[due_indices - 1].inv() * due_poses).as_rotvec() / self._step_s
         return [
-            ImuSample(stamp_s, tuple(quaternion), _triple(turn), _triple(linear))
+            ImuSample(stamp_s, tuple(quaternion), _to_tuple(turn), _to_tuple(linear))
             for stamp_s, quaternion, turn, linear in zip(
                 stamps_s,
                 due_poses.as_quat().tolist(),
@@ -99,7 +99,7 @@ class PoseHistory:
             )
         ]
 
-    def _last(self, count: int) -> List[Pose]:
+    def _last_poses(self, count: int) -> List[Pose]:
         rows = np.hstack([self._poses[-count:], self._attitude(slice(-count, None))]).tolist()
         return [Pose.from_rpy(x, y, z, roll, pitch, yaw) for x, y, yaw, z, roll, pitch in rows]
 
@@ -109,6 +109,6 @@ class PoseHistory:
         return self._attitudes[rows]
 
 
-def _triple(values: np.ndarray) -> Tuple[float, float, float]:
+def _to_tuple(values: np.ndarray) -> Tuple[float, float, float]:
     x, y, z = values.tolist()
     return (x, y, z)

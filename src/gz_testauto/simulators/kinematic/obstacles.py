@@ -72,7 +72,8 @@ class Obstacles:
         previous_models = self._models
         # transforming a model that moved in the plane is faster than computing its outlines
         self._models = {
-            model.name: self._of(model, previous_models.get(model.name)) for model in models
+            model.name: self._read_or_move(model, previous_models.get(model.name))
+            for model in models
         }
         self._shapes = [shape for model in self._models.values() for shape in model.shapes]
         self._solids = np.array([shape.solid for shape in self._shapes], dtype=object)
@@ -106,7 +107,8 @@ class Obstacles:
         return is_possible, [self.contact(end, index, stamp_s) for index in overlap_indices]
 
     def contact(self, pose: Pose2D, index: int, stamp_s: float) -> Contact:
-        outline = self._placed(pose)
+        """Return the robot's contact with shape ``index``, at the centroid of the overlap."""
+        outline = self._robot_outline(pose)
         overlap = outline.intersection(self._solids[index])
         point = (overlap if not overlap.is_empty else outline).centroid
         direction = np.array([outline.centroid.x - point.x, outline.centroid.y - point.y])
@@ -127,7 +129,8 @@ class Obstacles:
         ranges = self.seen.cast(x, y, yaw_rad, self._angles_rad, *lidar.range_m)
         return lidar.scan(stamp_s, ranges)
 
-    def _of(self, model: SceneModel, previous_model: Optional[_Model]) -> _Model:
+    def _read_or_move(self, model: SceneModel, previous_model: Optional[_Model]) -> _Model:
+        """Move the previous outlines of a model if it moved in the plane; else compute them."""
         if previous_model is not None and previous_model.scene_model.node is model.node:
             if model.pose == previous_model.pose:
                 return previous_model
@@ -147,12 +150,12 @@ class Obstacles:
 
     def _overlaps(self, pose: Pose2D) -> Tuple[List[int], float]:
         """Return the indices of the shapes that the robot touches, and the area (m²) of overlap."""
-        outline = self._placed(pose)
+        outline = self._robot_outline(pose)
         overlap_indices = np.flatnonzero(shapely.intersects(outline, self._solids)).tolist()
         area = sum(outline.intersection(self._solids[index]).area for index in overlap_indices)
         return overlap_indices, float(area)
 
-    def _placed(self, pose: Pose2D) -> BaseGeometry:
+    def _robot_outline(self, pose: Pose2D) -> BaseGeometry:
         return shapely.polygons(pose.apply(self._corners))
 
 

@@ -59,7 +59,7 @@ class Outlines:
         spacing = (last - first) / max(1, len(angles_rad) - 1) or 1.0
         directions = yaw_rad + angles_rad
         view = (x_m, y_m, yaw_rad + first, spacing, range_min_m, range_max_m)
-        _cast(
+        _cast_rays(
             self._edges,
             self._ends,
             self._circles,
@@ -123,7 +123,12 @@ def _turning_directions(edges, ends):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _cast(edges, ends, circles, turns, view, cosines, sines, ranges):  # type: ignore[no-untyped-def]
+def _cast_rays(edges, ends, circles, turns, view, cosines, sines, ranges):  # type: ignore[no-untyped-def]
+    """Reduce ``ranges`` (n,) to the distances (m) of the first edges; ``inf`` beyond the range.
+
+    Outline i has the edges ``edges[ends[i - 1] : ends[i]]``, its bounding circle and its turning
+    direction. ``cosines`` and ``sines`` (n,) are those of the bearings in the world frame.
+    """
     x, y, first_rad, spacing, range_min, range_max = view
     count = len(ranges)
     for group in range(1, len(ends)):
@@ -132,7 +137,7 @@ def _cast(edges, ends, circles, turns, view, cosines, sines, ranges):  # type: i
         if center_distance - radius > range_max:
             continue
         half = math.asin(radius / center_distance) if center_distance > radius else math.pi
-        low, width = _wrapped(math.atan2(dy, dx) - half - first_rad), 2 * half
+        low, width = _wrap_angle(math.atan2(dy, dx) - half - first_rad), 2 * half
         hits_few_rays = width / spacing < FEW_RAYS
         turn = turns[group] if center_distance - radius > range_min else 0.0
         for edge in range(ends[group - 1], ends[group]):
@@ -142,8 +147,8 @@ def _cast(edges, ends, circles, turns, view, cosines, sines, ranges):  # type: i
                 continue  # an edge on the far side of a convex outline
             if not hits_few_rays:
                 bearing = math.atan2(py, px) - first_rad
-                change = _wrapped(math.atan2(py + ey, px + ex) - first_rad - bearing)
-                low, width = _wrapped(min(bearing, bearing + change)), abs(change)
+                change = _wrap_angle(math.atan2(py + ey, px + ex) - first_rad - bearing)
+                low, width = _wrap_angle(min(bearing, bearing + change)), abs(change)
             for image in range(-1, 2):  # the bearing, and the bearing minus and plus a full turn
                 start = (low + image * 2 * math.pi) / spacing
                 first = max(0, math.floor(start))
@@ -161,12 +166,13 @@ def _cast(edges, ends, circles, turns, view, cosines, sines, ranges):  # type: i
 
 
 @compiled
-def _wrapped(angle):  # type: ignore[no-untyped-def]
+def _wrap_angle(angle):  # type: ignore[no-untyped-def]
     return (angle + math.pi) % (2 * math.pi) - math.pi
 
 
 @compiled
 def _clearance(edges, ends, circles, corners, limit):  # type: ignore[no-untyped-def]
+    """Return the distance (m) of a polygon (k, 2) to the outlines, at most ``limit``."""
     x, y, radius = np.mean(corners[:, 0]), np.mean(corners[:, 1]), 0.0
     for corner in corners:
         radius = max(radius, math.hypot(corner[0] - x, corner[1] - y))

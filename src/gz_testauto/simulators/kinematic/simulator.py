@@ -143,7 +143,7 @@ class KinematicSimulation(Simulation):
     def _set_states(self, states: Mapping[str, ModelState]) -> None:
         """Set poses, but only x, y and yaw of the robot's pose. Twists are ignored."""
         for name, state in states.items():
-            self._models[name] = _placed(self._models[name], state.pose)
+            self._models[name] = _place_model(self._models[name], state.pose)
         self._update_models()
         if self.robot is not None and self.robot.name in states:
             self._place(states[self.robot.name].pose.planar)
@@ -221,6 +221,6 @@ class KinematicSimulation(Simulation):
         return round(step * self.step_size_s, 9)
 
 
-def _placed(model: SceneModel, pose: Pose) -> SceneModel:
+def _place_model(model: SceneModel, pose: Pose) -> SceneModel:
     shapes = tuple(replace(shape, pose=pose * shape.local_pose) for shape in model.collisions)
     return replace(model, pose=pose, collisions=shapes)

@@ -29,10 +29,10 @@ class Stance:
     """The supports of a robot, which determine its height, roll and pitch on any ground."""
 
     def __init__(self, robot: RobotModel) -> None:
-        supports = _supports(robot)
-        if np.linalg.matrix_rank(_terms(supports), tol=0.05) < 3:  # almost collinear supports
-            supports = _corners(robot)
-        self._fit = np.linalg.pinv(_terms(supports))
+        supports = _support_points(robot)
+        if np.linalg.matrix_rank(_plane_terms(supports), tol=0.05) < 3:  # almost collinear supports
+            supports = _footprint_corners(robot)
+        self._fit = np.linalg.pinv(_plane_terms(supports))
         rows = []
         for number, (x, y, z, radius) in enumerate(supports):
             for ahead in np.linspace(-radius, radius, 2 * int(np.ceil(radius / SAMPLE_M)) + 1):
@@ -66,7 +66,7 @@ class GroundedStance:
         self._stance, self._ground = stance, ground
         self.is_level = ground.is_level
         """True if height, roll and pitch are the same at all poses."""
-        self._level = self._on(np.zeros((1, 3))) if self.is_level else None
+        self._level = self._compute_attitudes(np.zeros((1, 3))) if self.is_level else None
 
     def attitude(self, poses: np.ndarray) -> np.ndarray:
         """Return the height (m), roll and pitch (rad), shape (n, 3), at poses (n, 3).
@@ -75,7 +75,7 @@ class GroundedStance:
         """
         if self._level is not None:
             return np.tile(self._level, (len(poses), 1))
-        attitudes = self._on(poses)
+        attitudes = self._compute_attitudes(poses)
         missing_rows = np.flatnonzero(np.isnan(attitudes[:, 0]))
         if len(missing_rows):
             x, y, _ = poses[missing_rows[0]]
@@ -86,16 +86,16 @@ class GroundedStance:
             )
         return attitudes
 
-    def _on(self, poses: np.ndarray) -> np.ndarray:
+    def _compute_attitudes(self, poses: np.ndarray) -> np.ndarray:
         return np.column_stack(self._stance.attitude(self._ground, *poses.T))
 
 
-def _terms(supports: List[Support]) -> np.ndarray:
+def _plane_terms(supports: List[Support]) -> np.ndarray:
     positions = np.array([support[:2] for support in supports]).reshape(-1, 2)
     return np.column_stack([np.ones(len(positions)), positions])
 
 
-def _supports(robot: RobotModel) -> List[Support]:
+def _support_points(robot: RobotModel) -> List[Support]:
     model = placed_model(robot.sdf, robot.name, Pose())
     body = {shape.scoped_name for shape in model.body_shapes}
     supports = []
@@ -108,7 +108,7 @@ def _supports(robot: RobotModel) -> List[Support]:
     return supports
 
 
-def _corners(robot: RobotModel) -> List[Support]:
+def _footprint_corners(robot: RobotModel) -> List[Support]:
     outline = np.array(robot.footprint_m)
     (west, south), (east, north) = outline.min(axis=0), outline.max(axis=0)
     low = robot.height_m[0]
