@@ -138,7 +138,8 @@ class GeomFactory:
             raise SdfError(
                 f"{name}: with the mesh {mesh.path}, the meshes of the world need "
                 f"{self._piece_count} convex pieces for contacts, but the simulator 'embedded' "
-                f"supports at most {MAX_WORLD_PIECES}; use simpler collision meshes, fewer models, or Gazebo"
+                f"supports at most {MAX_WORLD_PIECES}; use simpler collision meshes, fewer models, "
+                "or Gazebo"
             )
         return self._contact_geoms_of_mesh[mesh, moves]
 
