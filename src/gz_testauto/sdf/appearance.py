@@ -73,7 +73,7 @@ _ATTENUATION = {
 
 def read_appearance(document: SdfDocument, visual: Element) -> Appearance:
     material = visual.find("material")
-    colors = {tag: _color(document, material, tag) for tag in COLORS}
+    colors = {tag: _read_color(document, material, tag) for tag in COLORS}
     specified = {tag: color for tag, color in colors.items() if color is not None}
     if "ambient" not in specified and "diffuse" in specified:
         specified["ambient"] = specified["diffuse"]
@@ -128,8 +128,8 @@ def read_light(document: SdfDocument, element: Element) -> Light:
     return Light(
         kind=element.get("type") or default.kind,
         pose=pose_value(document, element.find("pose")),
-        diffuse=_color(document, element, "diffuse") or default.diffuse,
-        specular=_color(document, element, "specular") or default.specular,
+        diffuse=_read_color(document, element, "diffuse") or default.diffuse,
+        specular=_read_color(document, element, "specular") or default.specular,
         direction=vector(document, element, "direction", default.direction),
         cast_shadows=flag(document, element, "cast_shadows"),
         **attenuation,
@@ -152,7 +152,7 @@ def new_light(name: str, light: Light) -> Element:
     return element
 
 
-def _color(document: SdfDocument, parent: Optional[Element], tag: str) -> Optional[Color]:
+def _read_color(document: SdfDocument, parent: Optional[Element], tag: str) -> Optional[Color]:
     element = None if parent is None else parent.find(tag)
     if element is None:
         return None

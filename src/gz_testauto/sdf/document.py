@@ -175,7 +175,7 @@ class SdfDocument:
         original = parse_xml(self._content)
         if etree.tostring(original) == etree.tostring(self.root):
             return self._content
-        prolog, epilog = _surroundings(self._content)
+        prolog, epilog = _prolog_and_epilog(self._content)
         encoding = original.getroottree().docinfo.encoding or "UTF-8"
         body: bytes = etree.tostring(self.root, encoding=encoding, xml_declaration=False)
         if body.startswith(b"<?xml"):  # encodings other than UTF-8 force a declaration
@@ -197,7 +197,7 @@ def _is_ascii_compatible(root: Element) -> bool:
         return False
 
 
-def _surroundings(content: bytes) -> Tuple[bytes, bytes]:
+def _prolog_and_epilog(content: bytes) -> Tuple[bytes, bytes]:
     match = _PROLOG.match(content)
     prolog = match.group() if match else b""
     end = len(content)

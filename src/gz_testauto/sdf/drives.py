@@ -121,6 +121,7 @@ class RobotParts:
         return cls(links, joints)
 
     def named(self, document: SdfDocument, element: Element) -> Tuple[str, PlacedJoint]:
+        """Return the joint that the text of ``element`` names."""
         name = (element.text or "").strip()
         if name not in self.joints:
             known_joints = ", ".join(sorted(self.joints)) or "none"
@@ -211,8 +212,8 @@ def find_drive(
     """Return the drive controller of a robot: ``wheels``, or else that of its plug-ins, or None."""
     document = robot.document
     if wheels is not None:
-        axles = _axles_of_joints(robot, wheels, parts, scene)
-        return _description("", axles, document, wheels.torque_nm)
+        axles = _axles_of_wheel_joints(robot, wheels, parts, scene)
+        return _make_description("", axles, document, wheels.torque_nm)
     plugins: List[Tuple[Element, str, str]] = []
     for plugin in robot.element.findall("plugin"):
         file_name = (plugin.get("filename") or "").strip()
@@ -230,12 +231,14 @@ def find_drive(
     axles = [
         axle
         for plugin, _, stem in plugins
-        for axle in _axles(document, plugin, _kind(stem, plugin), parts, scene)
+        for axle in _read_axles(document, plugin, _drive_kind(stem, plugin), parts, scene)
     ]
     first, _, stem = plugins[0]
-    torque = _kind(stem, first).torque
-    torque_nm = number(document, first, torque, _kind(stem, first).default_nm) if torque else None
-    return _description(plugins[0][1], axles, document, torque_nm)
+    torque = _drive_kind(stem, first).torque
+    torque_nm = (
+        number(document, first, torque, _drive_kind(stem, first).default_nm) if torque else None
+    )
+    return _make_description(plugins[0][1], axles, document, torque_nm)
 
 
 def nested_drive(sdf: str) -> Optional[Tuple[str, str]]:
@@ -258,18 +261,18 @@ def library_name(file_name: str) -> str:
     return stem[:-3] if stem.endswith(".so") else stem
 
 
-def _kind(stem: str, plugin: Element) -> _DriveKind:
+def _drive_kind(stem: str, plugin: Element) -> _DriveKind:
     is_ros_2 = stem == "gazebo_ros_diff_drive" and plugin.find("left_joint") is not None
     return _ROS_2 if is_ros_2 else _DRIVES[stem]
 
 
-def _description(
+def _make_description(
     plugin: str, axles: "List[_Axle]", document: SdfDocument, torque_nm: Optional[float]
 ) -> DriveDescription:
     for axle in axles:
-        _check_wiring(document, axle)
+        _check_wheel_sides(document, axle)
     axles.sort(key=lambda axle: -float(axle.left[0][1].anchor[0]))
-    _check_same(document, axles)
+    _check_axles_match(document, axles)
     return DriveDescription(
         plugin=plugin,
         left_joints=tuple(name for axle in axles for name, _ in axle.left),
@@ -280,7 +283,7 @@ def _description(
     )
 
 
-def _axles_of_joints(
+def _axles_of_wheel_joints(
     robot: ModelNode, wheels: WheelJoints, parts: RobotParts, scene: SceneModel
 ) -> "List[_Axle]":
     location = robot.document.source
@@ -304,11 +307,11 @@ def _axles_of_joints(
     return axles
 
 
-def _axles(
+def _read_axles(
     document: SdfDocument, plugin: Element, kind: _DriveKind, parts: RobotParts, scene: SceneModel
 ) -> "List[_Axle]":
     if not kind.repeats:
-        return [_axle(document, plugin, kind, parts, scene)]
+        return [_read_axle(document, plugin, kind, parts, scene)]
     left, right = (plugin.findall(tags[0]) for tags in (kind.left, kind.right))
     if len(left) != len(right) or not left:
         raise SdfError(
@@ -316,7 +319,7 @@ def _axles(
             "joints; it must have at least one, and as many on each side"
         )
     assert kind.sizes is not None, "all kinds that repeat have sizes"
-    sizes = _sizes(document, plugin, kind.sizes)
+    sizes = _read_sizes(document, plugin, kind.sizes)
     return [
         _Axle(
             plugin,
@@ -328,7 +331,7 @@ def _axles(
     ]
 
 
-def _sizes(
+def _read_sizes(
     document: SdfDocument, plugin: Element, sizes: Tuple[Tuple[str, float], Tuple[str, float]]
 ) -> Tuple[float, float]:
     (separation_tag, separation), (diameter_tag, diameter) = sizes
@@ -350,7 +353,7 @@ def _check_sizes(
         )
 
 
-def _axle(
+def _read_axle(
     document: SdfDocument, plugin: Element, kind: _DriveKind, parts: RobotParts, scene: SceneModel
 ) -> "_Axle":
     left, right = (
@@ -358,14 +361,14 @@ def _axle(
         for tags in (kind.left, kind.right)
     )
     if kind.sizes is not None:
-        return _Axle(plugin, left, right, *_sizes(document, plugin, kind.sizes))
+        return _Axle(plugin, left, right, *_read_sizes(document, plugin, kind.sizes))
     separation = math.dist(left[0][1].anchor, right[0][1].anchor)
     diameter = _wheel_diameter(left[0] if len(left) == 1 else right[0], scene)
     _check_sizes(document, plugin, separation, diameter)
     return _Axle(plugin, left, right, separation, diameter)
 
 
-def _check_same(document: SdfDocument, axles: Sequence[_Axle]) -> None:
+def _check_axles_match(document: SdfDocument, axles: Sequence[_Axle]) -> None:
     # Each plug-in computes its wheel speeds from the sizes of its own axle.
     axle_of_joint: Dict[str, _Axle] = {}
     first = axles[0]
@@ -387,7 +390,7 @@ def _check_same(document: SdfDocument, axles: Sequence[_Axle]) -> None:
                 )
 
 
-def _check_wiring(document: SdfDocument, axle: _Axle) -> None:
+def _check_wheel_sides(document: SdfDocument, axle: _Axle) -> None:
     """Raise ``SdfError`` if a left joint is on the right, or if a wheel turns backward or does not
     roll along x."""
     # The plug-ins turn all joints about their axes in the positive direction to drive forward, and

@@ -144,7 +144,7 @@ def read_gravity(document: SdfDocument, world: Element) -> Vector:
 
 def read_mass_kg(document: SdfDocument, link: Element) -> float:
     """Return the mass of a link, by default 1 kg. Raises ``SdfError`` for a negative mass."""
-    element = _inertial(document, link)
+    element = _find_inertial(document, link)
     mass_kg = 1.0 if element is None else number(document, element, "mass", 1.0)
     if mass_kg < 0:
         raise SdfError(
@@ -154,7 +154,7 @@ def read_mass_kg(document: SdfDocument, link: Element) -> float:
     return mass_kg
 
 
-def _inertial(document: SdfDocument, link: Element) -> Optional[Element]:
+def _find_inertial(document: SdfDocument, link: Element) -> Optional[Element]:
     elements = link.findall("inertial")
     if len(elements) > 1:
         raise SdfError(
@@ -167,7 +167,7 @@ def _inertial(document: SdfDocument, link: Element) -> Optional[Element]:
 def read_inertial(document: SdfDocument, link: Element) -> Inertial:
     """Return the mass properties of a link. The defaults are 1 kg, and 1 kg m² about each axis.
     Raises ``SdfError`` for a mass that is not above 0, or is above :data:`MAX_MASS_KG`."""
-    element = _inertial(document, link)
+    element = _find_inertial(document, link)
     if element is None:
         return Inertial(1.0, (0.0, 0.0, 0.0), (1.0, 1.0, 1.0, 0.0, 0.0, 0.0))
     mass = number(document, element, "mass", 1.0)
@@ -204,7 +204,7 @@ def read_surface(document: SdfDocument, collision: Element) -> ContactParameters
     ode = collision.find("surface/friction/ode")
     mu = mu2 = 1.0
     if ode is not None:
-        mu, mu2 = _coefficient(document, ode, "mu"), _coefficient(document, ode, "mu2")
+        mu, mu2 = _read_coefficient(document, ode, "mu"), _read_coefficient(document, ode, "mu2")
     text = (collision.findtext("surface/contact/collide_bitmask") or "").strip()
     try:
         bitmask = int(text, 0) if text else 0xFFFF
@@ -223,7 +223,7 @@ def write_friction(collision: Element, mu: float, mu2: float) -> None:
     set_numbers(ensure_child(element, "mu2"), mu2)
 
 
-def _coefficient(document: SdfDocument, ode: Element, tag: str) -> float:
+def _read_coefficient(document: SdfDocument, ode: Element, tag: str) -> float:
     if (text_of(ode, tag) or "").lower().lstrip("+") in ("inf", "infinity"):
         return UNLIMITED
     return number(document, ode, tag, 1.0)
@@ -274,11 +274,11 @@ def _read_joint(model: ModelNode, element: Element, scope: str, links: Set[str])
             f"supported{remedy}. Supported: {', '.join(sorted(_AXES))}"
         )
     parent_link, child_link = _joint_links(model, element, scope, links)
-    child = model.frames.pose(child_link, document.where(element))
-    joint = model.frames.of(element.find("pose"), child_link)
-    to_child = child.inverse()
+    child_pose = model.frames.pose(child_link, document.where(element))
+    joint_pose = model.frames.of(element.find("pose"), child_link)
+    child_from_model = child_pose.inverse()
     axes = tuple(
-        _read_axis(model, required(document, element, tag), kind, joint, to_child)
+        _read_axis(model, required(document, element, tag), kind, joint_pose, child_from_model)
         for tag in _AXES[kind]
     )
     kind = "revolute" if kind == "continuous" else kind
@@ -289,14 +289,15 @@ def _read_joint(model: ModelNode, element: Element, scope: str, links: Set[str])
         kind=kind,
         parent=None if parent_link == "world" else scope + parent_link,
         child=scope + child_link,
-        anchor_m=(to_child * joint).position,
+        anchor_m=(child_from_model * joint_pose).position,
         axes=axes,
     )
 
 
 def _read_axis(
-    model: ModelNode, axis: Element, kind: str, joint: Pose, to_child: Pose
+    model: ModelNode, axis: Element, kind: str, joint_pose: Pose, child_from_model: Pose
 ) -> JointAxis:
+    """Read an axis of a joint, with its direction in the frame of the child link."""
     document = model.document
     direction = np.array(vector(document, axis, "xyz", (0.0, 0.0, 1.0)))
     length = float(np.sqrt(np.square(direction).sum()))
@@ -318,8 +319,8 @@ def _read_axis(
                 "its motion, or limits of 0 and 0 for a fixed joint"
             )
         direction, length = np.array((0.0, 0.0, 1.0)), 1.0
-    frame = axis_frame(model, axis, joint)
-    turn = matrix_product(to_child.rotation, frame.rotation)
+    frame = axis_frame(model, axis, joint_pose)
+    turn = matrix_product(child_from_model.rotation, frame.rotation)
     x, y, z = matrix_product(turn, direction / length).tolist()
 
     def dynamics_value(tag: str) -> float:

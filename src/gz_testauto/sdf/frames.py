@@ -63,7 +63,7 @@ class FrameGraph:
         if name in self._poses:
             return self._poses[name]
         if name not in self._entries:
-            return self._scoped(name, location)
+            return self._resolve_scoped(name, location)
         if name in self._pending_names:
             cycle = " → ".join([*self._pending_names, name])
             raise SdfError(
@@ -77,7 +77,7 @@ class FrameGraph:
             )
         element, base = self._entries[name]
         if name in self._attached_frames:
-            self._require_known(base, self._document.where(self._attached_frames[name]))
+            self._require_resolvable(base, self._document.where(self._attached_frames[name]))
         self._pending_names.append(name)
         try:
             self._poses[name] = self.of(element, base)
@@ -93,13 +93,13 @@ class FrameGraph:
         if element is not None:
             location = self._document.where(element)
             frame_name = relative_to(self._document, element)
-            self._require_known(frame_name, location)
+            self._require_resolvable(frame_name, location)
             base = frame_name or base
         if base in self._poses and self._poses[base] == Pose():
             return value  # exact, without rounding of a product
         return self.pose(base, location) * value
 
-    def _require_known(self, name: str, location: str) -> None:
+    def _require_resolvable(self, name: str, location: str) -> None:
         if name in self._forbidden_names:
             raise SdfError(
                 f"{location}: a pose is relative to {name!r}, an <include> in a model, whose name "
@@ -112,7 +112,7 @@ class FrameGraph:
                 "in the same element"
             )
 
-    def _scoped(self, name: str, location: str) -> Pose:
+    def _resolve_scoped(self, name: str, location: str) -> Pose:
         outer, separator, inner = name.partition("::")
         if separator and outer in self._nested_graphs:
             return self.pose(outer, location) * self._nested_graphs[outer].pose(inner, location)

@@ -34,10 +34,10 @@ def read_geometry(
     if first.tag == "empty":
         return None
     if first.tag == "polyline":
-        return _polyline(document, geometry)
+        return _read_polyline(document, geometry)
     if first.tag in _ROUND:
         shape, tags = _ROUND[first.tag]
-        return shape(*(_size(document, first, tag) for tag in tags))
+        return shape(*(_read_size(document, first, tag) for tag in tags))
     reader = _READERS.get(first.tag)
     if reader is None:
         known_tags = ", ".join(sorted([*_READERS, *_ROUND, "polyline", "empty"]))
@@ -48,22 +48,22 @@ def read_geometry(
     return reader(document, first, library)
 
 
-def _box(document: SdfDocument, element: Element, library: ModelLibrary) -> Geometry:
+def _read_box(document: SdfDocument, element: Element, library: ModelLibrary) -> Geometry:
     return Box(non_negative(document, required(document, element, "size"), 3))  # type: ignore[arg-type]
 
 
-def _size(document: SdfDocument, element: Element, tag: str) -> float:
+def _read_size(document: SdfDocument, element: Element, tag: str) -> float:
     return non_negative(document, required(document, element, tag), 1)[0]
 
 
-def _ellipsoid(document: SdfDocument, element: Element, library: ModelLibrary) -> Geometry:
+def _read_ellipsoid(document: SdfDocument, element: Element, library: ModelLibrary) -> Geometry:
     radii = non_negative(document, required(document, element, "radii"), 3)
     if min(radii) == 0:
         raise SdfError(f"{document.where(element)}: an ellipsoid's radii must be above 0")
     return Ellipsoid(radii)  # type: ignore[arg-type]
 
 
-def _plane(document: SdfDocument, element: Element, library: ModelLibrary) -> Geometry:
+def _read_plane(document: SdfDocument, element: Element, library: ModelLibrary) -> Geometry:
     size = element.find("size")
     direction = vector(document, element, "normal", (0.0, 0.0, 1.0))
     if not any(direction):
@@ -72,7 +72,7 @@ def _plane(document: SdfDocument, element: Element, library: ModelLibrary) -> Ge
     return Plane(direction, extent)  # type: ignore[arg-type]
 
 
-def _polyline(document: SdfDocument, geometry: Element) -> Geometry:
+def _read_polyline(document: SdfDocument, geometry: Element) -> Geometry:
     lines = geometry.findall("polyline")
     paths = []
     for line in lines:
@@ -82,10 +82,10 @@ def _polyline(document: SdfDocument, geometry: Element) -> Geometry:
                 f"{document.where(line)}: <polyline> has {len(points)} points; the minimum is 3"
             )
         paths.append(tuple(points))
-    return Polyline(tuple(paths), _size(document, lines[0], "height"))  # type: ignore[arg-type]
+    return Polyline(tuple(paths), _read_size(document, lines[0], "height"))  # type: ignore[arg-type]
 
 
-def _file(document: SdfDocument, element: Element, library: ModelLibrary) -> Path:
+def _resolve_file(document: SdfDocument, element: Element, library: ModelLibrary) -> Path:
     uri = element.find("uri")
     if uri is None:
         hint = " (<filename> is not read)" if element.find("filename") is not None else ""
@@ -95,19 +95,19 @@ def _file(document: SdfDocument, element: Element, library: ModelLibrary) -> Pat
     return library.resolve(document, uri)
 
 
-def _mesh(document: SdfDocument, element: Element, library: ModelLibrary) -> Geometry:
+def _read_mesh(document: SdfDocument, element: Element, library: ModelLibrary) -> Geometry:
     part = element.find("submesh")
     return Mesh(
-        path=_file(document, element, library),
+        path=_resolve_file(document, element, library),
         scale=vector(document, element, "scale", (1.0, 1.0, 1.0)),
         submesh=None if part is None else text_of(part, "name"),
         center=part is not None and flag(document, part, "center"),
     )
 
 
-def _heightmap(document: SdfDocument, element: Element, library: ModelLibrary) -> Geometry:
+def _read_heightmap(document: SdfDocument, element: Element, library: ModelLibrary) -> Geometry:
     return Heightmap(
-        path=_file(document, element, library),
+        path=_resolve_file(document, element, library),
         size=vector(document, element, "size", (1.0, 1.0, 1.0)),
         position=vector(document, element, "pos", (0.0, 0.0, 0.0)),
     )
@@ -121,9 +121,9 @@ _ROUND: Dict[str, Tuple[Type[Geometry], Tuple[str, ...]]] = {
 }
 
 _READERS: Dict[str, Callable[[SdfDocument, Element, ModelLibrary], Geometry]] = {
-    "box": _box,
-    "ellipsoid": _ellipsoid,
-    "plane": _plane,
-    "mesh": _mesh,
-    "heightmap": _heightmap,
+    "box": _read_box,
+    "ellipsoid": _read_ellipsoid,
+    "plane": _read_plane,
+    "mesh": _read_mesh,
+    "heightmap": _read_heightmap,
 }

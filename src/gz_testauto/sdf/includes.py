@@ -57,12 +57,12 @@ class ModelLibrary:
         try:
             path = resources.resolve(uri, document.directory, self.model_path)
         except ResourceError as error:
-            raise _missing(document, element, str(error)) from error
+            raise _missing_file_error(document, element, str(error)) from error
         if not os.path.exists(path):
-            raise _missing(document, element, _missing_message(uri, path))
+            raise _missing_file_error(document, element, _missing_message(uri, path))
         if path.is_file() and is_lfs_pointer(path):
             problem = f"{path} is only a pointer of Git LFS; fetch the file by `git lfs pull`"
-            raise _missing(document, element, problem)
+            raise _missing_file_error(document, element, problem)
         return path
 
     def included(self, document: SdfDocument, include: Element) -> Optional[IncludedModel]:
@@ -91,7 +91,7 @@ class ModelLibrary:
         try:
             path = resources.model_file(path)
         except ResourceError as error:
-            raise _missing(document, uri, str(error)) from error
+            raise _missing_file_error(document, uri, str(error)) from error
         if path not in self._documents:
             try:
                 self._documents[path] = SdfDocument.read(path, repair=self._repair)
@@ -117,7 +117,7 @@ class ModelLibrary:
             _set_static(owner, static)
         if static is None:
             static = self.static_of_include(document, include)
-        model = self._expanded(document, include, document.version, is_removed, static)
+        model = self._expand_copy(document, include, document.version, is_removed, static)
         if model is None:
             raise SdfError(f"{document.where(include)}: this <include> does not include a model")
         model.tail = include.tail
@@ -187,7 +187,7 @@ class ModelLibrary:
                 self._was_repaired(model.document, inner) for inner in model.element.iter("include")
             )
 
-    def _expanded(
+    def _expand_copy(
         self,
         document: SdfDocument,
         include: Element,
@@ -195,6 +195,7 @@ class ModelLibrary:
         is_removed: Optional[Without] = None,
         static: Optional[bool] = None,
     ) -> Optional[Element]:
+        """Return a copy of the included model, with its includes expanded and overrides applied."""
         included_model = self.included(document, include)
         if included_model is None:
             return None
@@ -214,7 +215,7 @@ class ModelLibrary:
             if nested_static is None:
                 nested_static = self.static_of_include(included_model.document, original)
             with self.entered(included_model.document, original):
-                nested_model = self._expanded(
+                nested_model = self._expand_copy(
                     included_model.document, original, version, is_removed, nested_static
                 )
             if nested_model is not None:
@@ -299,7 +300,7 @@ def _set_static(model: Element, static: Optional[bool]) -> None:
     insert_child(model, element, 0)
 
 
-def _missing(document: SdfDocument, element: Element, problem: str) -> MissingFileError:
+def _missing_file_error(document: SdfDocument, element: Element, problem: str) -> MissingFileError:
     return MissingFileError(f"{document.where(element)}: {problem}; {ALLOW_MISSING_HINT}")
 
 

@@ -46,11 +46,12 @@ def merge_includes(robot: ModelNode, included_names: AbstractSet[str]) -> None:
     for model in robot.models:
         if model.name in included_names:
             for scope, inner, pose in list(model.walk(model.pose, f"{model.name}::")):
-                _merge(robot.element, inner, pose, scope)
+                _merge_model(robot.element, inner, pose, scope)
             robot.element.remove(model.element)
 
 
-def _merge(outer: Element, model: ModelNode, pose: Pose, scope: str) -> None:
+def _merge_model(outer: Element, model: ModelNode, pose: Pose, scope: str) -> None:
+    """Move the parts of ``model`` to ``outer``, with scoped names and their poses in ``outer``."""
     poses = {link.name: link.pose for link in model.links}
     for joint in model.element.findall("joint"):
         _resolve_joint(model, joint, pose, poses)

@@ -54,7 +54,7 @@ def find_sensors(parts: RobotParts) -> Tuple[Sensor, ...]:
     sensors: List[Sensor] = []
     for placed_link in parts.links.values():
         for element in placed_link.link.element.findall("sensor"):
-            read_sensor = _READERS.get(_type(element, placed_link.model.document))
+            read_sensor = _READERS.get(_sensor_type(element, placed_link.model.document))
             if read_sensor is None:
                 continue
             try:
@@ -104,23 +104,23 @@ def select_sensors(
 
 def is_range_sensor(sensor: Element) -> bool:
     """Return whether a ``ray`` sensor is a sonar or an infrared sensor."""
-    return any(_library(plugin) == RANGE_PLUGIN for plugin in sensor.findall("plugin"))
+    return any(_library_of(plugin) == RANGE_PLUGIN for plugin in sensor.findall("plugin"))
 
 
-def _type(sensor: Element, document: SdfDocument) -> str:
+def _sensor_type(sensor: Element, document: SdfDocument) -> str:
     kind = sensor.get("type") or ""
-    if kind == "camera" and _plugin(document, sensor).library in _CAMERA_PLUGINS:
+    if kind == "camera" and _read_plugin(document, sensor).library in _CAMERA_PLUGINS:
         return "depth"
     return "depth" if kind in DEPTH_CAMERAS else "ray" if kind in RAYS else kind
 
 
-def _library(plugin: Element) -> str:
+def _library_of(plugin: Element) -> str:
     return library_name(plugin.get("filename") or "")
 
 
-def _plugin(document: SdfDocument, sensor: Element) -> PluginNames:
+def _read_plugin(document: SdfDocument, sensor: Element) -> PluginNames:
     for plugin in sensor.findall("plugin"):
-        library = _library(plugin)
+        library = _library_of(plugin)
         key = _TOPIC_KEYS.get(library)
         if key is None:
             continue
@@ -157,14 +157,14 @@ _TOPIC_KEYS: Dict[str, str] = {
 }
 
 
-def _rays(placed_link: PlacedLink, sensor: Element) -> Sensor:
+def _read_ray_sensor(placed_link: PlacedLink, sensor: Element) -> Sensor:
     document = placed_link.model.document
-    plugin = _plugin(document, sensor)
+    plugin = _read_plugin(document, sensor)
     ray = required(document, sensor, "ray")
     scan, span = required(document, ray, "scan"), required(document, ray, "range")
     vertical = scan.find("vertical")
-    columns = _angles(document, required(document, scan, "horizontal"))
-    rows = AHEAD if vertical is None else _angles(document, vertical)
+    columns = _read_angles(document, required(document, scan, "horizontal"))
+    rows = AHEAD if vertical is None else _read_angles(document, vertical)
     kind: SensorKind = "scan" if rows.samples == 1 else "cloud"
     if plugin.library == RANGE_PLUGIN:
         kind = "range"
@@ -178,9 +178,9 @@ def _rays(placed_link: PlacedLink, sensor: Element) -> Sensor:
     width = max(columns.last - columns.first, rows.last - rows.first)
     if plugin_element is not None:
         width = number(document, plugin_element, "fov", width)
-    common = _common(placed_link, sensor, plugin, kind)
+    common = _common_sensor(placed_link, sensor, plugin, kind)
     is_infrared = plugin_element is not None and text_of(plugin_element, "radiation") == "infrared"
-    return _checked(
+    return _require_valid_rays(
         document,
         sensor,
         replace(
@@ -196,9 +196,9 @@ def _rays(placed_link: PlacedLink, sensor: Element) -> Sensor:
     )
 
 
-def _depth_camera(placed_link: PlacedLink, sensor: Element) -> Sensor:
+def _read_depth_camera(placed_link: PlacedLink, sensor: Element) -> Sensor:
     document = placed_link.model.document
-    plugin = _plugin(document, sensor)
+    plugin = _read_plugin(document, sensor)
     camera = required(document, sensor, "camera")
     image, clip = required(document, camera, "image"), required(document, camera, "clip")
     width, height = (round(number(document, image, tag)) for tag in ("width", "height"))
@@ -214,11 +214,11 @@ def _depth_camera(placed_link: PlacedLink, sensor: Element) -> Sensor:
     if plugin.element is not None:
         low = max(low, number(document, plugin.element, "pointCloudCutoff", low))
         high = min(high, number(document, plugin.element, "pointCloudCutoffMax", high))
-    return _checked(
+    return _require_valid_rays(
         document,
         sensor,
         replace(
-            _common(placed_link, sensor, plugin, "cloud"),
+            _common_sensor(placed_link, sensor, plugin, "cloud"),
             columns=_pixels(width, step, focal),
             rows=_pixels(height, step, focal),
             range_min_m=low,
@@ -239,7 +239,7 @@ def _pixels(count: int, step: int, focal_px: float) -> Angles:
     return Angles(samples, -half_rad, half_rad) if samples > 1 else AHEAD
 
 
-def _bumper(placed_link: PlacedLink, sensor: Element) -> Sensor:
+def _read_bumper(placed_link: PlacedLink, sensor: Element) -> Sensor:
     document = placed_link.model.document
     names = [
         (element.text or "").strip().rsplit("::", 1)[-1]
@@ -247,19 +247,19 @@ def _bumper(placed_link: PlacedLink, sensor: Element) -> Sensor:
     ]
     shapes = {shape.get("name") for shape in placed_link.link.element.findall("collision")}
     return replace(
-        _common(placed_link, sensor, _plugin(document, sensor), "contact"),
+        _common_sensor(placed_link, sensor, _read_plugin(document, sensor), "contact"),
         collisions=tuple(f"{placed_link.name}::{name}" for name in names if name in shapes),
     )
 
 
 _READERS: Mapping[str, Callable[[PlacedLink, Element], Sensor]] = {
-    "ray": _rays,
-    "depth": _depth_camera,
-    "contact": _bumper,
+    "ray": _read_ray_sensor,
+    "depth": _read_depth_camera,
+    "contact": _read_bumper,
 }
 
 
-def _common(
+def _common_sensor(
     placed_link: PlacedLink, sensor: Element, plugin: PluginNames, kind: SensorKind
 ) -> Sensor:
     document = placed_link.model.document
@@ -282,7 +282,7 @@ def sensor_mount(placed_link: PlacedLink, sensor: Element) -> Pose:
     return placed_link.pose * pose_value(placed_link.model.document, sensor.find("pose"))
 
 
-def _angles(document: SdfDocument, element: Element) -> Angles:
+def _read_angles(document: SdfDocument, element: Element) -> Angles:
     resolution = number(document, element, "resolution", 1.0)
     count = round(number(document, element, "samples") * resolution)
     first = number(document, element, "min_angle", 0.0)
@@ -312,7 +312,7 @@ def gaussian_noise(document: SdfDocument, noise: Element) -> Tuple[str, Tuple[fl
     return kind, (number(document, noise, "mean", 0.0), number(document, noise, "stddev", 0.0))
 
 
-def _checked(document: SdfDocument, element: Element, sensor: Sensor) -> Sensor:
+def _require_valid_rays(document: SdfDocument, element: Element, sensor: Sensor) -> Sensor:
     location = document.where(element)
     if not 0.0 <= sensor.range_min_m < sensor.range_max_m:
         raise SdfError(

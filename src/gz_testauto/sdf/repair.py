@@ -46,7 +46,7 @@ def repair_xml(content: bytes) -> Tuple[bytes, Tuple[Repair, ...]]:
     return content, tuple(repairs)
 
 
-def _line(content: bytes, offset: int) -> int:
+def _line_number(content: bytes, offset: int) -> int:
     return content.count(b"\n", 0, offset) + 1
 
 
@@ -60,7 +60,7 @@ def _without_double_hyphens(content: bytes, repairs: List[Repair]) -> bytes:
         content_text = match.group(1)
         fixed_text = re.sub(rb"-(?=-)|(?<=-)-|-$", b"=", content_text)
         if fixed_text != content_text:
-            line = _line(content, match.start())
+            line = _line_number(content, match.start())
             repairs.append(Repair(line, "replaced '--' inside a comment by '=='"))
         return b"<!--" + fixed_text + b"-->"
 
@@ -85,7 +85,7 @@ def _with_quoted_attributes(content: bytes, repairs: List[Repair]) -> bytes:
             values_text = ", ".join(
                 value.decode("utf-8", "replace") or "nothing" for value in bare_values
             )
-            line = _line(content, tag.start())
+            line = _line_number(content, tag.start())
             repairs.append(Repair(line, f"put quotes around the attribute value {values_text}"))
             pieces += [content[position : tag.start()], corrected_tag]
             position = tag.end()
@@ -101,7 +101,9 @@ def _without_double_colons(content: bytes, repairs: List[Repair]) -> bytes:
         colons = tag.start() + match.end(1)
         if not tag.group().startswith(b"</"):
             name = tag.group()[1:].split(maxsplit=1)[0].strip(b"/>").decode()
-            repairs.append(Repair(_line(content, colons), f"removed one of two colons in <{name}>"))
+            repairs.append(
+                Repair(_line_number(content, colons), f"removed one of two colons in <{name}>")
+            )
         pieces += [content[position:colons], b":"]
         position = colons + 2
     return b"".join([*pieces, content[position:]])
@@ -113,7 +115,7 @@ def _with_declaration_first(content: bytes, repairs: List[Repair]) -> bytes:
     if root is None or declaration is None or not 0 < declaration.start() < root.start():
         return content
     repairs.append(
-        Repair(_line(content, declaration.start()), "moved the XML declaration to the start")
+        Repair(_line_number(content, declaration.start()), "moved the XML declaration to the start")
     )
     head = content[: declaration.start()].strip()
     remainder = content[declaration.end() :].lstrip()
@@ -150,7 +152,9 @@ def _markup_only(content: bytes, start: int, end: int, repairs: List[Repair]) ->
         stop = end if stop < 0 else stop
         text = content[position:stop].strip()
         shown_text = text[:40].decode("utf-8", "replace") + ("…" if len(text) > 40 else "")
-        repairs.append(Repair(_line(content, position), f"removed stray text {shown_text!r}"))
+        repairs.append(
+            Repair(_line_number(content, position), f"removed stray text {shown_text!r}")
+        )
         kept_pieces.append(b"\n" if b"\n" in content[position:stop] else b"")
         position = stop
     return b"".join(kept_pieces)
@@ -176,7 +180,9 @@ def _with_prefixes_declared(content: bytes, repairs: List[Repair]) -> bytes:
     }
     for prefix, offset in missing_prefixes.items():
         name = prefix.decode()
-        repairs.append(Repair(_line(content, offset), f"declared the namespace prefix {name!r}"))
+        repairs.append(
+            Repair(_line_number(content, offset), f"declared the namespace prefix {name!r}")
+        )
     declarations = b"".join(
         b' xmlns:%s="undeclared:%s"' % (prefix, prefix) for prefix in sorted(missing_prefixes)
     )

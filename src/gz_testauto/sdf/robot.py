@@ -128,8 +128,8 @@ def read_robot(
                 if selected_lidar is None or sensor.scoped_name != selected_lidar.scoped_name
             ),
             imu=find_imu(parts),
-            footprint_m=_footprint(document, scene),
-            height_m=_height(scene),
+            footprint_m=_footprint_hull_m(document, scene),
+            height_m=_height_range_m(scene),
         )
 
 
@@ -138,7 +138,7 @@ def read_outline(path: Union[str, Path], name: str = "robot") -> RobotBody:
     file = _model_file(path)
     with without_missing_hint():
         document, scene = _read_scene(file, name, ModelLibrary(), None, True)
-    return RobotBody(name, _footprint(document, scene), _height(scene))
+    return RobotBody(name, _footprint_hull_m(document, scene), _height_range_m(scene))
 
 
 def read_sensors(path: Union[str, Path]) -> Tuple[Sensor, ...]:
@@ -188,14 +188,14 @@ def _move_to_ground(model: Element, scene: SceneModel) -> bool:
     root = model.find("link")
     if not scene.collisions or root.find("pose") is not None:
         return False
-    lowest_m = _height(scene)[0]
+    lowest_m = _height_range_m(scene)[0]
     if abs(lowest_m) <= MOST_ABOVE_GROUND_M:
         return False
     set_pose(root, Pose((0.0, 0.0, -lowest_m)))
     return True
 
 
-def _footprint(document: SdfDocument, scene: SceneModel) -> Tuple[Tuple[float, float], ...]:
+def _footprint_hull_m(document: SdfDocument, scene: SceneModel) -> Tuple[Tuple[float, float], ...]:
     outlines = [
         shape.geometry.footprint(shape.local_pose, -math.inf, math.inf)
         for shape in scene.collisions
@@ -207,6 +207,6 @@ def _footprint(document: SdfDocument, scene: SceneModel) -> Tuple[Tuple[float, f
     return tuple((float(x), float(y)) for x, y in ring)
 
 
-def _height(scene: SceneModel) -> Tuple[float, float]:
+def _height_range_m(scene: SceneModel) -> Tuple[float, float]:
     levels = np.stack([shape.geometry.bounds(shape.local_pose)[2] for shape in scene.collisions])
     return float(levels[:, 0].min()), float(levels[:, 1].max())

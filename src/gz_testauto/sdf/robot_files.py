@@ -45,7 +45,7 @@ def read_robot_file(path: Path, xacro: Optional[XacroInput] = None) -> SdfDocume
     ``MissingDependencyError`` if xacro is not installed.
     """
     if is_urdf(path):
-        document = _converted(path, xacro or XacroInput())
+        document = _convert(path, xacro or XacroInput())
     elif xacro is not None:
         raise SdfError(f"{path} is not a xacro file; remove the key robot.xacro, or use .xacro")
     else:
@@ -58,7 +58,7 @@ def read_robot_file(path: Path, xacro: Optional[XacroInput] = None) -> SdfDocume
     return document
 
 
-def _converted(path: Path, xacro: XacroInput) -> SdfDocument:
+def _convert(path: Path, xacro: XacroInput) -> SdfDocument:
     content = read_input(path, SdfError)
     source = str(path)
     if path.suffix == ".xacro" or _XACRO in content:

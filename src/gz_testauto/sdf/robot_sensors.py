@@ -101,7 +101,7 @@ class ImuDescription:
 
 def find_lidars(parts: RobotParts) -> Tuple[LidarDescription, ...]:
     """Return all ``ray`` and ``gpu_ray`` sensors with a single row, in file order."""
-    return tuple(_lidar(*sensor) for sensor in _sensors(parts, _is_planar_lidar))
+    return tuple(_read_lidar(*sensor) for sensor in _find_sensors(parts, _is_planar_lidar))
 
 
 def select_lidar(
@@ -133,7 +133,7 @@ def select_lidar(
 
 
 def find_imu(parts: RobotParts) -> Optional[ImuDescription]:
-    for placed_link, sensor in _sensors(parts, lambda sensor: sensor.get("type") == "imu"):
+    for placed_link, sensor in _find_sensors(parts, lambda sensor: sensor.get("type") == "imu"):
         document = placed_link.model.document
         return ImuDescription(
             link=placed_link.name,
@@ -144,7 +144,7 @@ def find_imu(parts: RobotParts) -> Optional[ImuDescription]:
     return None
 
 
-def _lidar(placed_link: PlacedLink, sensor: Element) -> LidarDescription:
+def _read_lidar(placed_link: PlacedLink, sensor: Element) -> LidarDescription:
     document = placed_link.model.document
     ray = required(document, sensor, "ray")
     horizontal = required(document, required(document, ray, "scan"), "horizontal")
@@ -179,7 +179,7 @@ def _lidar(placed_link: PlacedLink, sensor: Element) -> LidarDescription:
     return lidar
 
 
-def _sensors(
+def _find_sensors(
     parts: RobotParts, is_wanted: Callable[[Element], bool]
 ) -> List[Tuple[PlacedLink, Element]]:
     return [

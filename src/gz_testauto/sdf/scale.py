@@ -98,20 +98,20 @@ def scale_model(model: Element, factor: float) -> None:
                 _scale_shape(model, shape, factor)
     model_pose = model.find("pose")
     for pose in model.iter("pose"):
-        numbers = _numbers(pose)
+        numbers = _read_numbers(pose)
         if pose is not model_pose and numbers:
-            _write(pose, [*(value * factor for value in numbers[:3]), *numbers[3:]])
+            _write_rounded(pose, [*(value * factor for value in numbers[:3]), *numbers[3:]])
     for inertial in model.iter("inertial"):
         for mass in inertial.findall("mass"):
-            set_numbers(mass, *(value * factor**3 for value in _numbers(mass)))
+            set_numbers(mass, *(value * factor**3 for value in _read_numbers(mass)))
         for moment in inertial.iterfind("inertia/*"):
-            set_numbers(moment, *(value * factor**5 for value in _numbers(moment)))
+            set_numbers(moment, *(value * factor**5 for value in _read_numbers(moment)))
 
 
 def _write_geometry(element: Element, geometry: Geometry) -> None:
     shape = element.find(f"geometry/{type(geometry).__name__.lower()}")
     for tag, values in shape_numbers(geometry).items():
-        set_numbers(_child(shape, tag), *values)
+        set_numbers(_ensure_child(shape, tag), *values)
 
 
 def shape_numbers(geometry: Geometry) -> Dict[str, Tuple[float, ...]]:
@@ -123,10 +123,10 @@ def shape_numbers(geometry: Geometry) -> Dict[str, Tuple[float, ...]]:
 
 
 def _write_inertia(inertial: Element, geometry: Geometry, mass_kg: float) -> None:
-    set_numbers(_child(inertial, "mass"), mass_kg)
-    tensor = _child(inertial, "inertia")
+    set_numbers(_ensure_child(inertial, "mass"), mass_kg)
+    tensor = _ensure_child(inertial, "inertia")
     for tag, moment in zip(("ixx", "iyy", "izz"), geometry.inertia_kgm2(mass_kg)):
-        set_numbers(_child(tensor, tag), moment)
+        set_numbers(_ensure_child(tensor, tag), moment)
     for tag in _PRODUCTS:
         product = tensor.find(tag)
         if product is not None:
@@ -154,7 +154,7 @@ def scale_geometry(document: SdfDocument, link: Element, scale: Tuple[float, flo
     for parent in (*link.findall("collision"), *link.findall("visual")):
         for shape in parent.iterfind("geometry/*"):
             for tag, axis_factors in factors.get(shape.tag, {}).items():
-                element = _child(shape, tag)
+                element = _ensure_child(shape, tag)
                 if shape.tag == "mesh" and not (element.text or "").strip():
                     element.text = "1 1 1"
                 values = numbers(document, element, len(axis_factors))
@@ -163,7 +163,7 @@ def scale_geometry(document: SdfDocument, link: Element, scale: Tuple[float, flo
                 )
 
 
-def _child(parent: Element, tag: str) -> Element:
+def _ensure_child(parent: Element, tag: str) -> Element:
     child = parent.find(tag)
     return etree.SubElement(parent, tag) if child is None else child
 
@@ -214,12 +214,12 @@ def _scale_shape(model: Element, shape: Element, factor: float) -> None:
         etree.SubElement(shape, "scale").text = "1 1 1"
     for tag in _LENGTHS[shape.tag]:
         for length in shape.findall(tag):
-            _write(length, [value * factor for value in _numbers(length)])
+            _write_rounded(length, [value * factor for value in _read_numbers(length)])
 
 
-def _numbers(element: Element) -> List[float]:
+def _read_numbers(element: Element) -> List[float]:
     return leading_numbers(element.text or "")[0]
 
 
-def _write(element: Element, values: List[float]) -> None:
+def _write_rounded(element: Element, values: List[float]) -> None:
     set_numbers(element, *(round(value, _DIGITS) for value in values))

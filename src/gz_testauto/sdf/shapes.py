@@ -55,7 +55,7 @@ class Geometry(ABC):
         raise ValueError(f"the inertia of a {type(self).__name__.lower()} is unknown")
 
 
-def _around(center: np.ndarray, half: np.ndarray) -> np.ndarray:
+def _bounds_around(center: np.ndarray, half: np.ndarray) -> np.ndarray:
     return np.column_stack([center - half, center + half])
 
 
@@ -83,7 +83,7 @@ class Box(Geometry):
 
     def bounds(self, pose: Pose) -> np.ndarray:
         half = matrix_product(np.abs(pose.rotation), np.asarray(self.size) / 2)
-        return _around(np.asarray(pose.position), half)
+        return _bounds_around(np.asarray(pose.position), half)
 
     def footprint(self, pose: Pose, z_min: float, z_max: float) -> BaseGeometry:
         rotation = pose.rotation
@@ -131,7 +131,7 @@ class Cylinder(Geometry):
         # A circle with a unit normal extends by radius · sqrt(1 - n²) along an axis.
         sine = np.sqrt(np.clip(1 - axis**2, 0, None))
         half = np.abs(axis) * self.length / 2 + self.radius * sine
-        return _around(np.asarray(pose.position), half)
+        return _bounds_around(np.asarray(pose.position), half)
 
     def footprint(self, pose: Pose, z_min: float, z_max: float) -> BaseGeometry:
         x, y, z = pose.position
@@ -162,7 +162,7 @@ class Sphere(Geometry):
         return (moment, moment, moment)
 
     def bounds(self, pose: Pose) -> np.ndarray:
-        return _around(np.asarray(pose.position), np.full(3, self.radius))
+        return _bounds_around(np.asarray(pose.position), np.full(3, self.radius))
 
     def footprint(self, pose: Pose, z_min: float, z_max: float) -> BaseGeometry:
         x, y, z = pose.position
@@ -201,7 +201,7 @@ class Ellipsoid(Geometry):
         return matrix_product(axes, axes.T)
 
     def bounds(self, pose: Pose) -> np.ndarray:
-        return _around(np.asarray(pose.position), np.sqrt(np.diag(self._spread(pose))))
+        return _bounds_around(np.asarray(pose.position), np.sqrt(np.diag(self._spread(pose))))
 
     def footprint(self, pose: Pose, z_min: float, z_max: float) -> BaseGeometry:
         # The points of the outline are the contact points of vertical tangent planes. If a contact
@@ -257,7 +257,7 @@ class Capsule(Geometry):
 
     def bounds(self, pose: Pose) -> np.ndarray:
         half = np.abs(pose.rotation[:, 2]) * self.length / 2 + self.radius
-        return _around(np.asarray(pose.position), half)
+        return _bounds_around(np.asarray(pose.position), half)
 
     def footprint(self, pose: Pose, z_min: float, z_max: float) -> BaseGeometry:
         # The capsule is a sphere swept along its axis, so the outline is the convex hull of the

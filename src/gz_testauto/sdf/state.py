@@ -73,7 +73,7 @@ def apply_state(document: SdfDocument, library: Optional[ModelLibrary] = None) -
         state_of_model = model_states.get(node.name)
         if state_of_model is not None and node.name not in placed_names:
             placed_names.add(node.name)
-            _place(document, node, state_of_model, library)
+            _apply_model_state(document, node, state_of_model, library)
 
 
 def _read_model_state(document: SdfDocument, element: Element) -> SavedModelState:
@@ -96,11 +96,12 @@ def _insert_and_delete(document: SdfDocument, world: Element, state: Element) ->
                 insert_child(world, copy.deepcopy(new_element), position)
     for deletions in state.findall("deletions"):
         for name in deletions.iter("name"):
-            for child in _placing(world, (name.text or "").strip()):
+            for child in _elements_named(world, (name.text or "").strip()):
                 remove_child(child)
 
 
-def _placing(world: Element, name: str) -> List[Element]:
+def _elements_named(world: Element, name: str) -> List[Element]:
+    """Return the elements that place the model or light ``name`` in the world."""
     return [
         child
         for child in world
@@ -114,7 +115,7 @@ def _place_lights(document: SdfDocument, world: Element, state: Element) -> None
         pose = light_state.find("pose")
         if pose is None:
             continue
-        for light in _placing(world, name_of(document, light_state)):
+        for light in _elements_named(world, name_of(document, light_state)):
             if light.tag != "model":
                 set_pose(light, pose_value(document, pose))
 
@@ -136,7 +137,7 @@ class _Placement:
         )
 
 
-def _place(
+def _apply_model_state(
     document: SdfDocument, node: ModelNode, state: SavedModelState, library: ModelLibrary
 ) -> None:
     placement = _apply_poses(node, state, node.pose)
@@ -153,7 +154,7 @@ def _place(
             if candidate.placed_by is element
         )
         placement = _apply_poses(node, state, node.pose)
-    _write(placement)
+    _write_poses(placement)
     if state.scale is not None:
         for _, _, link, _ in node.walk_links():
             scale_geometry(document, link.element, state.scale)
@@ -171,12 +172,12 @@ def _apply_poses(
     canonical = _canonical_link(node, base) if parent is None else None
     if canonical is not None:
         name, default_pose = canonical
-        link_pose = _link_pose(state, name)
+        link_pose = _saved_link_pose(state, name)
         if link_pose is not None and not same_pose(link_pose, default_pose):
             final_pose = link_pose * (base.inverse() * default_pose).inverse()
     changed_links = {}
     for link in node.links:
-        link_pose = _link_pose(state, link.name)
+        link_pose = _saved_link_pose(state, link.name)
         if link_pose is None or same_pose(link_pose, base * link.pose):
             link_pose = base * link.pose
         if not same_pose(link_pose, final_pose * link.pose):
@@ -199,11 +200,15 @@ def _canonical_link(node: ModelNode, pose: Pose) -> Optional[Tuple[str, Pose]]:
     return None
 
 
-def _link_pose(state: SavedModelState, name: str) -> Optional[Pose]:
+def _saved_link_pose(state: SavedModelState, name: str) -> Optional[Pose]:
     if name in state.links:
         return state.links[name]
     outer, separator, inner = name.partition("::")
-    return _link_pose(state.models[outer], inner) if separator and outer in state.models else None
+    return (
+        _saved_link_pose(state.models[outer], inner)
+        if separator and outer in state.models
+        else None
+    )
 
 
 def _nested_state(state: SavedModelState, name: str) -> SavedModelState:
@@ -221,7 +226,7 @@ def _nested_state(state: SavedModelState, name: str) -> SavedModelState:
     )
 
 
-def _write(placement: _Placement) -> None:
+def _write_poses(placement: _Placement) -> None:
     node = placement.node
     if placement.pose != node.pose:
         set_pose(node.placed_by, placement.pose)
@@ -233,7 +238,7 @@ def _write(placement: _Placement) -> None:
             set_pose(link.element, link.pose)
     for inner in placement.models:
         if not inner.is_rigid or not same_pose(inner.pose, inner.node.pose):
-            _write(inner)
+            _write_poses(inner)
 
 
 def same_pose(first: Pose, second: Pose) -> bool:

@@ -72,7 +72,7 @@ def read_models(document: SdfDocument, library: ModelLibrary) -> List[ModelNode]
         node = read_model(document, document.model, library)
         node.pose = frames.of(document.model.find("pose"))
         return [node]
-    return _children(document, world, FrameGraph(document, world), library)
+    return _read_children(document, world, FrameGraph(document, world), library)
 
 
 def read_model(
@@ -105,14 +105,14 @@ def read_model(
         frames.add(name_of(document, link), link.find("pose"))
     for joint in element.findall("joint"):
         frames.add(name_of(document, joint), joint.find("pose"), text_of(joint, "child") or "")
-    node.models = _children(document, element, frames, library, static)
+    node.models = _read_children(document, element, frames, library, static)
     for link in links:
         name = name_of(document, link)
         node.links.append(LinkNode(name, link, frames.pose(name)))
     return node
 
 
-def _children(
+def _read_children(
     document: SdfDocument,
     parent: Element,
     frames: FrameGraph,
@@ -124,7 +124,7 @@ def _children(
         if child.tag == "model":
             node = read_model(document, child, library)
         elif child.tag == "include":
-            included_node = _included(document, child, library, static)
+            included_node = _read_included(document, child, library, static)
             if included_node is None:
                 continue
             node = included_node
@@ -177,7 +177,7 @@ def _require_own_frame(document: SdfDocument, node: ModelNode) -> None:
         )
 
 
-def _included(
+def _read_included(
     document: SdfDocument, include: Element, library: ModelLibrary, static: Optional[bool]
 ) -> Optional[ModelNode]:
     included_model = library.included(document, include)

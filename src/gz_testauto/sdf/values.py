@@ -68,7 +68,7 @@ def numbers(
             "decimal numbers, and spaces between numbers"
         )
     if remaining_text or len(values) > count:
-        _warn(
+        _warn_once(
             f"{document.where(element)}: <{element.tag}> is {text.strip()!r}; the text after the "
             f"first {count} is ignored, as in Gazebo"
         )
@@ -98,7 +98,7 @@ def leading_numbers(text: str) -> Tuple[List[float], str]:
 
 
 @functools.lru_cache(maxsize=10_000)
-def _warn(message: str) -> None:  # only once, since files are read again for each trial
+def _warn_once(message: str) -> None:  # only once, since files are read again for each trial
     LOGGER.warning("%s", message)
 
 

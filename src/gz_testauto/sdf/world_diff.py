@@ -44,7 +44,7 @@ def model_changes(
 def same_model(first: str, second: str) -> bool:
     """Return whether two SDF texts are equal except for the name, the pose, comments and white
     space."""
-    return first == second or _nameless(first) == _nameless(second)
+    return first == second or _content_of(first) == _content_of(second)
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,8 @@ class WorldModels:
         )
 
 
-def _nameless(sdf: str) -> str:
+def _content_of(sdf: str) -> str:
+    """Return the canonical text of a model without its name and pose."""
     model = parse_model(sdf)
     model.set("name", "")
     _remove_pose(model)

@@ -104,7 +104,7 @@ def _joints(scene: SceneModel) -> List[Joint]:
     return [*movable_joints, *fixed_joints]
 
 
-def _shapes(scene: SceneModel, coverage: SdfCoverage) -> Dict[str, List[BodyShape]]:
+def _shapes_by_link(scene: SceneModel, coverage: SdfCoverage) -> Dict[str, List[BodyShape]]:
     elements: Dict[str, Tuple[SdfDocument, Element]] = {}
     for scoped_name, model, link, _ in scene.node.walk_links():
         for collision in link.element.findall("collision"):
@@ -137,7 +137,7 @@ def _shapes(scene: SceneModel, coverage: SdfCoverage) -> Dict[str, List[BodyShap
 class _BodyTree:
     def __init__(self, scene: SceneModel, coverage: SdfCoverage) -> None:
         self._scene, self._coverage = scene, coverage
-        self._shapes = _shapes(scene, coverage)
+        self._shapes = _shapes_by_link(scene, coverage)
         self._elements = {
             name: (model.document, link.element) for name, model, link, _ in scene.node.walk_links()
         }
@@ -161,7 +161,7 @@ class _BodyTree:
             for name in self._scene.links
             if name not in self._joints or self._joints[name].parent is None
         ]
-        roots = tuple(self._body(name) for name in names)
+        roots = tuple(self._make_body(name) for name in names)
         reached_names = {body.name for root in roots for body in walk(root)}
         model = f"{self._scene.name}::"  # the name of a model can contain "::", too
         cyclic = sorted(set(self._scene.links) - {name[len(model) :] for name in reached_names})
@@ -173,7 +173,10 @@ class _BodyTree:
             )
         return roots
 
-    def _inertial(self, scoped_name: str, document: SdfDocument, element: Element) -> Inertial:
+    def _possible_inertial(
+        self, scoped_name: str, document: SdfDocument, element: Element
+    ) -> Inertial:
+        """Return the link's inertia, with equal moments if those in the file are impossible."""
         inertial = read_inertial(document, element)
         if inertial.is_possible:
             return inertial
@@ -194,12 +197,12 @@ class _BodyTree:
         )
         return replace(inertial, tensor_kgm2=(mean, mean, mean, 0.0, 0.0, 0.0))
 
-    def _body(self, name: str) -> Body:
+    def _make_body(self, name: str) -> Body:
         document, element = self._elements[name]
         scoped_name = f"{self._scene.name}::{name}"
         inertial = None
         if name not in self._scene.static_links:
-            inertial = self._inertial(scoped_name, document, element)
+            inertial = self._possible_inertial(scoped_name, document, element)
         return Body(
             name=scoped_name,
             pose=self._scene.links[name],
@@ -207,7 +210,7 @@ class _BodyTree:
             inertial=inertial,
             gravity=flag(document, element, "gravity", True),
             joint=self._joints.get(name),
-            children=tuple(self._body(child) for child in self._children.get(name, ())),
+            children=tuple(self._make_body(child) for child in self._children.get(name, ())),
         )
 
 

@@ -14,25 +14,27 @@ from gz_testauto.sdf.values import leading_numbers
 LOGGER = logging.getLogger(__name__)
 
 
-def _tags(text: str) -> FrozenSet[str]:
+def _split_tags(text: str) -> FrozenSet[str]:
     return frozenset(text.split())
 
 
 # supported children of each element, including children that do not affect motion and ranges
 _UNDERSTOOD: Dict[str, FrozenSet[str]] = {
-    "world": _tags(
+    "world": _split_tags(
         "physics gravity include model frame state scene light gui audio spherical_coordinates "
         "magnetic_field atmosphere wind actor"
     ),
-    "model": _tags("static self_collide include model pose frame link joint allow_auto_disable"),
-    "link": _tags("gravity pose inertial collision visual frame must_be_base_link"),
-    "collision": _tags("pose geometry surface frame laser_retro max_contacts"),
-    "surface": _tags("friction contact"),
-    "friction": _tags("ode"),
-    "contact": _tags("collide_bitmask"),
-    "joint": _tags("parent child pose axis axis2 frame"),
-    **dict.fromkeys(("axis", "axis2"), _tags("xyz limit dynamics use_parent_model_frame")),
-    "limit": _tags("lower upper"),
+    "model": _split_tags(
+        "static self_collide include model pose frame link joint allow_auto_disable"
+    ),
+    "link": _split_tags("gravity pose inertial collision visual frame must_be_base_link"),
+    "collision": _split_tags("pose geometry surface frame laser_retro max_contacts"),
+    "surface": _split_tags("friction contact"),
+    "friction": _split_tags("ode"),
+    "contact": _split_tags("collide_bitmask"),
+    "joint": _split_tags("parent child pose axis axis2 frame"),
+    **dict.fromkeys(("axis", "axis2"), _split_tags("xyz limit dynamics use_parent_model_frame")),
+    "limit": _split_tags("lower upper"),
 }
 
 # children of each element whose own children are also checked
@@ -59,7 +61,7 @@ _WITHOUT_EFFECT: Dict[str, Callable[[Element], bool]] = {
         _is_zero(element.find("patch_radius")) and _is_zero(element.find("surface_radius"))
     ),
     "limit/effort": lambda element: True,  # limits a joint's actuator; only wheels have one
-    "limit/velocity": lambda element: not any(value > 0 for value in _values(element)),
+    "limit/velocity": lambda element: not any(value > 0 for value in _numbers_in(element)),
     "visual": lambda element: True,
 }
 
@@ -155,8 +157,8 @@ def _is_off(element: Element) -> bool:
 
 
 def _is_zero(element: Optional[Element]) -> bool:
-    return element is None or not any(_values(element))
+    return element is None or not any(_numbers_in(element))
 
 
-def _values(element: Element) -> List[float]:
+def _numbers_in(element: Element) -> List[float]:
     return [value for text in element.itertext() for value in leading_numbers(text)[0]]

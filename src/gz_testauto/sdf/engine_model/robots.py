@@ -76,9 +76,9 @@ def read_engine_robot(robot: RobotModel, coverage: SdfCoverage) -> EngineRobot:
         raise SdfError(f"{robot.path}: a robot needs a link and must not be static")
     plugins = [] if robot.drive is None else robot.drive.plugins_in(element)
     single_lidar = robot.single_lidar
-    lidar = _sensor(scene, single_lidar.link, single_lidar.sensor) if single_lidar else None
-    imu = _sensor(scene, robot.imu.link, robot.imu.sensor) if robot.imu else None
-    other_sensors = [_sensor(scene, sensor.link, sensor.sensor) for sensor in robot.sensors]
+    lidar = _find_sensor(scene, single_lidar.link, single_lidar.sensor) if single_lidar else None
+    imu = _find_sensor(scene, robot.imu.link, robot.imu.sensor) if robot.imu else None
+    other_sensors = [_find_sensor(scene, sensor.link, sensor.sensor) for sensor in robot.sensors]
     known_elements = frozenset(
         element for element in (*plugins, lidar, imu, *other_sensors) if element is not None
     )
@@ -90,13 +90,15 @@ def read_engine_robot(robot: RobotModel, coverage: SdfCoverage) -> EngineRobot:
         model=engine_model,
         wheels=_driven_wheels(robot, engine_model),
         body_shapes=frozenset(shape.scoped_name for shape in scene.body_shapes),
-        lidar=_mount(scene, single_lidar.link, single_lidar.mount) if single_lidar else None,
-        imu=_mount(scene, robot.imu.link, robot.imu.mount) if robot.imu else None,
-        lidar_noise_m=_noise(document, lidar, coverage),
+        lidar=_mount_in_link(scene, single_lidar.link, single_lidar.mount)
+        if single_lidar
+        else None,
+        imu=_mount_in_link(scene, robot.imu.link, robot.imu.mount) if robot.imu else None,
+        lidar_noise_m=_noise_parameters(document, lidar, coverage),
     )
 
 
-def _sensor(scene: SceneModel, link: str, sensor: str) -> Optional[Element]:
+def _find_sensor(scene: SceneModel, link: str, sensor: str) -> Optional[Element]:
     for name, _, node, _ in scene.node.walk_links():
         if name == link:
             for element in node.element.findall("sensor"):
@@ -105,11 +107,11 @@ def _sensor(scene: SceneModel, link: str, sensor: str) -> Optional[Element]:
     return None
 
 
-def _mount(scene: SceneModel, link: str, pose: Pose) -> Mount:
+def _mount_in_link(scene: SceneModel, link: str, pose: Pose) -> Mount:
     return Mount(f"{scene.name}::{link}", scene.links[link].inverse() * pose)
 
 
-def _noise(
+def _noise_parameters(
     document: SdfDocument, sensor: Optional[Element], coverage: SdfCoverage
 ) -> Tuple[float, float]:
     noise = next(sensor.iter("noise"), None) if sensor is not None else None

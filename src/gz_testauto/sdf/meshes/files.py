@@ -134,7 +134,7 @@ def _collada_parts(path: Path, content: bytes) -> Iterator[Tuple[str, np.ndarray
         return
     unit = document.assetInfo.unitmeter or 1.0
     for node in document.scene.nodes:
-        yield from _collada_node(node, np.diag([unit, unit, unit, 1.0]))
+        yield from _collada_node_parts(node, np.diag([unit, unit, unit, 1.0]))
 
 
 def _without_appearance(content: bytes) -> bytes:
@@ -145,7 +145,7 @@ def _without_appearance(content: bytes) -> bytes:
     return bytes(etree.tostring(root))
 
 
-def _collada_node(
+def _collada_node_parts(
     node: Any, parent: np.ndarray, name: str = ""
 ) -> Iterator[Tuple[str, np.ndarray]]:
     matrix = parent
@@ -161,7 +161,7 @@ def _collada_node(
         if geometry is None and hasattr(child, "controller"):
             geometry = child.controller.geometry
         if geometry is None:
-            yield from _collada_node(getattr(child, "node", child), matrix, name)
+            yield from _collada_node_parts(getattr(child, "node", child), matrix, name)
             continue
         for primitive in geometry.primitives:
             if hasattr(primitive, "triangleset"):

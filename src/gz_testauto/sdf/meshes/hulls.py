@@ -64,7 +64,7 @@ def convex_parts(surface: TriangleMesh, limit: int) -> ConvexParts:
         sheets = surface.triangles[np.sort(np.concatenate(open_parts))]
         plates, error = _plates(sheets, max(limit - len(hulls), 1))
         hulls += plates
-    boxes = [_box(hull) for hull in hulls]
+    boxes = [_as_box(hull) for hull in hulls]
     return ConvexParts(
         tuple(box for box in boxes if box is not None),
         tuple(_facets(hull) for hull, box in zip(hulls, boxes) if box is None),
@@ -87,7 +87,7 @@ def _solid_hull(triangles: np.ndarray, is_closed: np.ndarray) -> Optional["Conve
     oriented outward."""
     if not is_closed.all() or _volume(triangles) <= 0:
         return None
-    hull = _hull(triangles.reshape(-1, 3))
+    hull = _convex_hull(triangles.reshape(-1, 3))
     if hull is None:
         return None
     # The depth below the hull is concave over a triangle: at its center or at the middle of a side,
@@ -153,14 +153,15 @@ def _plates(triangles: np.ndarray, limit: int) -> Tuple[List["ConvexHull"], floa
     order = np.argsort(patch, kind="stable")
     ends = np.cumsum(np.bincount(patch))
     for number, faces in enumerate(np.split(order, ends[:-1])):
-        plate = _plate(triangles[faces])
+        plate = _hull_of_plate(triangles[faces])
         if plate is not None:
             plates.append(plate)
             error = max(error, float(errors[number]))
     return plates, coarse + error
 
 
-def _plate(triangles: np.ndarray) -> Optional["ConvexHull"]:
+def _hull_of_plate(triangles: np.ndarray) -> Optional["ConvexHull"]:
+    """Return the hull of nearly flat triangles, made thicker away from their normals."""
     turns = np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0])
     turn = np.where(turns @ turns[0] < 0, -1.0, 1.0) @ turns
     turn *= np.sign(turn @ turns.sum(axis=0)) or 1.0  # the side of most of its area
@@ -171,7 +172,7 @@ def _plate(triangles: np.ndarray) -> Optional["ConvexHull"]:
     missing_m = THICKNESS_M - float(np.ptp(points @ turn / length))
     if missing_m > 0:
         points = np.concatenate([points, points - missing_m * turn / length])
-    return _hull(points)
+    return _convex_hull(points)
 
 
 def _simplify(triangles: np.ndarray) -> Tuple[np.ndarray, float]:
@@ -213,7 +214,7 @@ def extruded_prisms(outline: BaseGeometry, height: float) -> List[np.ndarray]:
             pieces = list(np.asarray(vertices)[faces])
         for flat in pieces:
             levels = [np.column_stack([flat, np.full(len(flat), z)]) for z in (0.0, height)]
-            hull = _hull(np.vstack(levels))
+            hull = _convex_hull(np.vstack(levels))
             if hull is not None:
                 prisms.append(_facets(hull))
     return prisms
@@ -259,7 +260,7 @@ def with_volume(triangles: np.ndarray) -> np.ndarray:
     return np.concatenate([triangles + shift, triangles[:, ::-1] - shift])
 
 
-def _hull(points: np.ndarray) -> Optional["ConvexHull"]:
+def _convex_hull(points: np.ndarray) -> Optional["ConvexHull"]:
     from scipy.spatial import ConvexHull, QhullError
 
     center = points.mean(axis=0)
@@ -286,7 +287,8 @@ def _facets(hull: "ConvexHull") -> np.ndarray:
     return np.asarray(corners)
 
 
-def _box(hull: "ConvexHull") -> Optional[OrientedBox]:
+def _as_box(hull: "ConvexHull") -> Optional[OrientedBox]:
+    """Return the hull as a box if it is one."""
     if len(hull.vertices) != 8:
         return None
     normals = np.unique(np.round(hull.equations[:, :3], 6) + 0.0, axis=0)

@@ -45,7 +45,7 @@ def convex_patches(
     starts = np.concatenate([[0], np.cumsum(count)])
     neighbors = _neighbors(order // 3, starts)
     free_levels = sum(level <= tolerance_m for level in LEVELS_M)
-    owner, error = _merge(corners, faces, neighbors, np.array(LEVELS_M), free_levels, limit)
+    owner, error = _merge_patches(corners, faces, neighbors, np.array(LEVELS_M), free_levels, limit)
     _, label = np.unique(owner, return_inverse=True)
     first = np.zeros(label.max() + 1, dtype=np.int64)
     first[label] = owner
@@ -156,12 +156,13 @@ def _fit_hull(points, normal, areas):  # type: ignore[no-untyped-def]
     gap = area - areas
     if gap < -1e-3 * areas - 1e-9:
         return np.inf, 0.0, keep, area
-    filled_width = min(math.sqrt(max(gap, 0.0)), _pocket(flat, ring))
+    filled_width = min(math.sqrt(max(gap, 0.0)), _pocket_depth(flat, ring))
     return height[high] - height[low], filled_width, keep, area
 
 
 @compiled
-def _pocket(flat, ring):  # type: ignore[no-untyped-def]
+def _pocket_depth(flat, ring):  # type: ignore[no-untyped-def]
+    """Return the largest distance of a point of ``flat`` (n, 2) to the edges of ``ring``."""
     deepest = 0.0
     for row in range(len(flat)):
         depth = np.inf
@@ -205,7 +206,12 @@ def _merge_pair(a, b, corners, pool, start, size, turn, area, slack):  # type: i
 
 
 @compiled
-def _merge(corners, faces, neighbors, levels, free_levels, limit):  # type: ignore[no-untyped-def]
+def _merge_patches(corners, faces, neighbors, levels, free_levels, limit):  # type: ignore[no-untyped-def]
+    """Return the patch (n,) of each triangle and the error (n,) (m) of each patch.
+
+    ``faces`` (n, 3) are indices of ``corners``, and ``neighbors`` (k, 2) pairs of triangles. Patches
+    are merged completely in the first ``free_levels`` levels, and then down to ``limit``.
+    """
     n = len(faces)
     pool = np.empty(max(16 * n, 1024), np.int64)
     pool[: 3 * n] = faces.ravel()

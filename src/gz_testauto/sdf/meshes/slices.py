@@ -132,7 +132,7 @@ def _enclosed_region(segments: np.ndarray) -> BaseGeometry:
     network = shapely.union_all(shapely.linestrings(segments), grid_size=GRID_M)
     faces = shapely.get_parts(shapely.polygonize([network]))
     enclosed_faces = [
-        face for face in faces if _winding(face.representative_point(), segments) != 0
+        face for face in faces if _winding_number(face.representative_point(), segments) != 0
     ]
     try:
         return shapely.coverage_union_all(enclosed_faces) if enclosed_faces else EMPTY
@@ -152,20 +152,21 @@ def _oriented_section(triangles: np.ndarray, z: float) -> np.ndarray:
         lone_corners = np.argmax(side if lone_is_above else ~side, axis=1)
         rows = np.arange(len(cut_triangles))
         tip, left, right = (cut_triangles[rows, (lone_corners + turn) % 3] for turn in range(3))
-        ends = [_cut_point(tip, left, z), _cut_point(tip, right, z)]
+        ends = [_cut_points(tip, left, z), _cut_points(tip, right, z)]
         segments.append(np.stack(ends if lone_is_above else ends[::-1], axis=1))
     all_segments = np.concatenate(segments)
     return all_segments[np.any(all_segments[:, 0] != all_segments[:, 1], axis=1)]
 
 
-def _cut_point(first: np.ndarray, second: np.ndarray, z: float) -> np.ndarray:
+def _cut_points(first: np.ndarray, second: np.ndarray, z: float) -> np.ndarray:
+    """Return where the line segments between two ends (n, 3) cross the height ``z``, (n, 2)."""
     swap = (first[:, 2] > second[:, 2])[:, None]
     low, high = np.where(swap, second, first), np.where(swap, first, second)
     share = (z - low[:, 2]) / (high[:, 2] - low[:, 2])
     return low[:, :2] + share[:, None] * (high[:, :2] - low[:, :2])
 
 
-def _winding(point: shapely.Point, segments: np.ndarray) -> int:
+def _winding_number(point: shapely.Point, segments: np.ndarray) -> int:
     start, end = segments[:, 0], segments[:, 1]
     # Count the directed segments that cross the ray from the point along +x.
     is_upward = (start[:, 1] <= point.y) & (end[:, 1] > point.y)

@@ -69,7 +69,7 @@ class Mesh(Geometry):
             key = tuple(-value for value in key)
         modified_ns = _modified_ns(self.path)
         flat = _cached_outline(self, modified_ns, key, round(z_min - z, 6), round(z_max - z, 6))
-        turn = _turn(yaw)
+        turn = _row_rotation(yaw)
         return shapely.transform(flat, lambda points: points @ turn + (x, y))
 
 
@@ -186,11 +186,12 @@ class Heightmap(Geometry):
                 )
         if not strips:
             return EMPTY
-        turn = _turn(pose.yaw_rad)
+        turn = _row_rotation(pose.yaw_rad)
         return shapely.transform(slices.union(strips), lambda points: points @ turn)
 
 
-def _turn(yaw_rad: float) -> np.ndarray:
+def _row_rotation(yaw_rad: float) -> np.ndarray:
+    """Return the matrix that rotates row vectors by multiplication from the right."""
     cos, sin = math.cos(yaw_rad), math.sin(yaw_rad)
     return np.array([[cos, sin], [-sin, cos]])
 

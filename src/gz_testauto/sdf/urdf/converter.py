@@ -69,7 +69,7 @@ class _Conversion:
         self._merge_fixed(self._root_link)
         root = self._root_link
         for link in root.children if root.name == WORLD else [root]:
-            self._add(link)
+            self._add_subtree(link)
         if self._model.find("link") is None:
             raise SdfError(
                 f"{self._source}: link {self._root_link.name!r} has no mass, and Gazebo simulates "
@@ -121,6 +121,7 @@ class _Conversion:
                 self._merge_fixed(child)
 
     def _move_joints(self, link: UrdfLink) -> None:
+        """Connect the joints of a link to the link into which it is merged."""
         for child in link.children:
             joint = child.joint
             if joint is None or self._is_merged(joint):
@@ -137,30 +138,30 @@ class _Conversion:
                 upper_joint = parent.joint
             joint.parent = parent
 
-    def _add(self, link: UrdfLink) -> None:
+    def _add_subtree(self, link: UrdfLink) -> None:
         inertial, joint = link.inertial, link.joint
         if link.name != WORLD and (inertial is None or abs(inertial.mass_kg) <= _NO_MASS_KG):
             if joint is None or not self._is_merged(joint) or link.children:
-                self._left_out += self._lost_below(link)
+                self._left_out += self._lost_names(link)
             return
         if joint is None or joint.parent.name == WORLD or not self._is_merged(joint):
             self._add_link(link)
         for child in link.children:
-            self._add(child)
+            self._add_subtree(child)
 
-    def _lost_below(self, link: UrdfLink) -> List[str]:
+    def _lost_names(self, link: UrdfLink) -> List[str]:
         is_merged = link.joint is not None and self._is_merged(link.joint)
         names = [] if is_merged else [repr(link.name)]
         for child in link.children:
-            names += self._lost_below(child)
+            names += self._lost_names(child)
         return names
 
     def _add_link(self, link: UrdfLink) -> None:
-        element = _new(None, "link", link.line, name=link.name)
+        element = _new_element(None, "link", link.line, name=link.name)
         if link.joint is not None:
-            _new(element, "pose", link.line, relative_to=link.joint.name)
-        assert link.inertial is not None, "checked by _add()"
-        element.append(_inertial(link.inertial))
+            _new_element(element, "pose", link.line, relative_to=link.joint.name)
+        assert link.inertial is not None, "checked by _add_subtree()"
+        element.append(_inertial_element(link.inertial))
         for tag, shapes in (("collision", link.collisions), ("visual", link.visuals)):
             for index, shape in enumerate(shapes):
                 self._add_shape(element, tag, link.name, shape, index)
@@ -175,11 +176,13 @@ class _Conversion:
         name = f"{shape.name or link}_{tag}" + (f"_{index}" if index else "")
         if not name.startswith(link):
             name = link + LUMP + name
-        element = _new(parent, tag, shape.line, name=name)
-        _new(element, "pose", shape.line).text = shape.pose.to_text()
-        geometry = _new(_new(element, "geometry", shape.line), shape.kind, shape.line)
+        element = _new_element(parent, tag, shape.line, name=name)
+        _new_element(element, "pose", shape.line).text = shape.pose.to_text()
+        geometry = _new_element(
+            _new_element(element, "geometry", shape.line), shape.kind, shape.line
+        )
         for size, text in shape.sizes:
-            _new(geometry, size, shape.line).text = text
+            _new_element(geometry, size, shape.line).text = text
         if tag == "collision":
             self._extensions.extend_collision(element, link)
         else:
@@ -191,26 +194,26 @@ class _Conversion:
             return
         is_locked = kind == "fixed" and joint.name in self._extensions.turned_revolute
         kind = "revolute" if is_locked else kind
-        element = _new(self._model, "joint", joint.line, name=joint.name, type=kind)
+        element = _new_element(self._model, "joint", joint.line, name=joint.name, type=kind)
         parent = joint.parent.name
-        pose = _new(element, "pose", joint.line)
+        pose = _new_element(element, "pose", joint.line)
         pose.set("relative_to", "__model__" if parent == WORLD else parent)
         pose.text = joint.origin.to_text()
-        _new(element, "parent", joint.line).text = parent
-        _new(element, "child", joint.line).text = child
+        _new_element(element, "parent", joint.line).text = parent
+        _new_element(element, "child", joint.line).text = child
         if kind != "fixed":
-            axis = _new(element, "axis", joint.line)
+            axis = _new_element(element, "axis", joint.line)
             if not is_locked:
-                _numbers(axis, "xyz", joint.axis)
-            limit, dynamics = (_new(axis, tag, joint.line) for tag in ("limit", "dynamics"))
+                _add_numbers(axis, "xyz", joint.axis)
+            limit, dynamics = (_new_element(axis, tag, joint.line) for tag in ("limit", "dynamics"))
             limits = (0.0, 0.0) if is_locked else joint.limits
             if limits is not None and joint.kind != "continuous":
                 for tag, value in zip(("lower", "upper", "effort", "velocity"), limits):
-                    _numbers(limit, tag, (value,))
+                    _add_numbers(limit, tag, (value,))
             for tag, value in zip(
                 ("damping", "friction"), (0.0, 0.0) if is_locked else joint.dynamics or ()
             ):
-                _numbers(dynamics, tag, (value,))
+                _add_numbers(dynamics, tag, (value,))
         self._extensions.extend_joint(element, joint.name)
 
 
@@ -241,17 +244,19 @@ def _merge_inertial(link: UrdfLink, joint: UrdfJoint) -> None:
     )
 
 
-def _inertial(inertial: UrdfInertial) -> Element:
+def _inertial_element(inertial: UrdfInertial) -> Element:
     element = etree.Element("inertial")
     etree.SubElement(element, "pose").text = inertial.pose.to_text()
-    _numbers(element, "mass", (inertial.mass_kg,))
+    _add_numbers(element, "mass", (inertial.mass_kg,))
     moments = etree.SubElement(element, "inertia")
     for tag, moment in zip(MOMENTS, inertial.moments[np.triu_indices(3)]):
-        _numbers(moments, tag, (moment,))
+        _add_numbers(moments, tag, (moment,))
     return element
 
 
-def _new(parent: Optional[Element], tag: str, line: Optional[int], **attributes: str) -> Element:
+def _new_element(
+    parent: Optional[Element], tag: str, line: Optional[int], **attributes: str
+) -> Element:
     element = etree.Element(tag, attributes)
     if line is not None:
         element.sourceline = line
@@ -260,5 +265,5 @@ def _new(parent: Optional[Element], tag: str, line: Optional[int], **attributes:
     return element
 
 
-def _numbers(parent: Element, tag: str, values: Iterable[float]) -> None:
+def _add_numbers(parent: Element, tag: str, values: Iterable[float]) -> None:
     etree.SubElement(parent, tag).text = " ".join(map(format_number, values))

@@ -98,21 +98,21 @@ class Extensions:
             elif tag in _NUMBERS:
                 extension.values[tag] = self._number(child)
             elif tag in _FLAGS or tag in ("material", "fdir1"):
-                extension.values[tag] = _value(child)
+                extension.values[tag] = _value_or_text(child)
             elif tag == "disableFixedJointLumping":
-                self.turned_revolute |= {name} if _is_true(_value(child)) else set()
+                self.turned_revolute |= {name} if _is_true(_value_or_text(child)) else set()
             elif tag == "preserveFixedJoint":
-                self.preserved |= {name} if _is_true(_value(child)) else set()
+                self.preserved |= {name} if _is_true(_value_or_text(child)) else set()
             elif tag != "canonicalBody":
                 extension.copied.append(copy.deepcopy(child))
         self._by_name.setdefault(name, []).append(extension)
 
     def _number(self, element: Element) -> str:
-        values, _ = leading_numbers(_value(element))
+        values, _ = leading_numbers(_value_or_text(element))
         if not values or not math.isfinite(values[0]):
             raise SdfError(
-                f"{self._reader.where(element)}: <{element.tag}> is {_value(element)!r}; it must "
-                "be a number"
+                f"{self._reader.where(element)}: <{element.tag}> is {_value_or_text(element)!r}; it "
+                "must be a number"
             )
         return format_number(int(values[0]) if element.tag == "maxContacts" else values[0])
 
@@ -216,11 +216,11 @@ def _rename_link(element: Element, link: UrdfLink, parent: str, pose: Pose) -> N
     """Replace the name of a merged link in a copied element by that of its parent."""
     if element.tag == "sensor":
         collision = element.find("contact/collision")
-        if collision is not None and _value(collision) == f"{link.name}_collision":
+        if collision is not None and _value_or_text(collision) == f"{link.name}_collision":
             _replace(element.find("contact"), "collision", f"{parent}_collision_{link.name}")
     for tag in _LINK_NAMES.get(element.tag, ()):
         name_element = element.find(tag)
-        if name_element is not None and _value(name_element) == link.name:
+        if name_element is not None and _value_or_text(name_element) == link.name:
             _replace(element, tag, parent)
             if element.tag == "plugin":
                 _move_offsets(element, link, pose)
@@ -232,9 +232,9 @@ def _move_offsets(plugin: Element, link: UrdfLink, pose: Pose) -> None:
     position, angles = pose.position, pose.rpy
     xyz, rpy = plugin.find("xyzOffset"), plugin.find("rpyOffset")
     if xyz is not None:
-        position = _three(_value(xyz))
+        position = _read_vector(_value_or_text(xyz))
     if rpy is not None:
-        roll, pitch, yaw = (math.radians(angle) for angle in _three(_value(rpy)))
+        roll, pitch, yaw = (math.radians(angle) for angle in _read_vector(_value_or_text(rpy)))
         angles = (roll, pitch, yaw)
     origin = link.joint.origin
     turned_pose = Pose((0.0, 0.0, 0.0), origin.inverse().quaternion) * Pose.from_rpy(
@@ -245,13 +245,13 @@ def _move_offsets(plugin: Element, link: UrdfLink, pose: Pose) -> None:
     _replace(plugin, "rpyOffset", " ".join(map(format_number, turned_pose.rpy)))
 
 
-def _three(text: str) -> Tuple[float, float, float]:
+def _read_vector(text: str) -> Tuple[float, float, float]:
     values, _ = leading_numbers(text)
     x, y, z = values if len(values) == 3 else (0.0, 0.0, 0.0)
     return (x, y, z)
 
 
-def _value(element: Element) -> str:
+def _value_or_text(element: Element) -> str:
     return str(element.get("value") or element.text or "").strip()
 
 

@@ -95,10 +95,10 @@ class UrdfReader:
             if name in joints:
                 raise SdfError(f"{self.where(element)}: joint {name!r} appears twice; rename one")
             joints.add(name)
-            self._connect(element, name, links)
-        return self._checked_root(links)
+            self._add_joint(element, name, links)
+        return self._require_one_root(links)
 
-    def _checked_root(self, links: Dict[str, UrdfLink]) -> UrdfLink:
+    def _require_one_root(self, links: Dict[str, UrdfLink]) -> UrdfLink:
         for link in links.values():
             link.children.sort(key=lambda child: child.joint.name if child.joint else "")
         roots = [link for link in links.values() if link.joint is None]
@@ -120,7 +120,7 @@ class UrdfReader:
             )
         return roots[0]
 
-    def _connect(self, element: Element, name: str, links: Dict[str, UrdfLink]) -> None:
+    def _add_joint(self, element: Element, name: str, links: Dict[str, UrdfLink]) -> None:
         ends = []
         for tag in ("parent", "child"):
             end = self._required(element, tag)
@@ -215,12 +215,14 @@ class UrdfReader:
         sizes: Tuple[Tuple[str, str], ...]
         if child.tag == "mesh":
             scale = self._vector(child, "scale", (1.0, 1.0, 1.0))
-            sizes = (("scale", _text(scale)), ("uri", self._attribute(child, "filename")))
+            sizes = (("scale", _numbers_text(scale)), ("uri", self._attribute(child, "filename")))
         elif child.tag == "box":
             self._attribute(child, "size")
-            sizes = (("size", _text(self._vector(child, "size", ()))),)
+            sizes = (("size", _numbers_text(self._vector(child, "size", ()))),)
         else:
-            sizes = tuple((tag, _text((self._number(child, tag),))) for tag in _SIZES[child.tag])
+            sizes = tuple(
+                (tag, _numbers_text((self._number(child, tag),))) for tag in _SIZES[child.tag]
+            )
         return UrdfShape(
             (element.get("name") or ""),
             self._origin(element),
@@ -243,7 +245,7 @@ class UrdfReader:
         text = element.get(name)
         if text is None:
             return default
-        values = tuple(self._value(element, name, part) for part in text.split())
+        values = tuple(self._finite_number(element, name, part) for part in text.split())
         if len(values) != 3:
             raise SdfError(
                 f"{self.where(element)}: {name}={text!r} of <{element.tag}> must have 3 numbers"
@@ -252,9 +254,11 @@ class UrdfReader:
 
     def _number(self, element: Element, name: str, default: Optional[str] = None) -> float:
         text = element.get(name, default)
-        return self._value(element, name, self._attribute(element, name) if text is None else text)
+        return self._finite_number(
+            element, name, self._attribute(element, name) if text is None else text
+        )
 
-    def _value(self, element: Element, name: str, text: str) -> float:
+    def _finite_number(self, element: Element, name: str, text: str) -> float:
         try:
             value = float(text)
         except ValueError:
@@ -278,5 +282,5 @@ class UrdfReader:
         return child
 
 
-def _text(values: Tuple[float, ...]) -> str:
+def _numbers_text(values: Tuple[float, ...]) -> str:
     return " ".join(map(format_number, values))

@@ -52,12 +52,12 @@ def expand_xacro(
             "ros-noetic-xacro"
         )
     if completed.returncode != 0:
-        cause = _cause(messages)
+        cause = _error_excerpt(messages)
         raise SdfError(f"{path}: xacro reports an error: {cause}{_remedy(cause)}")
     return completed.stdout
 
 
-def _cause(messages: "list[str]") -> str:
+def _error_excerpt(messages: "list[str]") -> str:
     lines = [line.strip() for line in messages if line.strip()]
     errors = [i for i, line in enumerate(lines) if line.startswith("error:")]
     first = errors[0] if errors else max(0, len(lines) - 1)
