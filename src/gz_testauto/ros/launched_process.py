@@ -70,11 +70,11 @@ class LaunchedProcess:
         """Return why the command exited or one of its nodes died; "" while all of them run."""
         if not self._cause:
             status = self._process.poll()
-            death_text = self._newly_died()
+            death_text = self._read_new_death()
             if death_text:
                 self._cause = f"{self.name}: {death_text}"
             elif status is not None and not (self._may_exit and status == 0):
-                self._cause = f"{self.name} ended ({_ended(status)}): {self.log_excerpt()}"
+                self._cause = f"{self.name} ended ({_status_text(status)}): {self.log_excerpt()}"
         return self._cause
 
     def log_excerpt(self, excluding: str = "", only_errors: bool = False) -> str:
@@ -82,7 +82,7 @@ class LaunchedProcess:
 
         Lines that contain ``excluding``, and messages of a successful start, are omitted.
         """
-        lines = readable(self._log()).splitlines()
+        lines = readable(self._read_log()).splitlines()
         if excluding:
             lines = [line for line in lines if excluding not in line]
         errors = unusual(error_messages("\n".join(lines)), self._usual)[:LINES_SHOWN]
@@ -93,19 +93,19 @@ class LaunchedProcess:
         return excerpt or f"nothing in {self.log_file}"
 
     def error_signatures(self) -> Set[str]:
-        return set(map(signature, error_messages(readable(self._log()))))
+        return set(map(signature, error_messages(readable(self._read_log()))))
 
     def node_not_found(self) -> str:
         """Return roslaunch's message about the first node that it could not start, or ""."""
-        match = REFUSED.search(readable(self._log()))
+        match = REFUSED.search(readable(self._read_log()))
         return match.group(1) if match else ""
 
     def launch_file_is_invalid(self) -> bool:
         """Return whether roslaunch could not load its file, which is a permanent error."""
-        return INVALID.search(readable(self._log())) is not None
+        return INVALID.search(readable(self._read_log())) is not None
 
     def log_contains(self, text: str) -> bool:
-        return text in readable(self._log())
+        return text in readable(self._read_log())
 
     def interrupt(self, timeout_s: float) -> None:
         """Send SIGINT, and kill all processes after at most ``timeout_s`` of wall time."""
@@ -116,8 +116,9 @@ class LaunchedProcess:
         """Kill all processes. Idempotent."""
         self._process.kill()
 
-    def _newly_died(self) -> str:
-        text = self._log(self._read_length).rpartition(b"\n")[0]
+    def _read_new_death(self) -> str:
+        """Return a text about a process that died since the previous call, or ""."""
+        text = self._read_log(self._read_length).rpartition(b"\n")[0]
         previous_length = self._read_length
         self._read_length += len(text)
         output = readable(text)
@@ -126,13 +127,15 @@ class LaunchedProcess:
             return ""
         number = _signal(int(death.group(1)))
         death_text = f"{death.group()}]" + (f" ({number.name})" if number else "")
-        lines = (readable(self._log()[:previous_length]) + output[: death.start()]).splitlines()
+        lines = (
+            readable(self._read_log()[:previous_length]) + output[: death.start()]
+        ).splitlines()
         recent = "\n".join(lines[-LINES_BEFORE_A_DEATH:])
         errors = unusual(error_messages(recent), self._usual)[-ERRORS_BEFORE_A_DEATH:]
         is_cause = errors and number not in KILLED
         return f"{death_text}; just before: {' | '.join(errors)}" if is_cause else death_text
 
-    def _log(self, mark: int = 0) -> bytes:
+    def _read_log(self, mark: int = 0) -> bytes:
         try:
             with self.log_file.open("rb") as log:
                 log.seek(mark)
@@ -147,6 +150,6 @@ def _signal(status: int) -> Optional[signal.Signals]:
     return signal.Signals(number) if number in set(signal.Signals) else None
 
 
-def _ended(status: int) -> str:
+def _status_text(status: int) -> str:
     number = _signal(status)
     return f"status {status}" if number is None else f"killed by {number.name}"

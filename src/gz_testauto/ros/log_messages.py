@@ -40,7 +40,7 @@ def readable(log: bytes) -> str:
 def error_messages(log: str) -> List[str]:
     """Return the messages that report errors, in order and each once."""
     lines = [line.rstrip() for line in log.splitlines()]
-    unique = {signature(message): message for message in reversed(list(_messages(lines)))}
+    unique = {signature(message): message for message in reversed(list(_extract_messages(lines)))}
     return list(unique.values())[::-1]
 
 
@@ -53,21 +53,21 @@ def signature(message: str) -> str:
     return re.sub(r"\d+", "0", STAMP.sub("", message))
 
 
-def _messages(lines: Sequence[str]) -> Iterator[str]:
+def _extract_messages(lines: Sequence[str]) -> Iterator[str]:
     is_consequence = False
     index = 0
     while index < len(lines):
         line = lines[index].strip()
         start = _exception_start(lines, index)
         if start is not None:
-            end, text = _exception(lines, start)
+            end, text = _read_exception(lines, start)
             if not is_consequence:
-                yield _shortened(text, EXCEPTION_LENGTH)
+                yield _shorten_middle(text, EXCEPTION_LENGTH)
             is_consequence, index = False, max(end, index + 1)
             continue
         is_consequence = is_consequence or _NEXT_EXCEPTION.match(line) is not None
         if _ERROR.search(line) and not _NO_ERROR.search(line):
-            yield _shortened(line, LINE_LENGTH)
+            yield _shorten_middle(line, LINE_LENGTH)
         index += 1
 
 
@@ -82,7 +82,8 @@ def _exception_start(lines: Sequence[str], index: int) -> Optional[int]:
     return index if _EXCEPTION.match(lines[index]) else None
 
 
-def _exception(lines: Sequence[str], start: int) -> Tuple[int, str]:
+def _read_exception(lines: Sequence[str], start: int) -> Tuple[int, str]:
+    """Return the line after the exception at ``start``, and the text of the exception."""
     end = start + 1
     while (
         end < min(len(lines), start + MAX_EXCEPTION_LINES)
@@ -101,13 +102,13 @@ def _output_before(lines: Sequence[str], start: int) -> List[str]:
         first -= 1
     output = [line.strip() for line in lines[first:start]]
     # Errors in separate lines are returned as messages.
-    output = [_shortened(line, LINE_LENGTH) for line in output if not _ERROR.search(line)]
+    output = [_shorten_middle(line, LINE_LENGTH) for line in output if not _ERROR.search(line)]
     return [line for line in output if _CAUSE.search(line)][:MAX_OUTPUT_LINES] or output[
         -MAX_OUTPUT_LINES:
     ]
 
 
-def _shortened(text: str, length: int) -> str:
+def _shorten_middle(text: str, length: int) -> str:
     if len(text) <= length:
         return text
     end = length // 3

@@ -213,7 +213,7 @@ class MoveBaseClient:
             self._recall_count += 1
             self._send(self._target)
         elif status in ENDED and status != GoalStatus.SUCCEEDED:
-            raise NavigatorError(_unexpected_end(self._goals.action, status, text))
+            raise NavigatorError(_unexpected_end_text(self._goals.action, status, text))
         elif not self._goals.acknowledged:
             self._repeat_or_fail()
 
@@ -261,7 +261,7 @@ class MoveBaseClient:
         self.recoveries.append(message.recovery_behavior_name)
 
 
-def _unexpected_end(action: str, status: int, text: str) -> str:
+def _unexpected_end_text(action: str, status: int, text: str) -> str:
     cause = {
         GoalStatus.LOST: "it restarted or lost the goal",
         GoalStatus.PREEMPTED: "another node sent or cancelled a goal",

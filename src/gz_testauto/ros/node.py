@@ -49,11 +49,11 @@ def read_parameters(kind: Type[Parameters]) -> Parameters:
     try:
         return kind.model_validate(parameters, context={"source": user_directory()})
     except ValidationError as invalid:
-        faults = [_fault(node, error) for error in invalid.errors()]
+        faults = [_fault_message(node, error) for error in invalid.errors()]
         raise SpecError("\n".join(faults)) from None
 
 
-def _fault(node: str, error: Mapping[str, Any]) -> str:
+def _fault_message(node: str, error: Mapping[str, Any]) -> str:
     name = f"parameter {node}/" + ".".join(map(str, error["loc"]))
     return f"{name} is not set" if error["type"] == "missing" else fault_text(name, error)
 

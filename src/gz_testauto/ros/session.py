@@ -80,7 +80,7 @@ class Session:
                     f"see the logs in {self._process.log_file.parent}"
                 )
             else:
-                cause = f"{self._death()}, while {error.doing}"
+                cause = f"{self._await_death()}, while {error.doing}"
             raise SimulatorError(cause) from error
 
     def list_trial(self, trial: Trial) -> None:
@@ -92,7 +92,8 @@ class Session:
         self._connection.close()
         self._process.close()
 
-    def _death(self) -> str:
+    def _await_death(self) -> str:
+        """Return why the process ended, for which it waits a short time."""
         deadline = time.monotonic() + DEATH_TIMEOUT_S
         while not self._process.failure() and time.monotonic() < deadline:
             time.sleep(POLL_S)

@@ -73,13 +73,13 @@ class TrackedObjectsPublisher:
         message = TrackedObjects(header(stamp, self._frame), object_messages(objects))
         self._objects.publish(message)
         if self._obstacles is not None and self._obstacles.get_num_connections():
-            obstacles = [self._obstacle(tracked) for tracked in objects]
+            obstacles = [self._obstacle_message(tracked) for tracked in objects]
             self._obstacles.publish(ObstacleArrayMsg(message.header, obstacles))
         if self._markers.get_num_connections():
             markers = [Marker(action=Marker.DELETEALL), *_object_markers(objects)]
             publish(self._markers, markers, stamp, self._frame)
 
-    def _obstacle(self, tracked_object: TrackedObject) -> "ObstacleMsg":
+    def _obstacle_message(self, tracked_object: TrackedObject) -> "ObstacleMsg":
         x_m, y_m, yaw_rad = tracked_object.path[0].tolist()
         pose = Pose2D(x_m, y_m, yaw_rad)
         message = ObstacleMsg(id=self._numbers.setdefault(tracked_object.name, len(self._numbers)))

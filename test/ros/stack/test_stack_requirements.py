@@ -199,10 +199,10 @@ def test_invalid_launch_file_is_a_configuration_error():
 def test_frames_that_do_not_exist_are_named_with_the_existing_ones(base, map_frame, wrong):
     localization = Localization.__new__(Localization)
     localization._stack = SimpleNamespace(frames=SimpleNamespace(base=base, map=map_frame))
-    localization._frames = lambda: ["base_link", "map", "odom"]
+    localization._known_frames = lambda: ["base_link", "map", "odom"]
     message = localization.wrong_frames()
     assert bool(message) == bool(wrong)
     assert all(part in message for part in wrong)
     assert not wrong or "base_link, map, odom" in message
-    localization._frames = list
+    localization._known_frames = list
     assert localization.wrong_frames() == ""

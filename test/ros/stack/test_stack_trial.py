@@ -33,7 +33,7 @@ def test_a_model_that_cannot_be_placed_restarts_the_stack(
     warm._running = SimpleNamespace(simulating=True)
     warm._stack = warm._logs = None
     warm._bed = SimpleNamespace(spec=None)
-    warm._map, warm._reset = lambda trial: None, stay
+    warm._write_static_map, warm._reset = lambda trial: None, stay
     monkeypatch.setattr(trial, "placeholder_values", lambda *arguments: {})
     with pytest.raises(SessionRestartError, match="not placed"):
         warm._prepare(SimpleNamespace(), None, TrialActors())
@@ -61,7 +61,7 @@ def test_a_fallen_robot_is_reported_before_the_localization_is_checked(monkeypat
         request_snapshot=lambda robot, others: SimpleNamespace(models={robot: ModelState(Pose())})
     )
     cold._updater = SimpleNamespace(replace_actors=lambda actors, spare_models: None)
-    cold._map = cold._start_simulator = cold._report = lambda *arguments: None
+    cold._write_static_map = cold._start_simulator = cold._report = lambda *arguments: None
     cold._await_interface = cold._pushed_links = lambda: None
     monkeypatch.setattr(trial, "placeholder_values", lambda *arguments: {})
     with pytest.raises(SimulatorError, match="the robot fell: before the goal is sent") as raised:

@@ -152,7 +152,7 @@ class RosTrialExecutor(TrialExecutor):
         has exited; this does not count as an attempt."""
         actors = self._bed.actors(trial)
         monitor = self._bed.monitor(trial, actors.all_models)
-        planner = self._planner(trial)
+        planner = self._get_planner_process(trial)
         self._publish_map(trial)
         self._inbox.clear()
         scene = self._load(trial)
@@ -164,7 +164,7 @@ class RosTrialExecutor(TrialExecutor):
         lateness = Lateness(planner.name, self._hold_limits_s())
         try:
             with scene_faults(bool(self._identity_parameter().get("repeatable", False))):
-                verdict, last_period = self._follow(
+                verdict, last_period = self._run_until_verdict(
                     trial, monitor, planner, scene, lateness, should_stop
                 )
         except TrialStopped:
@@ -187,7 +187,7 @@ class RosTrialExecutor(TrialExecutor):
             process.close()
             del self._planners[name]
 
-    def _follow(
+    def _run_until_verdict(
         self,
         trial: Trial,
         monitor: TrialMonitor,
@@ -216,7 +216,7 @@ class RosTrialExecutor(TrialExecutor):
                 last_period, progress_s = period, time.monotonic()
                 if monitor.goal_is_new:
                     planner.seed(self._bed.planner_seed(trial, monitor.visited))
-                    planner.move_base.send_next(monitor.goal, self._next_period(period))
+                    planner.move_base.send_next(monitor.goal, self._goal_stamp(period))
             elif (
                 last_period is not None and (reason := _abort_reason(planner.move_base)) is not None
             ):
@@ -225,7 +225,7 @@ class RosTrialExecutor(TrialExecutor):
                 raise simulator_stalled(stall_timeout_s)
         return verdict, last_period
 
-    def _next_period(self, period: PeriodSnapshot) -> rospy.Time:
+    def _goal_stamp(self, period: PeriodSnapshot) -> rospy.Time:
         # With a stamp in the middle of the next control period, the planner computes one command
         # for each observation, even though it stops the robot at the end of a goal.
         period_ns = nanoseconds_of(0.5 * self._bed.spec.control_period_s)
@@ -265,7 +265,7 @@ class RosTrialExecutor(TrialExecutor):
             raise SimulatorError(response.message)
         return response
 
-    def _planner(self, trial: Trial) -> PlannerProcess:
+    def _get_planner_process(self, trial: Trial) -> PlannerProcess:
         name = trial.planner.name
         if name not in self._planners:
             bed = self._bed
@@ -281,7 +281,7 @@ class RosTrialExecutor(TrialExecutor):
                 period=bed.spec.control_period_s,
                 tracking=bed.spec.tracking is not None,
                 on_road=bed.spec.has_road,
-                robot_model=self._model() if sensors else None,
+                robot_model=self._write_robot_model() if sensors else None,
                 sensor_delays_s={sensor.name: sensor.delay_s for sensor in sensors},
                 scan_delay_s=lidar.parts[0].delay_s if lidar is not None and lidar.parts else 0.0,
             )
@@ -299,7 +299,7 @@ class RosTrialExecutor(TrialExecutor):
         process.await_server(SERVER_TIMEOUT_S, self._should_stop)
         return process
 
-    def _model(self) -> Path:
+    def _write_robot_model(self) -> Path:
         path = self._log_directory / "robot.sdf"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(self._bed.robot.sdf, encoding="utf-8")

@@ -61,7 +61,7 @@ def start() -> int:
             results = run_campaign(
                 spec,
                 out,
-                _executor(spec, out, stop, parameters),
+                _make_executor_factory(spec, out, stop, parameters),
                 make_workers=local_workers(parameters.workers),
                 selection=parameters.selection,
                 failed_in=failed_in,
@@ -80,7 +80,7 @@ def start() -> int:
     return 1 if stop() or results.invalid else 0
 
 
-def _executor(
+def _make_executor_factory(
     spec: CampaignSpec, out: Path, stop: StopSignals, parameters: CampaignNodeParameters
 ) -> ExecutorFactory:
     # With several workers, and for stacks, the planners use separate masters.

@@ -83,10 +83,10 @@ class ProgressPublisher(CampaignListener):
             remaining_s = progress.remaining_s
             message.remaining = math.nan if remaining_s is None else remaining_s
         self._topic.publish(message)
-        self._diagnostics.publish(_diagnosis(message))
+        self._diagnostics.publish(_diagnostics_message(message))
 
 
-def _diagnosis(message: CampaignProgress) -> DiagnosticArray:
+def _diagnostics_message(message: CampaignProgress) -> DiagnosticArray:
     level = DiagnosticStatus.OK
     if message.state == "failed":
         level = DiagnosticStatus.ERROR

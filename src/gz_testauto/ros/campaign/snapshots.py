@@ -73,7 +73,7 @@ class TrialInbox:
                     f"{message.scene_time:.2f} s were lost on the topic of the simulator node"
                 )
             self._measurements[message.header.stamp.to_nsec()] = _stamps_ns(message)
-            return _received(message)
+            return _period_snapshot(message)
 
     def add_cycle(self, cycle: PlannerCycle) -> None:
         with self._cycles_lock:
@@ -131,7 +131,7 @@ def _stamps_ns(message: Union[SnapshotMessage, PlannerCycle]) -> Dict[str, int]:
     return {"the scan": message.scan.to_nsec(), **{name: stamp.to_nsec() for name, stamp in stamps}}
 
 
-def _received(message: SnapshotMessage) -> PeriodSnapshot:
+def _period_snapshot(message: SnapshotMessage) -> PeriodSnapshot:
     snapshot = Snapshot(
         time_s=message.scene_time,
         models=ros_messages.model_states_of(message.models),

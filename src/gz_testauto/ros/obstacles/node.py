@@ -69,7 +69,7 @@ class ObstacleSpawnerNode:
         began_s = time.monotonic()
         draw = Draw(read_set(request.spec), label_of(request.spec), request.seed)
         placed_obstacles = self._spawner.spawn(draw, request.replace)
-        message = _done("spawned", len(placed_obstacles), began_s)
+        message = _log_result("spawned", len(placed_obstacles), began_s)
         return srv.SpawnObstaclesResponse(
             True, message, [obstacle_message(o) for o in placed_obstacles]
         )
@@ -81,7 +81,7 @@ class ObstacleSpawnerNode:
         assert self._spawner.draw is not None
         return srv.RespawnObstaclesResponse(
             True,
-            _done("spawned", len(placed_obstacles), began_s),
+            _log_result("spawned", len(placed_obstacles), began_s),
             self._spawner.draw.number,
             [obstacle_message(obstacle) for obstacle in placed_obstacles],
         )
@@ -90,7 +90,7 @@ class ObstacleSpawnerNode:
     def clear(self, request: srv.ClearObstaclesRequest) -> srv.ClearObstaclesResponse:
         began_s = time.monotonic()
         deleted_count = self._spawner.clear()
-        return srv.ClearObstaclesResponse(True, _done("deleted", deleted_count, began_s))
+        return srv.ClearObstaclesResponse(True, _log_result("deleted", deleted_count, began_s))
 
     @_publish_afterwards
     def save_world(self, request: srv.SaveWorldRequest) -> srv.SaveWorldResponse:
@@ -126,8 +126,8 @@ class ObstacleSpawnerNode:
         return message
 
 
-def _done(verb: str, obstacle_count: int, began_s: float) -> str:
-    result = f"{verb} {obstacle_count} obstacles in {time.monotonic() - began_s:.1f} s"
+def _log_result(action: str, obstacle_count: int, began_s: float) -> str:
+    result = f"{action} {obstacle_count} obstacles in {time.monotonic() - began_s:.1f} s"
     rospy.loginfo(result)
     return result
 

@@ -22,16 +22,16 @@ def read_spec(argument: str) -> ObstacleSpec:
     """
     text = argument.strip()
     if not text:
-        raise SpecError(f"spec is empty; {_choices()}")
-    if isinstance(_yaml(text), dict):
+        raise SpecError(f"spec is empty; {_choices_text()}")
+    if isinstance(_parse_yaml(text), dict):
         return parse(text, ObstacleSpec, user_directory() / INLINE, called=INLINE)
     path = resources.resolve(text, user_directory())
     if os.path.isfile(path):
         return load(path, ObstacleSpec)
-    spec_file = _directory() / f"{text}.yaml"
+    spec_file = _config_directory() / f"{text}.yaml"
     if os.path.isfile(spec_file):
         return load(spec_file, ObstacleSpec)
-    raise SpecError(f"spec {text!r} is neither a name nor a file; {_choices()}")
+    raise SpecError(f"spec {text!r} is neither a name nor a file; {_choices_text()}")
 
 
 def read_set(argument: str) -> Union[ObstacleSpec, SetSource]:
@@ -41,8 +41,8 @@ def read_set(argument: str) -> Union[ObstacleSpec, SetSource]:
     (``scenic: {file: …, models: …}``). Raises ``SpecError``.
     """
     text = argument.strip()
-    if isinstance(_yaml(text), dict):
-        source = _source_of(_mapping(text, INLINE))
+    if isinstance(_parse_yaml(text), dict):
+        source = _source_of(_parse_mapping(text, INLINE))
         if source is None:
             return read_spec(argument)
         return source(parse(text, source.spec_type, user_directory() / INLINE, called=INLINE))
@@ -53,12 +53,12 @@ def read_set(argument: str) -> Union[ObstacleSpec, SetSource]:
     if suffix in SET_SOURCES.names():
         file_source: SetSource = SET_SOURCES.get(suffix).of_file(path, text)
         return file_source
-    source = _source_of(_mapping(read_yaml_text(path), str(path)))
+    source = _source_of(_parse_mapping(read_yaml_text(path), str(path)))
     return read_spec(argument) if source is None else source(load(path, source.spec_type))
 
 
 def label_of(argument: str) -> str:
-    return INLINE if isinstance(_yaml(argument), dict) else argument.strip()
+    return INLINE if isinstance(_parse_yaml(argument), dict) else argument.strip()
 
 
 def _source_of(keys: Mapping[str, object]) -> Any:
@@ -66,21 +66,21 @@ def _source_of(keys: Mapping[str, object]) -> Any:
     return None if name is None else SET_SOURCES.get(name)
 
 
-def _mapping(text: str, name: str) -> Mapping[str, object]:
+def _parse_mapping(text: str, name: str) -> Mapping[str, object]:
     data = YamlSource(text, name).data
     return data if isinstance(data, Mapping) else {}
 
 
-def _choices() -> str:
-    names = ", ".join(sorted(path.stem for path in _directory().glob("*obstacles*.yaml")))
+def _choices_text() -> str:
+    names = ", ".join(sorted(path.stem for path in _config_directory().glob("*obstacles*.yaml")))
     return f"set a name ({names or 'none is installed'}), the path of a YAML file, or YAML text"
 
 
-def _directory() -> Path:
+def _config_directory() -> Path:
     return resources.share_directory() / "config"
 
 
-def _yaml(text: str) -> object:
+def _parse_yaml(text: str) -> object:
     try:
         return YamlSource(text, INLINE).data
     except SpecError:

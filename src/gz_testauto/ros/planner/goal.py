@@ -44,12 +44,12 @@ class RoadSubscriber:
         Raises ``NavigatorError`` if none are received within ``timeout_s`` of wall time.
         """
 
-        def is_for_it() -> bool:
+        def is_for_stamp() -> bool:
             road = self._road.message
             return road is not None and (not road.header.stamp or road.header.stamp >= stamp)
 
         with self._condition:
-            if not self._condition.wait_for(is_for_it, timeout_s):
+            if not self._condition.wait_for(is_for_stamp, timeout_s):
                 raise NavigatorError(
                     f"no road was received on {rospy.resolve_name('road')} within {timeout_s:g} s "
                     "after the goal; publish one, or set ~on_road to false"
@@ -116,14 +116,14 @@ class GoalNavigator:
                     arrived_s = now_s if arrived_s is None else arrived_s
                 if arrived_s is not None and now_s - arrived_s >= parameters.arrival_s - ROUNDING_S:
                     return True
-                self._cycle(planner, stamped_observation)
-                on_pose(_stamped(pose.to_pose(), stamped_observation.stamp))
+                self._run_cycle(planner, stamped_observation)
+                on_pose(_pose_message(pose.to_pose(), stamped_observation.stamp))
                 stamped_observation = self._await_observation(is_preempted)
             return False
         finally:
             self._command.publish(Twist())
 
-    def _cycle(self, planner: TimedPlanner, stamped_observation: StampedObservation) -> None:
+    def _run_cycle(self, planner: TimedPlanner, stamped_observation: StampedObservation) -> None:
         report = PlannerCycle()
         report.header = ros_messages.header(stamped_observation.stamp, self._parameters.base_frame)
         report.scan = stamped_observation.scan_stamp
@@ -199,7 +199,7 @@ class GoalNavigator:
         return None
 
     def _publish_plan(self, waypoints: np.ndarray, stamp: rospy.Time) -> None:
-        poses = [_stamped(Pose((float(x), float(y), 0.0)), stamp) for x, y in waypoints]
+        poses = [_pose_message(Pose((float(x), float(y), 0.0)), stamp) for x, y in waypoints]
         self._plan.publish(Path(ros_messages.header(stamp), poses))
 
 
@@ -225,5 +225,5 @@ def sensors_of(
     )
 
 
-def _stamped(pose: Pose, stamp: rospy.Time) -> PoseStamped:
+def _pose_message(pose: Pose, stamp: rospy.Time) -> PoseStamped:
     return PoseStamped(ros_messages.header(stamp), ros_messages.pose_message(pose))

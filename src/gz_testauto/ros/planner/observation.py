@@ -131,13 +131,13 @@ class ObservationSubscriber:
         return StampedObservation(
             stamp,
             Observation(
-                time_s=self._since_origin(stamp),
+                time_s=self._scene_time_s(stamp),
                 pose=self._transform(WORLD_FRAME, odom.child_frame_id, stamp).planar,
                 twist=Twist2D(odom.twist.twist.linear.x, odom.twist.twist.angular.z),
                 scan=None if scan is None else self._convert_scan(scan, odom.child_frame_id),
                 objects=self._await_objects(stamp),
                 sensors={
-                    name: self._reading(message, sensor, odom.child_frame_id)
+                    name: self._convert_reading(message, sensor, odom.child_frame_id)
                     for name, (sensor, message) in messages.items()
                 },
             ),
@@ -196,13 +196,13 @@ class ObservationSubscriber:
         return objects_of(objects.objects)
 
     def _await_odom(self, timeout_s: float) -> Optional[Odometry]:
-        def due() -> bool:
+        def is_due() -> bool:
             if self._odom is None:
                 return False
             return self._moved_back or self._odom.header.stamp.to_nsec() >= self._next_ns
 
         with self._condition:
-            odom = self._odom if self._condition.wait_for(due, timeout_s) else None
+            odom = self._odom if self._condition.wait_for(is_due, timeout_s) else None
             if self._moved_back:
                 raise NavigatorError(
                     "ROS time has moved back, as after /gazebo/reset_simulation; send the goal "
@@ -213,7 +213,7 @@ class ObservationSubscriber:
     def _await_sensors(self, stamp: rospy.Time, timeout_s: float) -> bool:
         now_ns = stamp.to_nsec()
 
-        def late() -> List[str]:
+        def late_topics() -> List[str]:
             return [
                 subscriber.topic
                 for subscriber in self._sensors
@@ -221,12 +221,12 @@ class ObservationSubscriber:
             ]
 
         with self._condition:
-            is_received: bool = self._condition.wait_for(lambda: not late(), timeout_s)
+            is_received: bool = self._condition.wait_for(lambda: not late_topics(), timeout_s)
             if not is_received and self._origin_ns:
                 rospy.logwarn_throttle(
                     5.0,
-                    f"no new message on {', '.join(late())} was received in time; the planner "
-                    "continues with the previous one",
+                    f"no new message on {', '.join(late_topics())} was received in time; the "
+                    "planner continues with the previous one",
                 )
         return is_received
 
@@ -237,7 +237,7 @@ class ObservationSubscriber:
         now_ns = stamp.to_nsec() - self._scan_delay_ns
         oldest_ns = self._origin_ns if self._scene_ns is None else self._scene_ns
 
-        def complete() -> bool:
+        def is_complete() -> bool:
             scan = self._scan.message
             if scan is None or scan.header.stamp.to_nsec() < oldest_ns:
                 return False
@@ -248,7 +248,7 @@ class ObservationSubscriber:
             return not is_newer_due(stamp_ns, now_ns, rate_hz, period_ns, self._scene_ns)
 
         with self._condition:
-            is_received = self._condition.wait_for(complete, SCAN_TIMEOUT_S)
+            is_received = self._condition.wait_for(is_complete, SCAN_TIMEOUT_S)
             if not is_received and stamp.to_nsec() > self._origin_ns:
                 rospy.logwarn_throttle(
                     5.0, "no scan was received in time; the planner continues without a new scan"
@@ -259,12 +259,12 @@ class ObservationSubscriber:
         return scan
 
     def _convert_scan(self, message: LaserScan, base_frame: str) -> Scan:
-        stamp_s = self._since_origin(message.header.stamp)
+        stamp_s = self._scene_time_s(message.header.stamp)
         mount = self._mount(base_frame, message.header.frame_id)
         return ros_messages.scan_of(message, stamp_s, mount)
 
-    def _reading(self, message: Any, sensor: Sensor, base_frame: str) -> SensorReading:
-        stamp_s = self._since_origin(message.header.stamp)
+    def _convert_reading(self, message: Any, sensor: Sensor, base_frame: str) -> SensorReading:
+        stamp_s = self._scene_time_s(message.header.stamp)
         if sensor.kind == "contact":  # in the world frame
             return reading_of(message, sensor, stamp_s, sensor.mount)
         mount = self._mount(base_frame, message.header.frame_id)
@@ -275,7 +275,7 @@ class ObservationSubscriber:
             self._mounts[frame] = self._transform(base_frame, frame, rospy.Time(0))
         return self._mounts[frame]
 
-    def _since_origin(self, stamp: rospy.Time) -> float:
+    def _scene_time_s(self, stamp: rospy.Time) -> float:
         return (stamp.to_nsec() - self._origin_ns) / ros_messages.NANOSECONDS
 
     def _transform(self, parent: str, child: str, stamp: rospy.Time) -> Pose:

@@ -48,8 +48,8 @@ def relative_to(state: ModelState, frame: ModelState) -> ModelState:
     zero."""
     return ModelState(
         frame.pose.inverse() * state.pose,
-        _rotated_back(frame.pose, state.linear_mps, frame.linear_mps),
-        _rotated_back(frame.pose, state.angular_radps, frame.angular_radps),
+        _relative_vector(frame.pose, state.linear_mps, frame.linear_mps),
+        _relative_vector(frame.pose, state.angular_radps, frame.angular_radps),
     )
 
 
@@ -62,15 +62,18 @@ def in_world(state: ModelState, frame: ModelState) -> ModelState:
     rotation = frame.pose.rotation
     return ModelState(
         frame.pose * state.pose,
-        _rotated(rotation, state.linear_mps or AT_REST),
-        _rotated(rotation, state.angular_radps or AT_REST),
+        _rotate(rotation, state.linear_mps or AT_REST),
+        _rotate(rotation, state.angular_radps or AT_REST),
     )
 
 
-def _rotated_back(frame: Pose, vector: Optional[Vector], frame_vector: Optional[Vector]) -> Vector:
-    return _rotated(frame.rotation.T, np.subtract(vector or AT_REST, frame_vector or AT_REST))
+def _relative_vector(
+    frame: Pose, vector: Optional[Vector], frame_vector: Optional[Vector]
+) -> Vector:
+    """Return the difference of two vectors, rotated from the world frame to ``frame``."""
+    return _rotate(frame.rotation.T, np.subtract(vector or AT_REST, frame_vector or AT_REST))
 
 
-def _rotated(rotation: np.ndarray, vector: Union[Vector, np.ndarray]) -> Vector:
+def _rotate(rotation: np.ndarray, vector: Union[Vector, np.ndarray]) -> Vector:
     x, y, z = map(float, rotation @ np.asarray(vector))
     return x, y, z

@@ -112,7 +112,7 @@ class SimulationLoop:
         """Return the current snapshot between two steps. Its contacts and IMU samples are also part
         of the snapshot of the next period."""
         snapshot = self.simulation.snapshot()
-        self._seen_early = _merged(self._seen_early, snapshot)
+        self._seen_early = _merge_snapshots(self._seen_early, snapshot)
         return snapshot
 
     def set_states(self, states: Mapping[str, ModelState]) -> None:
@@ -162,7 +162,7 @@ class SimulationLoop:
         finally:
             self._has_ended = True
 
-    def _check_present(self) -> None:
+    def _check_simulation(self) -> None:
         # A call can have ended the simulation.
         if self._simulation is not None:
             try:
@@ -175,23 +175,24 @@ class SimulationLoop:
         self._on_failure(error)
 
     def _iterate(self) -> None:
-        idle = self._simulation is None or self.paused
+        """Execute one call; without a call, step if the next period is due."""
+        is_idle = self._simulation is None or self.paused
         now_s = time.monotonic()
-        due_s = now_s + IDLE_POLL_S if idle else self._scheduler.wait_until()
+        due_s = now_s + IDLE_POLL_S if is_idle else self._scheduler.wait_until()
         try:
             if due_s > now_s:
                 call, future = self._calls.get(timeout=min(due_s - now_s, IDLE_POLL_S))
             else:
                 call, future = self._calls.get_nowait()
         except queue.Empty:
-            if not idle and time.monotonic() >= due_s:
+            if not is_idle and time.monotonic() >= due_s:
                 self._step()
             return
         try:
             future.set_result(call())
         except Exception as error:
             if isinstance(error, SimulatorError):
-                self._check_present()
+                self._check_simulation()
             future.set_exception(error)
 
     def _step(self) -> None:
@@ -199,7 +200,7 @@ class SimulationLoop:
         is_late = self._scheduler.stepped(time.monotonic())
         if self._command is not None and simulation.robot is not None:
             simulation.drive(self._command)
-        snapshot = _merged(self._seen_early, simulation.step(self._period_s))
+        snapshot = _merge_snapshots(self._seen_early, simulation.step(self._period_s))
         self._seen_early = None
         placed_poses, self._placed_poses = self._placed_poses, {}
         self._on_period(
@@ -225,7 +226,7 @@ class SimulationLoop:
             self._scheduler.commanded()
 
 
-def _merged(earlier_snapshot: Optional[Snapshot], snapshot: Snapshot) -> Snapshot:
+def _merge_snapshots(earlier_snapshot: Optional[Snapshot], snapshot: Snapshot) -> Snapshot:
     if earlier_snapshot is None:
         return snapshot
     return dataclasses.replace(

@@ -50,9 +50,9 @@ def solid_markers(shape: Geometry, pose: Pose, color: ColorRGBA) -> List[Marker]
     if isinstance(shape, Ellipsoid):
         return [_marker(Marker.SPHERE, pose, tuple(2 * radius for radius in shape.radii), color)]
     if isinstance(shape, Mesh):
-        return [_surface(shape.surface.triangles, pose, color)]
+        return [_surface_marker(shape.surface.triangles, pose, color)]
     if isinstance(shape, Polyline):
-        return [_surface(shape.triangles, pose, color)]
+        return [_surface_marker(shape.triangles, pose, color)]
     return []
 
 
@@ -83,7 +83,7 @@ def publish(
     topic.publish(MarkerArray(markers))
 
 
-def _surface(triangles: np.ndarray, pose: Pose, color: ColorRGBA) -> Marker:
+def _surface_marker(triangles: np.ndarray, pose: Pose, color: ColorRGBA) -> Marker:
     marker = _marker(Marker.TRIANGLE_LIST, pose, (1.0, 1.0, 1.0), color)
     marker.points = [Point(*corner) for corner in triangles.reshape(-1, 3).tolist()]
     return marker
@@ -124,7 +124,7 @@ class ColliderMarkers(rospy.SubscribeListener):  # type: ignore[misc]
         is_new = existing != self._shown_names
         self._shown_names = existing
         try:
-            models = self._read(existing)
+            models = self._read_models(existing)
         except SdfError as error:
             rospy.logwarn(f"~colliders: {error}")
             self._scene = None  # do not repeat the warning in the next period
@@ -136,14 +136,14 @@ class ColliderMarkers(rospy.SubscribeListener):  # type: ignore[misc]
                 continue
             color = STATIC_COLOR if model.static else MOVABLE_COLOR
             shapes = [shape for shape in model.collisions if not shape.is_ground]
-            _add(markers, name, _shape_markers(shapes, state.pose, color))
+            _add_named(markers, name, _shape_markers(shapes, state.pose, color))
         if is_new:
             for name, lines in self._areas.items():
-                _add(markers, name, line_markers(lines, AREA_COLOR))
+                _add_named(markers, name, line_markers(lines, AREA_COLOR))
             markers.insert(0, Marker(action=Marker.DELETEALL))
         publish(self._topic, markers, stamp)
 
-    def _read(self, names: Tuple[str, ...]) -> Mapping[str, SceneModel]:
+    def _read_models(self, names: Tuple[str, ...]) -> Mapping[str, SceneModel]:
         if any(name not in self._models for name in names):
             assert self._scene is not None
             if not self._models:
@@ -155,7 +155,7 @@ class ColliderMarkers(rospy.SubscribeListener):  # type: ignore[misc]
         return self._models
 
 
-def _add(markers: List[Marker], name: str, new_markers: Iterable[Marker]) -> None:
+def _add_named(markers: List[Marker], name: str, new_markers: Iterable[Marker]) -> None:
     for number, marker in enumerate(new_markers):
         marker.ns, marker.id = name, number
         markers.append(marker)
@@ -199,11 +199,13 @@ class ActorMarkers:
             pose = states[name].pose
             markers = _shape_markers(self._shapes[name], pose, ACTOR_COLOR)
             last_marker = markers[-1] if markers else Marker(pose=pose_message(pose))
-            _add(all_markers, name, [*markers, _label(name, activities[name], last_marker)])
+            _add_named(
+                all_markers, name, [*markers, _label_marker(name, activities[name], last_marker)]
+            )
         publish(self._topic, all_markers, stamp)
 
 
-def _label(name: str, activity: str, last_marker: Marker) -> Marker:
+def _label_marker(name: str, activity: str, last_marker: Marker) -> Marker:
     marker = Marker(type=Marker.TEXT_VIEW_FACING, color=TEXT_COLOR)
     marker.text = f"{name}: {activity}" if activity else name
     marker.scale.z = TEXT_HEIGHT_M

@@ -80,7 +80,7 @@ class SimulatorNode:
         period_s = parameters.period or (campaign.control_period_s if campaign else 0.1)
         scheduler = make_scheduler(parameters, period_s)
         self._clock = SceneClock()
-        self._localization = _localization(parameters, campaign)
+        self._localization = _read_localization(parameters, campaign)
         is_corrected = self._localization is not None and not self._localization.is_true
         self._publisher = ScenePublisher(self._clock, parameters, period_s, is_corrected)
         self._first = self._loading = _SceneInputs(
@@ -125,7 +125,7 @@ class SimulatorNode:
 
     def load_scene(self, request: LoadSceneRequest) -> LoadSceneResponse:
         """Load a world; an invalid request does not end the present scene."""
-        robot = self._robot(request)
+        robot = self._read_requested_robot(request)
         sensors = chosen_sensors(robot, request.robot_sensors or self._robot_sensors)
         start = Pose2D(request.start.x, request.start.y, request.start.theta)
         world = existing_file(request.world, "world")
@@ -156,7 +156,7 @@ class SimulatorNode:
         self._loop.load(scene)
         self._loop.load_again = lambda: self._load_first(scene)
 
-    def _robot(self, request: LoadSceneRequest) -> Optional[RobotModel]:
+    def _read_requested_robot(self, request: LoadSceneRequest) -> Optional[RobotModel]:
         # The campaign's robot has specified wheels and sensor delays.
         if not request.robot_model:
             return None
@@ -200,11 +200,11 @@ class SimulatorNode:
         self._objects.start_scene(tracker)
         self._services.start_scene({name: s.pose for name, s in snapshot.models.items()})
         self._colliders.start_scene(scene)
-        self._publisher.start_scene(scene, period, self._estimator(scene))
+        self._publisher.start_scene(scene, period, self._make_estimator(scene))
         stamp = ros_messages.time_message(self._clock.nanoseconds(snapshot.time_s))
         self._objects.publish(snapshot, stamp, self._publisher.odometry)
 
-    def _estimator(self, scene: Scene) -> Optional[PoseEstimator]:
+    def _make_estimator(self, scene: Scene) -> Optional[PoseEstimator]:
         if scene.robot is None:
             return None
         terms = () if self._campaign is None else self._campaign.randomize
@@ -232,7 +232,7 @@ class SimulatorNode:
             rospy.logerr("%s: %s", service.name, response.status_message)
 
 
-def _localization(
+def _read_localization(
     parameters: interface.SimulatorParameters, campaign: Optional[BuiltinCampaignSpec]
 ) -> Optional[LocalizationSpec]:
     if parameters.localization is None:

@@ -37,7 +37,7 @@ class PhysicsServices:
     def get_physics_properties(self, request: object) -> GetPhysicsPropertiesResponse:
         loop = self._loop
         response = read_physics(loop.scene.world if loop.scene else None)
-        settings = _settings(loop)
+        settings = _physics_settings(loop)
         if settings is not None:
             response.time_step = settings.step_size_s
             response.gravity = Vector3(*settings.gravity_mps2)
@@ -55,8 +55,10 @@ class PhysicsServices:
     ) -> SetPhysicsPropertiesResponse:
         """Change all properties, or reject the request if one change is not supported."""
         loop = self._loop
-        changed_names = _changed(request, self.get_physics_properties(request))
-        changeable: Tuple[str, ...] = () if _settings(loop) is None else ("time_step", "gravity")
+        changed_names = _changed_fields(request, self.get_physics_properties(request))
+        changeable: Tuple[str, ...] = (
+            () if _physics_settings(loop) is None else ("time_step", "gravity")
+        )
         if _supports_gravity(loop):
             changeable = (*changeable, "gravity")
         rejected_names = [name for name in changed_names if name not in changeable]
@@ -106,12 +108,12 @@ class _ChangeablePhysics(Protocol):
     def set_physics(self, settings: PhysicsSettings) -> None: ...
 
 
-def _settings(loop: SimulationLoop) -> Optional[PhysicsSettings]:
+def _physics_settings(loop: SimulationLoop) -> Optional[PhysicsSettings]:
     simulation = loop.simulation
     return simulation.physics() if isinstance(simulation, _ChangeablePhysics) else None
 
 
-def _changed(
+def _changed_fields(
     request: SetPhysicsPropertiesRequest, current_properties: GetPhysicsPropertiesResponse
 ) -> List[str]:
     differing = {

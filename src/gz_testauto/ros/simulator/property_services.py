@@ -114,14 +114,14 @@ class PropertyServices:
         state = entities.in_world(
             ros_messages.requested_state(requested_state.pose, requested_state.twist), frame
         )
-        link = self._link(requested_state.link_name)
+        link = self._full_link_name(requested_state.link_name)
         self._apply(SetLink(link, state.pose, state.linear_mps, state.angular_radps))
         return srv.SetLinkStateResponse(True, "SetLinkState: success")
 
     def get_link_properties(
         self, request: srv.GetLinkPropertiesRequest
     ) -> srv.GetLinkPropertiesResponse:
-        name = self._link(request.link_name)
+        name = self._full_link_name(request.link_name)
         inertial = self._loop.simulation.describe().links[name].inertial
         if inertial is None:
             raise SimulatorError(f"the link {name!r} has no mass, since its model is static")
@@ -143,7 +143,7 @@ class PropertyServices:
         self, request: srv.SetLinkPropertiesRequest
     ) -> srv.SetLinkPropertiesResponse:
         """Set the mass, and scale the inertia in proportion; other fields are ignored."""
-        self._apply(SetMass(self._link(request.link_name), request.mass))
+        self._apply(SetMass(self._full_link_name(request.link_name), request.mass))
         return srv.SetLinkPropertiesResponse(
             True, "SetLinkProperties: mass set, and the inertia in proportion"
         )
@@ -193,7 +193,7 @@ class PropertyServices:
         force, torque = request.wrench.force, request.wrench.torque
         self._apply(
             Push(
-                self._link(request.body_name),
+                self._full_link_name(request.body_name),
                 (force.x, force.y, force.z),
                 (torque.x, torque.y, torque.z),
                 request.duration.to_sec(),
@@ -220,7 +220,7 @@ class PropertyServices:
 
     # Helpers.
 
-    def _link(self, name: str) -> str:
+    def _full_link_name(self, name: str) -> str:
         links = self._loop.simulation.describe().links
         if name in links:
             return name

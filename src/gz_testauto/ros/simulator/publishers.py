@@ -72,7 +72,9 @@ class ScenePublisher:
         if scene.robot is not None:
             start = period.snapshot.models[scene.robot.name]
             self.odometry = Odometry(self._parameters.odom_origin, start, estimator)
-            mounts = self._mounts(period.snapshot.time_s, scene.robot, sensors, self.odometry)
+            mounts = self._fixed_sensor_transforms(
+                period.snapshot.time_s, scene.robot, sensors, self.odometry
+            )
             self._fixed_transforms.publish(TFMessage(mounts))
         self.advance(period)
         self.publish(period)
@@ -112,7 +114,7 @@ class ScenePublisher:
         scan = snapshot.scan
         if scan is not None and robot.lidar is not None and scan.stamp_s > self._scan_stamp_s:
             self._scan_stamp_s = scan.stamp_s
-            stamp = self._time(scan.stamp_s)
+            stamp = self._stamp(scan.stamp_s)
             # a rate of 0 is one scan per physics step, of which one per period is used
             rate_hz = robot.lidar.update_rate_hz
             interval_s = 1.0 / rate_hz if rate_hz else self._period_s
@@ -122,29 +124,29 @@ class ScenePublisher:
         if robot.imu is not None and self._imu.get_num_connections():
             for sample in snapshot.imu:
                 self._imu.publish(
-                    ros_messages.imu_message(sample, self._time(sample.stamp_s), robot.imu.sensor)
+                    ros_messages.imu_message(sample, self._stamp(sample.stamp_s), robot.imu.sensor)
                 )
-        self._sensors.publish(snapshot.sensors, self._time)
+        self._sensors.publish(snapshot.sensors, self._stamp)
         if self._contacts.get_num_connections():
             self._contacts.publish(
-                ros_messages.contacts_message(snapshot.contacts, self._time(snapshot.time_s))
+                ros_messages.contacts_message(snapshot.contacts, self._stamp(snapshot.time_s))
             )
 
     def _publish_motion(self, stamp: rospy.Time, odometry: Odometry) -> None:
         parameters, pose = self._parameters, odometry.pose
-        transforms = [_transform(parameters.odom_frame, parameters.base_frame, pose, stamp)]
+        transforms = [_transform_message(parameters.odom_frame, parameters.base_frame, pose, stamp)]
         if parameters.map_to_odom and self._is_corrected:
             transforms.append(self._map_to_odom(odometry, stamp))
         self._transforms.publish(TFMessage(transforms))
-        message = _odometry(parameters.odom_frame, parameters.base_frame, stamp)
+        message = _odometry_message(parameters.odom_frame, parameters.base_frame, stamp)
         message.pose.pose = ros_messages.pose_message(pose)
         message.pose.covariance = odometry.covariance
-        message.twist.twist = _twist(*odometry.twist)
+        message.twist.twist = _twist_message(*odometry.twist)
         message.twist.covariance = odometry.twist_covariance
         self._odom.publish(message)
-        truth = _odometry(ros_messages.WORLD_FRAME, parameters.base_frame, stamp)
+        truth = _odometry_message(ros_messages.WORLD_FRAME, parameters.base_frame, stamp)
         truth.pose.pose = ros_messages.pose_message(odometry.true_pose)
-        truth.twist.twist = _twist(*odometry.true_twist)
+        truth.twist.twist = _twist_message(*odometry.true_twist)
         self._truth.publish(truth)
 
     def _publish_snapshot(self, period: Period, stamp: rospy.Time) -> None:
@@ -159,9 +161,9 @@ class ScenePublisher:
             contact_times=[contact.stamp_s for contact in snapshot.contacts],
             command=ros_messages.command_message(period.command or Twist2D()),
             commanded=period.command is not None,
-            scan=self._time(self._scan_stamp_s) if self._scan_stamp_s >= 0.0 else rospy.Time(),
+            scan=self._stamp(self._scan_stamp_s) if self._scan_stamp_s >= 0.0 else rospy.Time(),
             sensor_names=list(snapshot.sensors),
-            sensor_stamps=[self._time(reading.stamp_s) for reading in snapshot.sensors.values()],
+            sensor_stamps=[self._stamp(reading.stamp_s) for reading in snapshot.sensors.values()],
             late=period.late,
             held=period.held,
             number_names=list(period.numbers),
@@ -170,12 +172,12 @@ class ScenePublisher:
         message.header = ros_messages.header(stamp)
         self._snapshot.publish(message)
 
-    def _mounts(
+    def _fixed_sensor_transforms(
         self, time_s: float, robot: RobotModel, sensors: Sequence[Sensor], odometry: Odometry
     ) -> List[TransformStamped]:
-        stamp, parameters = self._time(time_s), self._parameters
+        stamp, parameters = self._stamp(time_s), self._parameters
         fixed_transforms = [
-            _transform(parameters.base_frame, sensor.sensor, sensor.mount, stamp)
+            _transform_message(parameters.base_frame, sensor.sensor, sensor.mount, stamp)
             for sensor in (robot.lidar, robot.imu)
             if sensor is not None
         ]
@@ -184,7 +186,7 @@ class ScenePublisher:
             *(transform.child_frame_id for transform in fixed_transforms),
         }
         fixed_transforms += [
-            _transform(parameters.base_frame, frame, pose, stamp)
+            _transform_message(parameters.base_frame, frame, pose, stamp)
             for frame, pose in sensor_frames(sensors, known_frames)
         ]
         if parameters.map_to_odom and not self._is_corrected:
@@ -193,21 +195,21 @@ class ScenePublisher:
 
     def _map_to_odom(self, odometry: Odometry, stamp: rospy.Time) -> TransformStamped:
         frame = self._parameters.odom_frame
-        return _transform(ros_messages.WORLD_FRAME, frame, odometry.map_to_odom, stamp)
+        return _transform_message(ros_messages.WORLD_FRAME, frame, odometry.map_to_odom, stamp)
 
-    def _time(self, scene_time_s: float) -> rospy.Time:
+    def _stamp(self, scene_time_s: float) -> rospy.Time:
         return ros_messages.time_message(self._clock.nanoseconds(scene_time_s))
 
 
-def _odometry(parent: str, child: str, stamp: rospy.Time) -> OdometryMessage:
+def _odometry_message(parent: str, child: str, stamp: rospy.Time) -> OdometryMessage:
     return OdometryMessage(header=ros_messages.header(stamp, parent), child_frame_id=child)
 
 
-def _twist(forward_mps: float, sideways_mps: float, turn_radps: float) -> Twist:
+def _twist_message(forward_mps: float, sideways_mps: float, turn_radps: float) -> Twist:
     return ros_messages.twist_message((forward_mps, sideways_mps, 0.0), (0.0, 0.0, turn_radps))
 
 
-def _transform(parent: str, child: str, pose: Pose, stamp: rospy.Time) -> TransformStamped:
+def _transform_message(parent: str, child: str, pose: Pose, stamp: rospy.Time) -> TransformStamped:
     header, transform = ros_messages.header(stamp, parent), ros_messages.transform_message(pose)
     return TransformStamped(header, child, transform)
 

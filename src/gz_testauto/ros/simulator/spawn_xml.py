@@ -30,7 +30,7 @@ def model_to_spawn(xml: str, name: str, robot_namespace: str, pose: Pose) -> Nam
     """Read a model; ``pose`` is the requested pose in the world frame."""
     root = _parse(xml)
     if root.tag == "robot":
-        root = _converted(with_package_paths(xml))
+        root = _convert(with_package_paths(xml))
     if root.tag not in ("sdf", "gazebo"):
         raise RequestRejectedError(NOT_A_MODEL)
     model = root.find("model")
@@ -39,11 +39,11 @@ def model_to_spawn(xml: str, name: str, robot_namespace: str, pose: Pose) -> Nam
     model.set("name", name)
     if robot_namespace:
         _add_robot_namespace(model, robot_namespace)
-    pose_in_world = pose * _remove_pose(model)
+    pose_in_world = pose * _pop_pose(model)
     return NamedModel(name, etree.tostring(root, encoding="unicode"), pose_in_world)
 
 
-def _converted(urdf: str) -> etree._Element:
+def _convert(urdf: str) -> etree._Element:
     try:
         return convert_urdf(urdf.strip().encode(), "model_xml")
     except SdfError as error:
@@ -91,12 +91,13 @@ def _include_in_place(root: etree._Element) -> Tuple[etree._Element, etree._Elem
     pose = include.find("pose")
     if pose is not None:
         # the pose of the include replaces that of the model
-        _remove_pose(model)
+        _pop_pose(model)
         model.append(pose)
     return included_root, model
 
 
-def _remove_pose(model: etree._Element) -> Pose:
+def _pop_pose(model: etree._Element) -> Pose:
+    """Remove the pose of the model, and return it."""
     element = model.find("pose")
     if element is None:
         return Pose()

@@ -99,7 +99,7 @@ def cast_rays(
     nearest_m = np.full(len(directions_rad), np.inf)
     names = np.full(len(directions_rad), "", dtype=object)
     for name, pose in poses.items():
-        outline = _outline(scene.models[name], pose, height_m)
+        outline = _obstacle_outline(scene.models[name], pose, height_m)
         if outline.is_empty or outline.distance(lidar) > reach_m:
             continue
         distances_m = shapely.distance(lidar, shapely.intersection(rays, outline))
@@ -117,7 +117,7 @@ def cast_rays(
     )
 
 
-def _outline(model: SceneModel, pose: Pose, height_m: float) -> BaseGeometry:
+def _obstacle_outline(model: SceneModel, pose: Pose, height_m: float) -> BaseGeometry:
     if np.allclose(pose.matrix, model.pose.matrix, atol=1e-3):
         return model.obstacle_footprint(height_m, height_m)
     return model.footprint_at(pose, height_m, height_m)
@@ -170,13 +170,13 @@ def read_layers(parameters: Dict[str, Any], range_m: Any) -> CostmapLayers:
         source
         for name in kinds
         if isinstance(parameters.get(name), dict)
-        for source in _sources_in(parameters[name], inherited_m)
+        for source in _read_sources(parameters[name], inherited_m)
     ]
     observing = [name for name, kind in kinds.items() if kind in OBSERVING]
     return CostmapLayers(list(kinds), observing, sources)
 
 
-def _sources_in(layer: Dict[str, Any], range_m: Any) -> Iterator[ObservationSource]:
+def _read_sources(layer: Dict[str, Any], range_m: Any) -> Iterator[ObservationSource]:
     range_m = layer.get("obstacle_range", range_m)
     highest_m = layer.get("max_obstacle_height", MAX_HEIGHT_M)
     for name in str(layer.get("observation_sources", "")).split():
@@ -243,12 +243,15 @@ class CostmapCheck:
             if not missing_targets:
                 return
             if rospy.get_rostime().to_sec() > deadline_s or time.monotonic() > deadline_wall_s:
-                raise NavigatorError(f"{topic} {self._missing_marks(scan, view, missing_targets)}")
+                raise NavigatorError(
+                    f"{topic} {self._missing_marks_text(scan, view, missing_targets)}"
+                )
             time.sleep(POLL_S)
 
     def _view(
         self, scene: WorldScene, look: Look, scan: LaserScan, grid: OccupancyGrid
     ) -> Optional["_View"]:
+        """Compare obstacles in view of the lidar with the marks; return None without transforms."""
         frames = self._stack.frames
         lidar = self._localization.pose_of(scan.header.frame_id, frames.base)
         base = self._localization.pose_of(frames.base, grid.header.frame_id)
@@ -275,8 +278,8 @@ class CostmapCheck:
         one_by_one = unknown.sum() >= ENOUGH_RAYS
         if one_by_one:  # other marks can be those of the static map
             is_usable = unknown
-            one_by_one = self._marked_by(layers)
-        marked = _near(places_m, marked_points(grid))
+            one_by_one = self._scan_is_only_source(layers)
+        marked = _has_mark_nearby(places_m, marked_points(grid))
         groups: Dict[str, List[int]] = {}
         for index in np.flatnonzero(is_usable):
             groups.setdefault(hits[index].name if one_by_one else "", []).append(index)
@@ -285,18 +288,20 @@ class CostmapCheck:
             _Target(
                 [hits[index] for index in group],
                 bool(marked[group].any()),
-                _most_agree(scan, [hits[index] for index in group]),
+                _agrees_with_most(scan, [hits[index] for index in group]),
             )
             for group in groups.values()
             if len(group) >= enough
         ]
         return _View(targets, base * lidar, grid.header.frame_id, layers)
 
-    def _marked_by(self, layers: CostmapLayers) -> bool:
+    def _scan_is_only_source(self, layers: CostmapLayers) -> bool:
         topics = {rospy.resolve_name(source.topic) for source in layers.sources}
         return topics == {rospy.resolve_name(self._stack.names.scan)}
 
-    def _missing_marks(self, scan: LaserScan, view: "_View", missing: Sequence["_Target"]) -> str:
+    def _missing_marks_text(
+        self, scan: LaserScan, view: "_View", missing: Sequence["_Target"]
+    ) -> str:
         target = min(missing, key=lambda candidate: candidate.nearest.distance_m)
         nearest = target.nearest
         marked_count = len(view.targets) - len(missing)
@@ -309,10 +314,12 @@ class CostmapCheck:
                 if marked_count
                 else ""
             )
-            + f": {self._cause(scan, view, target, marked_count)} ({SWITCH})"
+            + f": {self._cause_text(scan, view, target, marked_count)} ({SWITCH})"
         )
 
-    def _cause(self, scan: LaserScan, view: "_View", target: "_Target", marked_count: int) -> str:
+    def _cause_text(
+        self, scan: LaserScan, view: "_View", target: "_Target", marked_count: int
+    ) -> str:
         topic, height_m = self._stack.names.scan, self._bed.static_map.scan_height_m
         if not target.scan_agrees and marked_count:
             return (
@@ -325,7 +332,7 @@ class CostmapCheck:
                 f"display), and does it scan at robot.scan_height_m = {height_m:g} m?"
             )
         layers = view.layers
-        cause = _without_sources(layers) if not layers.sources else _out_of_height(scan, view)
+        cause = _no_sources_text(layers) if not layers.sources else _out_of_height(scan, view)
         topics = ", ".join(sorted({source.topic for source in layers.sources}))
         cause = cause or f"the costmap's observation_sources are on {topics}"
         return f"{topic} sees {'it' if marked_count else 'them'}, but {cause}"
@@ -334,8 +341,8 @@ class CostmapCheck:
         layers, topic = view.layers, self._stack.names.scan
         cause = ""
         if layers.observing and not layers.sources:
-            cause = _without_sources(layers)
-        elif self._marked_by(layers):
+            cause = _no_sources_text(layers)
+        elif self._scan_is_only_source(layers):
             cause = _out_of_height(scan, view)
         if cause:
             raise NavigatorError(
@@ -364,7 +371,7 @@ class _View(NamedTuple):
     layers: CostmapLayers
 
 
-def _without_sources(layers: CostmapLayers) -> str:
+def _no_sources_text(layers: CostmapLayers) -> str:
     names = ", ".join(layers.names) or "none"
     return f"no layer of the costmap (plugins: {names}) has observation_sources in its namespace"
 
@@ -403,12 +410,12 @@ def _bool_array(answers: Iterable[bool]) -> np.ndarray:
     return np.fromiter(answers, dtype=bool)
 
 
-def _most_agree(scan: LaserScan, hits: Sequence[RayHit]) -> bool:
+def _agrees_with_most(scan: LaserScan, hits: Sequence[RayHit]) -> bool:
     agree = _bool_array(abs(scan.ranges[hit.ray] - hit.distance_m) <= WITHIN_M for hit in hits)
     return bool(2 * agree.sum() > len(agree))
 
 
-def _near(places_m: np.ndarray, marks_m: np.ndarray) -> np.ndarray:
+def _has_mark_nearby(places_m: np.ndarray, marks_m: np.ndarray) -> np.ndarray:
     if len(places_m) == 0 or len(marks_m) == 0:
         return np.zeros(len(places_m), dtype=bool)
     return cKDTree(marks_m).query(places_m)[0] <= WITHIN_M

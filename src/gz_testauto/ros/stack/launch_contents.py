@@ -112,6 +112,7 @@ class LaunchContents:
         return files_by_name
 
     def note(self, file: Path, text: str) -> None:
+        """Record that a text in ``file`` cannot be resolved before the trial."""
         texts = self.not_followed.setdefault(name_of(file), [])
         text = " ".join(text.split())
         if text not in texts:
@@ -131,6 +132,7 @@ class LaunchContents:
                 self._add(path.resolve(), words)
 
     def _add(self, path: Path, words: Sequence[str]) -> None:
+        """Add an input file and those that it names; ``words`` are arguments of its command."""
         if path in self.files or path.suffix in _DISPLAY_SUFFIXES:
             return
         self.files.append(path)
@@ -304,13 +306,13 @@ def _named_in_yaml(path: Path) -> Iterator[Path]:
                 image = path.parent / value.value
                 if os.path.isfile(image):
                     yield image
-    for text in _texts(root):
+    for text in _scalar_texts(root):
         file = find_file(text)
         if file is not None and os.path.isfile(file):
             yield file
 
 
-def _texts(root: Optional[yaml.Node]) -> Iterator[str]:
+def _scalar_texts(root: Optional[yaml.Node]) -> Iterator[str]:
     open_nodes, visited_nodes = [root], set()
     while open_nodes:
         node = open_nodes.pop()

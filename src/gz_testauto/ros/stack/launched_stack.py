@@ -249,10 +249,10 @@ class LaunchedStack:
                 ]
                 # Without a node, further names can be missing because of it.
                 further_text = "" if not_found else further_fault()
-                raise self._missing(missing, not_found, further_text, error)
+                raise self._missing_error(missing, not_found, further_text, error)
             time.sleep(POLL_S)
 
-    def _missing(
+    def _missing_error(
         self, limits: Sequence[RequirementTimeout], not_found: str, further_text: str, error: type
     ) -> GzTestautoError:
         youngest = list(self._parts.values())[-1]

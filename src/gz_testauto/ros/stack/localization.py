@@ -52,13 +52,13 @@ class Localization:
         """
         within_m = self._stack.max_localization_error_m
         requirement = Requirement(
-            lambda: False, "", "", name=self._stack.frames.base, existing=self._frames
+            lambda: False, "", "", name=self._stack.frames.base, existing=self._known_frames
         )
         limit = RequirementTimeout(requirement, timeout_s)
         published_s = -math.inf
         while True:
             if self._initial.get_num_connections() and time.monotonic() - published_s > REPEAT_S:
-                self._initial.publish(self._message(truth()))
+                self._initial.publish(self._initial_pose_message(truth()))
                 published_s = time.monotonic()
             if within_m is None:
                 return
@@ -73,7 +73,7 @@ class Localization:
                     return
             if limit.has_expired(cannot_start=False):
                 kind = ConfigurationError if self.wrong_frames() else NavigatorError
-                raise kind(self._localization_error(estimated_pose, true_pose, limit.waited_s))
+                raise kind(self._localization_error_text(estimated_pose, true_pose, limit.waited_s))
             meanwhile()
             time.sleep(POLL_S)
 
@@ -112,7 +112,7 @@ class Localization:
 
     def wrong_frames(self) -> str:
         """Return a message about frames of the campaign that do not exist in tf, or ""."""
-        existing, frames = self._frames(), self._stack.frames
+        existing, frames = self._known_frames(), self._stack.frames
         wrong_names = [
             f"stack.frames.{key} is {name!r}"
             for key, name in (("base", frames.base), ("map", frames.map))
@@ -123,11 +123,11 @@ class Localization:
         frame_list = join_truncated(existing)
         return f"{' and '.join(wrong_names)}, but the frames in tf are: {frame_list}"
 
-    def _frames(self) -> List[str]:
+    def _known_frames(self) -> List[str]:
         frames = yaml.safe_load(self._buffer.all_frames_as_yaml()) or {}
         return sorted({*frames, *(str(frame["parent"]) for frame in frames.values())})
 
-    def _localization_error(
+    def _localization_error_text(
         self, estimated_pose: Optional[Pose2D], true_pose: Pose2D, waited_s: float
     ) -> str:
         frames = self._stack.frames
@@ -135,7 +135,7 @@ class Localization:
             return (
                 f"tf has no transform from {frames.base!r} to {frames.map!r} after "
                 f"{waited_s:.0f} s; frames in tf: "
-                f"{join_truncated(self._frames()) or 'none'}; is a "
+                f"{join_truncated(self._known_frames()) or 'none'}; is a "
                 "localizer running, and are stack.frames.map and stack.frames.base its frames?"
             )
         return (
@@ -146,7 +146,7 @@ class Localization:
             f"{YAW_WITHIN_RAD:g} rad away"
         )
 
-    def _message(self, pose: Pose2D) -> PoseWithCovarianceStamped:
+    def _initial_pose_message(self, pose: Pose2D) -> PoseWithCovarianceStamped:
         message = PoseWithCovarianceStamped()
         message.header.frame_id = self._stack.frames.map
         message.pose.pose = ros_messages.pose_message(pose.to_pose())

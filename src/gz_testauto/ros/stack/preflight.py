@@ -37,8 +37,8 @@ class Need(NamedTuple):
 
 
 def stack_needs(spec: StackCampaignSpec) -> Iterator[Need]:
-    yield _commands(spec)
-    yield _modules()
+    yield _check_commands(spec)
+    yield _check_modules()
     nodes: Dict[str, List[Tuple[str, str]]] = {}
     packages: Dict[str, str] = {}
     package_names: Set[str] = set()
@@ -60,14 +60,14 @@ def stack_needs(spec: StackCampaignSpec) -> Iterator[Need]:
             nodes.setdefault(location, []).extend(contents.nodes)
     if nodes:
         yield Need("launch files", True, f"{len(files)} input files")
-    yield from _nodes(nodes, packages)
+    yield from _check_nodes(nodes, packages)
     if package_names:
         package_list = join_truncated(sorted(package_names))
         detail = f"missing in conditions or macros of the robot description: {package_list}"
         yield Need("xacro", False, detail, is_required=False)
 
 
-def _commands(spec: StackCampaignSpec) -> Need:
+def _check_commands(spec: StackCampaignSpec) -> Need:
     missing_commands = [name for name in commands_of(spec) if shutil.which(name) is None]
     if missing_commands:
         remedy = "; ".join(dict.fromkeys(map(remedy_for, missing_commands)))
@@ -75,7 +75,7 @@ def _commands(spec: StackCampaignSpec) -> Need:
     return Need("ROS commands", True, ", ".join(commands_of(spec)))
 
 
-def _modules() -> Need:
+def _check_modules() -> Need:
     missing_modules = []
     for name in MODULES:
         try:
@@ -90,7 +90,7 @@ def _modules() -> Need:
     return Need("ROS modules", True, f"all {len(MODULES)}")
 
 
-def _nodes(
+def _check_nodes(
     nodes_of: Dict[str, List[Tuple[str, str]]], packages: Mapping[str, str]
 ) -> Iterator[Need]:
     from roslib.packages import find_node

@@ -201,7 +201,7 @@ class StackMonitor:
         self._odom: Tuple[float, ...] = NOTHING
         self.odom_received = False
         self._scan: Optional[rospy.AnyMsg] = None
-        self._forget()
+        self._reset()
         self._subscribers = [
             rospy.Subscriber(names.cmd_vel, Twist, self._on_command, queue_size=10),
             rospy.Subscriber(names.odom, Odometry, self._on_odom, queue_size=1),
@@ -215,7 +215,7 @@ class StackMonitor:
 
     def begin(self, now_s: float) -> None:
         self._begin_s = now_s
-        self._forget()
+        self._reset()
         for _, topic in self._metrics:
             topic.begin()
         if self._planner_time is not None:
@@ -275,7 +275,7 @@ class StackMonitor:
             counts[metric.name] = topic.reduced(metric.reduce)
         return counts
 
-    def _forget(self) -> None:
+    def _reset(self) -> None:
         with self._lock:
             self._command: Optional[Twist2D] = None
             self._odometry: List[Tuple[float, ...]] = []
@@ -286,14 +286,14 @@ class StackMonitor:
         def on_plan(message: Path, topic: str) -> None:
             points_m = np.array([(p.pose.position.x, p.pose.position.y) for p in message.poses])
             elapsed_s = rospy.get_rostime().to_sec() - self._begin_s
-            pose = self._pose_of(message.header.frame_id)
+            pose = self._frame_pose(message.header.frame_id)
             stamp_s = message.header.stamp.to_sec()
             with self._lock:
                 self._plans[kind].add(topic, stamp_s, elapsed_s, points_m, pose)
 
         return [rospy.Subscriber(topic, Path, on_plan, topic, queue_size=10) for topic in topics]
 
-    def _pose_of(self, frame: str) -> Optional[Pose2D]:
+    def _frame_pose(self, frame: str) -> Optional[Pose2D]:
         if frame.lstrip("/") in ("", self._map_frame):
             return Pose2D(0.0, 0.0, 0.0)
         # Local planners publish their plans in the frame of the odometry.

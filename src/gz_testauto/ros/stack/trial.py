@@ -132,7 +132,7 @@ class StackTrialRunner:
         self._estimated_poses.add(first.time_s)
         self._seen_s = began_s = time.monotonic()
         self._move_base.begin(monitor.goal)
-        verdict = self._follow(monitor, first, simulation)
+        verdict = self._run_until_verdict(monitor, first, simulation)
         wall_s = self._seen_s - began_s  # until the last snapshot, since a planner can abort later
         self._report("ending the goal")  # after an error, all processes are ended
         self._end_goal()
@@ -204,7 +204,9 @@ class StackTrialRunner:
 
     def _prepare(self, trial: Trial, monitor: TrialMonitor, actors: TrialActors) -> None:
         running_stack, stack = self._running, self._stack
-        values = placeholder_values(self._bed.spec, trial, self._map(trial), self._logs)
+        values = placeholder_values(
+            self._bed.spec, trial, self._write_static_map(trial), self._logs
+        )
         warm = running_stack.simulating
         if warm:
             try:
@@ -221,11 +223,11 @@ class StackTrialRunner:
         self._pushed_links()
         self._report("localizing the robot")
         monitor.require_upright(self._true_pose())
-        running_stack.require_start(trial, self._true_place())
+        running_stack.require_start(trial, self._true_planar_pose())
         self._traffic.begin(trial, actors)
         try:
             self._localization.establish(
-                self._true_place, stack.start_timeout_s, running_stack.require_alive
+                self._true_planar_pose, stack.start_timeout_s, running_stack.require_alive
             )
         except NavigatorError as error:
             if warm:  # for example, odometry that does not follow a moved robot
@@ -309,7 +311,9 @@ class StackTrialRunner:
             self._localization.wrong_frames,
         )
 
-    def _follow(self, monitor: TrialMonitor, first: Snapshot, simulation: Simulation) -> TrialEnd:
+    def _run_until_verdict(
+        self, monitor: TrialMonitor, first: Snapshot, simulation: Simulation
+    ) -> TrialEnd:
         period_s = self._bed.spec.control_period_s
         verdict = monitor.observe(first)
         arrived_s: Optional[float] = None
@@ -353,7 +357,7 @@ class StackTrialRunner:
 
     def _tolerance_warning(self) -> str:
         spec, localization = self._bed.spec, self._localization
-        estimated_pose, true_pose = localization.estimated_pose(), self._true_place()
+        estimated_pose, true_pose = localization.estimated_pose(), self._true_planar_pose()
         error_m = LOCALIZER_ERROR_M if localization.has_localizer else 0.0
         if estimated_pose is not None:
             error_m = max(error_m, true_pose.distance_to(estimated_pose.x_m, estimated_pose.y_m))
@@ -393,10 +397,10 @@ class StackTrialRunner:
     def _true_pose(self) -> Pose:
         return self._true_states(())[self._bed.robot.name].pose
 
-    def _true_place(self) -> Pose2D:
+    def _true_planar_pose(self) -> Pose2D:
         return self._true_pose().planar
 
-    def _map(self, trial: Trial) -> Path:
+    def _write_static_map(self, trial: Trial) -> Path:
         static_map = self._bed.static_map
         inputs = static_map.inputs(trial.world, trial.mission)
         if inputs not in self._maps:

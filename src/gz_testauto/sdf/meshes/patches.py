@@ -209,8 +209,8 @@ def _merge_pair(a, b, corners, pool, start, size, turn, area, slack):  # type: i
 def _merge_patches(corners, faces, neighbors, levels, free_levels, limit):  # type: ignore[no-untyped-def]
     """Return the patch (n,) of each triangle and the error (n,) (m) of each patch.
 
-    ``faces`` (n, 3) are indices of ``corners``, and ``neighbors`` (k, 2) pairs of triangles. Patches
-    are merged completely in the first ``free_levels`` levels, and then down to ``limit``.
+    ``faces`` (n, 3) are indices of ``corners``, and ``neighbors`` (k, 2) are pairs of triangles.
+    Patches are merged completely in the first ``free_levels`` levels, then down to ``limit``.
     """
     n = len(faces)
     pool = np.empty(max(16 * n, 1024), np.int64)

@@ -111,8 +111,8 @@ class Extensions:
         values, _ = leading_numbers(_value_or_text(element))
         if not values or not math.isfinite(values[0]):
             raise SdfError(
-                f"{self._reader.where(element)}: <{element.tag}> is {_value_or_text(element)!r}; it "
-                "must be a number"
+                f"{self._reader.where(element)}: <{element.tag}> is {_value_or_text(element)!r}; "
+                "it must be a number"
             )
         return format_number(int(values[0]) if element.tag == "maxContacts" else values[0])
 
