@@ -61,7 +61,7 @@ def no_packages(monkeypatch):
     monkeypatch.setenv("ROS_PACKAGE_PATH", "")
     monkeypatch.setattr(
         doctor,
-        "_ros_package",
+        "_check_ros_package",
         lambda name, without, needed=False, remedy="": doctor.Finding(
             name, False, without, needed, remedy
         ),

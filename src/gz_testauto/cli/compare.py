@@ -79,7 +79,7 @@ def _compare(opened: Sequence[OpenedResults], arguments: argparse.Namespace) -> 
     elif arguments.json:
         print_text(to_json(analysis, across))
     else:
-        _print(across, analysis)
+        _print_comparison(across, analysis)
     sources = compared_sources(opened, across)
     if len(sources) > 1:
         write_page = partial(_write_page, sources, across)
@@ -100,7 +100,7 @@ def _write_page(sources: Sequence[Source], across: PairedCampaigns, out: Path) -
     return write_comparison_page(sources, across, out)
 
 
-def _print(across: PairedCampaigns, analysis: Analysis) -> None:
+def _print_comparison(across: PairedCampaigns, analysis: Analysis) -> None:
     console = report_console()
     across, analysis = escape_all_texts(across), escape_all_texts(analysis)
     comparison = compared_campaigns(across)

@@ -100,23 +100,25 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(json.dumps([dataclasses.asdict(finding) for finding in findings], indent=2))
     else:
-        print("\n".join(map(_line, findings)))
+        print("\n".join(map(_finding_line, findings)))
     return 0 if all(finding.found for finding in findings if finding.needed) else 1
 
 
 def examine() -> Iterator[Finding]:
     remedies = _remedies()
     yield Finding("Python", True, f"{platform.python_version()}, {sys.executable}")
-    yield _libraries(remedies.libraries)
-    yield from _gazebo(remedies.gazebo)
-    yield _ros(remedies.ros)
+    yield _check_libraries(remedies.libraries)
+    yield from _check_gazebo(remedies.gazebo)
+    yield _check_ros(remedies.ros)
     consequence = "campaigns with ROS nodes use these messages"
-    yield _ros_package("gazebo_msgs", consequence, _uses_ros(), remedies.gazebo_msgs)
-    yield _ros_package("gazebo_ros", "the simulator node provides the same topics and services")
-    yield _ros_package("move_base", "the planner node provides the same action")
-    yield _ros_package("rviz", "rviz:=true shows nothing")
-    yield _display()
-    yield from _plugins()
+    yield _check_ros_package("gazebo_msgs", consequence, _uses_ros(), remedies.gazebo_msgs)
+    yield _check_ros_package(
+        "gazebo_ros", "the simulator node provides the same topics and services"
+    )
+    yield _check_ros_package("move_base", "the planner node provides the same action")
+    yield _check_ros_package("rviz", "rviz:=true shows nothing")
+    yield _check_display()
+    yield from _list_plugins()
 
 
 def examine_campaign(path: Path) -> Iterator[Finding]:
@@ -139,7 +141,7 @@ def examine_campaign(path: Path) -> Iterator[Finding]:
     planners = ", ".join(planner.name for planner in spec.planners)
     yield Finding("campaign", True, f"{spec.name}, robot {robot.name}, planners {planners}")
     if isinstance(spec, BuiltinCampaignSpec):
-        yield from _builtin_parts(spec)
+        yield from _examine_builtin_parts(spec)
     if not isinstance(spec, StackCampaignSpec):
         return
     try:
@@ -151,7 +153,7 @@ def examine_campaign(path: Path) -> Iterator[Finding]:
         yield Finding(need.name, need.is_met, need.detail, need.is_required, need.remedy)
 
 
-def _builtin_parts(spec: "BuiltinCampaignSpec") -> Iterator[Finding]:
+def _examine_builtin_parts(spec: "BuiltinCampaignSpec") -> Iterator[Finding]:
     from gz_testauto.base.parameters import check_parameters
     from gz_testauto.planners import PLANNERS
     from gz_testauto.simulators import check_options, chosen_simulator
@@ -203,8 +205,8 @@ def _sourced_workspace() -> Optional[Path]:
     return None
 
 
-def _libraries(remedy: str) -> Finding:
-    missing_names = [name for name in LIBRARIES if _version(name) is None]
+def _check_libraries(remedy: str) -> Finding:
+    missing_names = [name for name in LIBRARIES if _installed_version(name) is None]
     if missing_names:
         return Finding(
             "libraries",
@@ -212,18 +214,20 @@ def _libraries(remedy: str) -> Finding:
             f"missing: {', '.join(missing_names)}",
             remedy=remedy,
         )
-    versions = ", ".join(f"{name} {_version(name)}" for name in ("numpy", "scipy", "shapely"))
+    versions = ", ".join(
+        f"{name} {_installed_version(name)}" for name in ("numpy", "scipy", "shapely")
+    )
     return Finding("libraries", True, f"all {len(LIBRARIES)}, among them {versions}")
 
 
-def _version(distribution: str) -> Optional[str]:
+def _installed_version(distribution: str) -> Optional[str]:
     try:
         return metadata.version(distribution)
     except metadata.PackageNotFoundError:
         return None
 
 
-def _gazebo(remedy: str) -> Iterator[Finding]:
+def _check_gazebo(remedy: str) -> Iterator[Finding]:
     from gz_testauto.simulators.gazebo.installation import find_gazebo
 
     no_window = "gui:=true opens no window"
@@ -248,7 +252,7 @@ def _uses_ros() -> bool:
     return is_sourced or workspace or importlib.util.find_spec("rospy") is not None
 
 
-def _ros(remedy: str) -> Finding:
+def _check_ros(remedy: str) -> Finding:
     if importlib.util.find_spec("rospy") is None:
         detail = "gz_testauto run works; nodes and launch files do not"
         return Finding("ROS", False, detail, _uses_ros(), remedy)
@@ -257,19 +261,21 @@ def _ros(remedy: str) -> Finding:
     return Finding("ROS", True, f"{distribution}, {launcher}")
 
 
-def _ros_package(name: str, consequence: str, needed: bool = False, remedy: str = "") -> Finding:
+def _check_ros_package(
+    name: str, consequence: str, needed: bool = False, remedy: str = ""
+) -> Finding:
     with contextlib.suppress(KeyError):
         return Finding(name, True, str(ros_packages()[name]), needed)
     return Finding(name, False, consequence, needed, remedy)
 
 
-def _display() -> Finding:
+def _check_display() -> Finding:
     display = os.environ.get("WAYLAND_DISPLAY") or os.environ.get("DISPLAY")
     detail = display or "no windows (gui:=, rviz:=); nothing else needs one"
     return Finding("display", display is not None, detail, needed=False)
 
 
-def _plugins() -> Iterator[Finding]:
+def _list_plugins() -> Iterator[Finding]:
     with contextlib.suppress(ImportError):  # a missing library, which is reported above
         from gz_testauto.metrics.interface import METRICS
         from gz_testauto.planners import PLANNERS
@@ -279,7 +285,7 @@ def _plugins() -> Iterator[Finding]:
             yield Finding(f"{registry.kind}s", True, ", ".join(registry.names()), needed=False)
 
 
-def _line(finding: Finding) -> str:
+def _finding_line(finding: Finding) -> str:
     # Only lists are wrapped, so that a command can be copied.
     if finding.found:
         return textwrap.fill(

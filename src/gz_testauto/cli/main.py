@@ -81,17 +81,18 @@ def main(argv: Optional[List[str]] = None) -> int:
     _prepare_streams()
     arguments = sys.argv[1:] if argv is None else list(argv)
     if not arguments or arguments[0] in ("-h", "--help", "help"):
-        print(_overview())
+        print(_overview_text())
         return 0 if arguments else EXIT_ERROR
     if arguments[0] == "--version":
         print(f"gz_testauto {__version__}")
         return 0
     lasting = LastingStream(sys.stderr)
     with contextlib.redirect_stderr(lasting):  # type: ignore[type-var]
-        return _status(arguments)
+        return _run_and_report_errors(arguments)
 
 
-def _status(arguments: List[str]) -> int:
+def _run_and_report_errors(arguments: List[str]) -> int:
+    """Run a verb, print its errors, and return the exit status."""
     try:
         _adapt_to_memory_limit()
         return _run_verb(arguments[0], arguments[1:])
@@ -104,15 +105,15 @@ def _status(arguments: List[str]) -> int:
         print("gz_testauto: interrupted", file=sys.stderr)
         return EXIT_INTERRUPTED
     except MemoryError:
-        return _fail("the memory is exhausted; use fewer --workers, or smaller inputs")
+        return _print_failure("the memory is exhausted; use fewer --workers, or smaller inputs")
     except BrokenPipeError:  # the reader of the output has closed the pipe, as `head` does
-        _discard(sys.stdout)
+        _redirect_to_null(sys.stdout)
         return EXIT_BROKEN_PIPE
     except OSError as error:
         remedy = _remedy(error)
         if remedy is None:
             raise
-        return _fail(f"{error.filename or 'a file'}: {error.strerror}; {remedy}")
+        return _print_failure(f"{error.filename or 'a file'}: {error.strerror}; {remedy}")
 
 
 def _adapt_to_memory_limit() -> None:
@@ -152,20 +153,20 @@ class LastingStream:
         try:
             return self._stream.write(text)
         except OSError:
-            _discard(self._stream)
+            _redirect_to_null(self._stream)
             return len(text)
 
     def flush(self) -> None:
         try:
             self._stream.flush()
         except OSError:
-            _discard(self._stream)
+            _redirect_to_null(self._stream)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
 
 
-def _discard(stream: TextIO) -> None:
+def _redirect_to_null(stream: TextIO) -> None:
     null = os.open(os.devnull, os.O_WRONLY)
     os.dup2(null, stream.fileno())
     os.close(null)
@@ -188,7 +189,7 @@ def _has_working_directory() -> bool:
     return True
 
 
-def _fail(message: str) -> int:
+def _print_failure(message: str) -> int:
     print(
         f"gz_testauto: {escape_text(message)}. Finished trials are stored; to continue, run the "
         "same command again",
@@ -202,19 +203,19 @@ def _run_verb(name: str, arguments: List[str]) -> int:
     # tenth of the time until the first trial, so they are excluded from all collections.
     gc.disable()
     try:
-        verb = VERBS.get(name)
+        verb_module = VERBS.get(name)
         gc.freeze()
     finally:
         gc.enable()
     parser = argparse.ArgumentParser(
         prog=f"gz_testauto {name}",
-        description=help_text(verb.__doc__ or ""),
+        description=help_text(verb_module.__doc__ or ""),
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,  # else a new option can change the meaning of a script
     )
-    verb.add_arguments(parser)
+    verb_module.add_arguments(parser)
     with VERBS.requiring(name):
-        return int(verb.run(parser.parse_args(arguments)))
+        return int(verb_module.run(parser.parse_args(arguments)))
 
 
 def help_text(documentation: str) -> str:
@@ -223,14 +224,14 @@ def help_text(documentation: str) -> str:
     if "exit status" not in documentation.lower():
         paragraphs[1:1] = [EXIT_STATUSES]
     return "\n\n".join(
-        "\n".join(map(_continued, paragraph.splitlines()))
+        "\n".join(map(_wrap_help_line, paragraph.splitlines()))
         if "\n " in paragraph or paragraph.startswith(" ")
         else textwrap.fill(paragraph, HELP_WIDTH)
         for paragraph in paragraphs
     )
 
 
-def _continued(line: str) -> str:
+def _wrap_help_line(line: str) -> str:
     indent = re.match(r"(\S+  +|\s*(\S+  +)?)", line)
     is_command = "gz_testauto " in line
     hanging = " " * 6 if is_command else " " * len(indent[0] if indent else "")
@@ -272,7 +273,7 @@ def grouped_verbs() -> Dict[str, Dict[str, str]]:
     return {group: verbs for group, verbs in groups.items() if verbs}
 
 
-def _overview() -> str:
+def _overview_text() -> str:
     width = max(map(len, VERBS.names()))
     lines = ["usage: gz_testauto VERB ...", ""]
     lines += ["Monte Carlo testing of mobile-robot navigation in Gazebo.", ""]

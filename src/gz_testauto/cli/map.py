@@ -99,8 +99,8 @@ def run(arguments: argparse.Namespace) -> int:
         raise SpecError(
             f"--resolution is {arguments.resolution:g}; it must be finite and greater than 0"
         )
-    height = _height_m(arguments.height, arguments.robot, arguments.lidar)
-    bounds = _bounds(arguments.bounds)
+    height = _choose_height_m(arguments.height, arguments.robot, arguments.lidar)
+    bounds = _require_bounds(arguments.bounds)
     scene = read_scene(
         arguments.base, repair=arguments.repair, allow_missing=arguments.allow_missing
     )
@@ -135,7 +135,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _bounds(values: Optional[List[float]]) -> Optional[Bounds]:
+def _require_bounds(values: Optional[List[float]]) -> Optional[Bounds]:
     if values is None:
         return None
     x_min, y_min, x_max, y_max = values
@@ -144,7 +144,9 @@ def _bounds(values: Optional[List[float]]) -> Optional[Bounds]:
     return x_min, y_min, x_max, y_max
 
 
-def _height_m(height_m: Optional[float], robot: Optional[Path], name: Optional[str]) -> float:
+def _choose_height_m(
+    height_m: Optional[float], robot: Optional[Path], name: Optional[str]
+) -> float:
     if robot is None:
         height = DEFAULT_HEIGHT_M if height_m is None else height_m
         if not math.isfinite(height):

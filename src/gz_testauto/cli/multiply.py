@@ -97,7 +97,7 @@ def run(arguments: argparse.Namespace) -> int:
     base = BaseWorld(
         arguments.base, pattern, arguments.repair, allow_missing=arguments.allow_missing
     )
-    print("\n".join(_report(worlds, base, seconds)))
+    print("\n".join(_report_lines(worlds, base, seconds)))
     print_repairs(base.scene)
     return 0
 
@@ -148,7 +148,8 @@ class WorldCounter:
             self._shown_s = now_s
 
 
-def _figures(worlds: WorldSet) -> Dict[str, List[float]]:
+def _known_figures(worlds: WorldSet) -> Dict[str, List[float]]:
+    """Return the known values of each figure of difficulty."""
     all_values: Dict[str, List[Any]] = {
         "shortest_path_m": [world.shortest_path_m for world in worlds],
     }
@@ -170,7 +171,7 @@ def _summary(worlds: WorldSet) -> Dict[str, Any]:
         "coverage": worlds.coverage,
         "figures": {
             name: {"min": min(values), "median": median(values), "max": max(values)}
-            for name, values in _figures(worlds).items()
+            for name, values in _known_figures(worlds).items()
         },
     }
 
@@ -187,14 +188,14 @@ _UNITS = {
 }
 
 
-def _report(worlds: WorldSet, base: BaseWorld, seconds: float) -> List[str]:
+def _report_lines(worlds: WorldSet, base: BaseWorld, seconds: float) -> List[str]:
     base_kind = f"random obstacles redrawn: {base.summary}" if base.obstacles else "bare world"
     lines = [
         f"{len(worlds)} worlds in {seconds:.1f} s, seed {worlds.inputs['seed']}",
         f"base  {base.path} ({base_kind})",
         f"out   {worlds.directory}",
     ]
-    figures = _figures(worlds)
+    figures = _known_figures(worlds)
     if figures:
         lines += ["", f"{'':<22}{'lowest':>10}{'median':>10}{'highest':>10}"]
     for name, (title, unit, factor) in _UNITS.items():

@@ -38,6 +38,7 @@ def read_options(arguments: argparse.Namespace, options: Type[OptionsType]) -> O
 
 
 def comma_separated(text: str) -> Optional[Tuple[str, ...]]:
+    """Return the names in the text; None without names."""
     return tuple(name.strip() for name in text.split(",") if name.strip()) or None
 
 

@@ -98,7 +98,7 @@ def _replay(results: OpenedResults, arguments: argparse.Namespace) -> int:
     with StopSignals() as stop:
         try:
             if on_stack:
-                result = run_once(bed, trial, _on_stack(bed.spec, arguments), stop)
+                result = run_once(bed, trial, _stack_executor(bed.spec, arguments), stop)
             else:
                 if arguments.gui:
                     _require_window(campaign, results, trial)
@@ -183,7 +183,7 @@ def _require_window(campaign: PreparedCampaign, results: OpenedResults, trial: T
     )
 
 
-def _on_stack(spec: CampaignSpec, arguments: argparse.Namespace) -> ExecutorFactory:
+def _stack_executor(spec: CampaignSpec, arguments: argparse.Namespace) -> ExecutorFactory:
     if arguments.gui or arguments.speed:
         raise SpecError(
             "--gui and --speed are not supported with stack; set stack.max_real_time_factor or "

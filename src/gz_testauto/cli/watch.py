@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("directory", type=Path, help="results directory of a campaign")
     parser.add_argument(
         "--interval",
-        type=_seconds,
+        type=_parse_interval_s,
         default=2.0,
         metavar="S",
         help="seconds between two updates (default: %(default)s)",
@@ -80,7 +80,7 @@ def present_state(directory: CampaignDirectory) -> Tuple[RenderableType, bool]:
     return progress_report(analysis), is_over
 
 
-def _seconds(text: str) -> float:
+def _parse_interval_s(text: str) -> float:
     try:
         seconds = float(text)
     except ValueError:
