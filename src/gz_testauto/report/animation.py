@@ -44,7 +44,7 @@ def write_animation(
     world has changed.
     """
     figure = figure_class()(figsize=(SIZE_INCHES, SIZE_INCHES), layout="constrained")
-    writer = _writer(path)
+    writer = _make_writer(path)
     campaign = read_prepared(source)
     world = world_of(campaign, trials)
     with recordings([source]) as read_recording:
@@ -73,7 +73,7 @@ def write_animation(
         replace_file(path, read_file(complete))
 
 
-def _writer(path: Path) -> Any:
+def _make_writer(path: Path) -> Any:
     from matplotlib.animation import FFMpegWriter, PillowWriter
 
     if path.suffix == ".gif":

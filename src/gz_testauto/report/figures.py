@@ -55,8 +55,8 @@ def write_figures(
     with reporting_disk(out):
         out.mkdir(parents=True, exist_ok=True)
     paths: List[Path] = []
-    charts = [_rates(analysis), *_differences(analysis)]
-    charts += [_difficulty(analysis, figure, values) for figure, values in figures.items()]
+    charts = [_rates_chart(analysis), *_difference_charts(analysis)]
+    charts += [_difficulty_chart(analysis, figure, values) for figure, values in figures.items()]
     with matplotlib.rc_context(_STYLE):
         for name, height, draw in charts:
             drawn = make(figsize=(COLUMN_INCHES, height), layout="constrained")
@@ -81,16 +81,18 @@ def _unused(name: str, paths: Sequence[Path]) -> str:
     )
 
 
-def _rates(analysis: Analysis) -> Drawn:
+def _rates_chart(analysis: Analysis) -> Drawn:
     summaries = [summary for summary in analysis.summaries if summary.trials]
 
     def draw(axes: Any) -> None:
         for row, summary in enumerate(summaries):
             value, low, high = (100 * number for number in summary.success[:3])
-            color = _color(analysis, summary.planner)
+            color = _planner_color(analysis, summary.planner)
             axes.plot([low, high], [row, row], color=color, linewidth=1.5)
             axes.plot([value], [row], "o", color=color, markersize=4)
-        axes.set_yticks(range(len(summaries)), [_name(summary.planner) for summary in summaries])
+        axes.set_yticks(
+            range(len(summaries)), [_shown_name(summary.planner) for summary in summaries]
+        )
         axes.set_ylim(len(summaries) - 0.5, -0.5)
         axes.set_xlim(-2, 102)
         axes.set_xlabel(f"goal reached (%), {100 * LEVEL:.0f} % intervals")
@@ -98,7 +100,7 @@ def _rates(analysis: Analysis) -> Drawn:
     return "success_rates", 0.7 + 0.22 * max(len(summaries), 1), draw
 
 
-def _differences(analysis: Analysis) -> Iterator[Drawn]:
+def _difference_charts(analysis: Analysis) -> Iterator[Drawn]:
     metrics = {metric.name: metric for metric in analysis.metrics}
     differences_of = metric_differences(analysis.results)
     for pair in analysis.comparisons.pairs:
@@ -117,29 +119,33 @@ def _differences(analysis: Analysis) -> Iterator[Drawn]:
 def _difference_drawer(
     pair: Comparison, label: str, values: np.ndarray, estimate: Sequence[float]
 ) -> Callable[[Any], None]:
+    """Return a function that draws the differences of all worlds."""
+
     def draw(axes: Any) -> None:
         if np.isfinite(estimate).all():
             axes.axhspan(estimate[1], estimate[2], color=COLORS[0], alpha=0.2, linewidth=0)
         axes.axhline(estimate[0], color=COLORS[0], linewidth=1.2)
         axes.axhline(0, color="black", linewidth=0.6)
         axes.plot(np.arange(1, len(values) + 1), values, ".", color=COLORS[0], markersize=4)
-        axes.set_title(f"{_name(pair.first)} − {_name(pair.second)}")
+        axes.set_title(f"{_shown_name(pair.first)} − {_shown_name(pair.second)}")
         axes.set_xlabel("worlds, in order of their difference")
         axes.set_ylabel(chart_text(label))
 
     return draw
 
 
-def _difficulty(analysis: Analysis, figure: Figure, values: Values) -> Drawn:
+def _difficulty_chart(analysis: Analysis, figure: Figure, values: Values) -> Drawn:
     results = analysis.results
     fitted_curves = curves(results, values)
     figure_of_world = {world.name: value for world, value in zip(results.worlds, values)}
 
     def draw(axes: Any) -> None:
         for planner, curve in zip(results.planners, fitted_curves):
-            color = _color(analysis, planner)
+            color = _planner_color(analysis, planner)
             dashes = _DASHES[results.planners.index(planner) % len(_DASHES)]
-            _curve(axes, curve, figure, color=color, linestyle=dashes, label=_name(planner))
+            _draw_curve(
+                axes, curve, figure, color=color, linestyle=dashes, label=_shown_name(planner)
+            )
             points = [
                 (figure_of_world[record.world], 100 * record.completed)
                 for record in results.of(planner)
@@ -161,7 +167,7 @@ def _difficulty(analysis: Analysis, figure: Figure, values: Values) -> Drawn:
     return f"difficulty_{figure.key}", 2.4, draw
 
 
-def _curve(axes: Any, curve: Optional[SuccessCurve], figure: Figure, **line: str) -> None:
+def _draw_curve(axes: Any, curve: Optional[SuccessCurve], figure: Figure, **line: str) -> None:
     if curve is None:
         return
     x, color = curve.x * figure.factor, line["color"]
@@ -169,10 +175,10 @@ def _curve(axes: Any, curve: Optional[SuccessCurve], figure: Figure, **line: str
     axes.plot(x, 100 * curve.rate, linewidth=1.2, **line)
 
 
-def _name(planner: str) -> str:
+def _shown_name(planner: str) -> str:
     text = escape_text(planner)
     return chart_text(text if len(text) <= NAME_SHOWN else text[:NAME_SHOWN] + "…")
 
 
-def _color(analysis: Analysis, planner: str) -> str:
+def _planner_color(analysis: Analysis, planner: str) -> str:
     return COLORS[analysis.results.planners.index(planner) % len(COLORS)]

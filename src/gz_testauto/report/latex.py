@@ -43,9 +43,9 @@ _PERCENT = 100 * LEVEL
 
 
 def to_latex(analysis: Analysis) -> str:
-    parts = [_success(analysis), _means(analysis)]
+    parts = [_success_table(analysis), _means_table(analysis)]
     if any(pair.worlds for pair in analysis.comparisons.pairs):
-        parts.append(_differences(analysis))
+        parts.append(_differences_table(analysis))
     return r"% needs \usepackage{booktabs}" + "\n" + "\n".join(parts)
 
 
@@ -55,7 +55,7 @@ def latex_text(text: str) -> str:
     return "".join(piece for piece in parts if piece.isprintable())
 
 
-def _success(analysis: Analysis) -> str:
+def _success_table(analysis: Analysis) -> str:
     shown_failures = failures(analysis.summaries)
     rows = [
         [
@@ -78,10 +78,10 @@ def _success(analysis: Analysis) -> str:
     ]
     head = ["planner", "reached", "success (%)", f"{_PERCENT:.0f} % interval"]
     head += [outcome.label for outcome in shown_failures]
-    return _table("Success rates", head, rows, " ".join(text))
+    return _format_table("Success rates", head, rows, " ".join(text))
 
 
-def _means(analysis: Analysis) -> str:
+def _means_table(analysis: Analysis) -> str:
     metrics = measured_metrics(analysis)
     rows = []
     for metric in metrics:
@@ -90,16 +90,16 @@ def _means(analysis: Analysis) -> str:
             f"{row.mean} ({row.deviation}; {row.trials})" if row.trials else row.mean
             for row in means
         ]
-        rows.append([_heading(metric), *cells])
+        rows.append([_heading_with_unit(metric), *cells])
     short = ", ".join(metric_heading(metric) for metric in metrics if metric.completed_only)
     text = "Mean (standard deviation; number of trials)."
     if short:
         text += f" Over trials that reached the goal only: {short}."
     head = ["metric", *(summary.planner for summary in analysis.summaries)]
-    return _table("Means", head, rows, text)
+    return _format_table("Means", head, rows, text)
 
 
-def _differences(analysis: Analysis) -> str:
+def _differences_table(analysis: Analysis) -> str:
     metrics = {metric.name: metric for metric in analysis.metrics}
     rows = []
     for pair in analysis.comparisons.pairs:
@@ -107,10 +107,10 @@ def _differences(analysis: Analysis) -> str:
             continue
         name = f"{pair.first} − {pair.second}"
         success = success_difference(pair, _NOTATION)
-        rows.append([name, "success (%, points)", *_cells(success)])
+        rows.append([name, "success (%, points)", *_difference_cells(success)])
         for metric, row in metric_differences(pair, metrics, _NOTATION):
             if row.worlds:
-                rows.append(["", _heading(metric), *_cells(row)])
+                rows.append(["", _heading_with_unit(metric), *_difference_cells(row)])
     pairs = [pair for pair in analysis.comparisons.pairs if pair.worlds]
     tests = sorted({pair.test for pair in pairs})
     compared_metrics = [metric for metric in analysis.metrics if metric.in_comparison]
@@ -128,14 +128,15 @@ def _differences(analysis: Analysis) -> str:
     )
     head = ["planners", "of", "worlds", "means", "statistic", "difference"]
     head += [f"{_PERCENT:.0f} % interval", "p", "p (Holm)", "verdict"]
-    return _table("Differences", head, rows, text, left_columns=2)
+    return _format_table("Differences", head, rows, text, left_columns=2)
 
 
-def _cells(row: DifferenceRow) -> List[str]:
+def _difference_cells(row: DifferenceRow) -> List[str]:
+    """Return the cells of a row from the number of worlds on."""
     return [str(row.worlds), " and ".join(row.means), *row[2:]]
 
 
-def _table(
+def _format_table(
     caption: str,
     head: Sequence[str],
     rows: Sequence[Sequence[str]],
@@ -150,9 +151,9 @@ def _table(
         rf"  \label{{tab:{caption.lower().replace(' ', '-')}}}",
         rf"  \begin{{tabular}}{{{columns}}}",
         r"    \toprule",
-        _row(head),
+        _format_row(head),
         r"    \midrule",
-        *map(_row, rows),
+        *map(_format_row, rows),
         r"    \bottomrule",
         r"  \end{tabular}",
         r"",
@@ -162,9 +163,9 @@ def _table(
     return "\n".join(lines) + "\n"
 
 
-def _row(cells: Sequence[str]) -> str:
+def _format_row(cells: Sequence[str]) -> str:
     return "    " + " & ".join(map(latex_text, cells)) + r" \\"
 
 
-def _heading(metric: Metric) -> str:
+def _heading_with_unit(metric: Metric) -> str:
     return metric_heading(metric) + (f" ({metric.label_unit})" if metric.label_unit else "")

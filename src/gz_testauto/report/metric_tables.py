@@ -22,9 +22,9 @@ def means_table(analysis: Analysis) -> Table:
     """Return the table of means of the first :data:`FIRST` metrics. The number of trials follows a
     mean in parentheses if other trials have no value."""
     table = plain_table("mean of", "n")
-    metrics = sorted(_shown(analysis)[:FIRST], key=lambda metric: not metric.completed_only)
+    metrics = sorted(_shown_metrics(analysis)[:FIRST], key=lambda metric: not metric.completed_only)
     for metric in metrics:
-        table.add_column(_heading(metric), justify="right")
+        table.add_column(_heading_with_unit(metric), justify="right")
     for summary in analysis.summaries:
         cells = []
         for metric in metrics:
@@ -38,8 +38,8 @@ def means_table(analysis: Analysis) -> Table:
 def further_means(analysis: Analysis) -> List[RenderableType]:
     """Return the tables of means of all metrics after the first :data:`FIRST`, and a note."""
     columns = [
-        (metric, [_counted(metric, summary) for summary in analysis.summaries])
-        for metric in _shown(analysis)[FIRST:]
+        (metric, [_mean_with_count(metric, summary) for summary in analysis.summaries])
+        for metric in _shown_metrics(analysis)[FIRST:]
     ]
     if not columns:
         return []
@@ -47,7 +47,7 @@ def further_means(analysis: Analysis) -> List[RenderableType]:
     for group in _split_columns(columns, [summary.planner for summary in analysis.summaries]):
         table = plain_table("mean of")
         for metric, _ in group:
-            table.add_column(_heading(metric), justify="right")
+            table.add_column(_heading_with_unit(metric), justify="right")
         for index, summary in enumerate(analysis.summaries):
             table.add_row(summary.planner, *(cells[index] for _, cells in group))
         parts += ["", table]
@@ -128,16 +128,16 @@ def differences_note(pair: Comparison, metrics: Mapping[str, Metric]) -> Text:
     return Text(text, style="dim")
 
 
-def _shown(analysis: Analysis) -> List[Metric]:
+def _shown_metrics(analysis: Analysis) -> List[Metric]:
     return [metric for metric in analysis.metrics if metric.in_table]
 
 
-def _heading(metric: Metric) -> str:
+def _heading_with_unit(metric: Metric) -> str:
     heading = metric_heading(metric)
     return f"{heading}\n{metric.label_unit}" if metric.label_unit else heading
 
 
-def _counted(metric: Metric, summary: PlannerSummary) -> str:
+def _mean_with_count(metric: Metric, summary: PlannerSummary) -> str:
     row = mean_of(metric, summary, _NOTATION)
     return f"{row.mean} ({row.trials})" if row.trials else row.mean
 

@@ -46,7 +46,7 @@ OBSTACLE_COLOR, LANE_COLOR = "0.45", "0.9"
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
 WORLDS_OF_A_WORKER = 8  # worlds that can be drawn in about the time in which a process starts
 
-Drives = Tuple[WorldRecord, List[TrialRecord]]
+WorldTrials = Tuple[WorldRecord, List[TrialRecord]]
 
 
 def plot_worlds(
@@ -66,8 +66,8 @@ def plot_worlds(
     campaign = read_prepared(sources[0])
     with reporting_disk(out):
         out.mkdir(parents=True, exist_ok=True)
-    draw = functools.partial(_write, sources, campaign, results.planners, out, file_format)
-    worlds = list(_by_world(results.worlds, results.trials))
+    draw = functools.partial(_write_plot, sources, campaign, results.planners, out, file_format)
+    worlds = list(_trials_by_world(results.worlds, results.trials))
     workers = min(workers, math.ceil(len(worlds) / WORLDS_OF_A_WORKER))
     figures = (
         map(draw, worlds)
@@ -82,16 +82,16 @@ def plot_worlds(
     return paths
 
 
-def _write(
+def _write_plot(
     sources: Sequence[Source],
     campaign: PreparedCampaign,
     planners: Sequence[str],
     out: Path,
     file_format: str,
-    drives: Drives,
+    world_trials: WorldTrials,
 ) -> Path:
-    world, records = drives
-    figure = _figure(sources, campaign, planners, world, records)
+    world, records = world_trials
+    figure = _draw_figure(sources, campaign, planners, world, records)
     path = out / f"{world.name}.{file_format}"
     with reporting_disk(path):
         save_figure(figure, path, DOTS_PER_INCH)
@@ -106,7 +106,7 @@ def figure_of(source: Source, trials: Sequence[TrialRecord], planners: Sequence[
     """
     figure_class()
     campaign = read_prepared(source)
-    return _figure([source], campaign, planners, world_of(campaign, trials), trials)
+    return _draw_figure([source], campaign, planners, world_of(campaign, trials), trials)
 
 
 def read_prepared(source: Source) -> PreparedCampaign:
@@ -119,7 +119,7 @@ def world_of(campaign: PreparedCampaign, trials: Sequence[TrialRecord]) -> World
     return next(world for world in campaign.worlds if world.name == trials[0].world)
 
 
-def _figure(
+def _draw_figure(
     sources: Sequence[Source],
     campaign: PreparedCampaign,
     planners: Sequence[str],
@@ -130,7 +130,7 @@ def _figure(
     with recordings(sources) as read_recording:
         drawn_trials = [(record, read_recording(record)) for record in records]
     axes = figure.add_subplot()
-    _draw(axes, campaign, planners, world, drawn_trials)
+    _draw_trials(axes, campaign, planners, world, drawn_trials)
     figure.set_figheight(_height_inches(axes))
     return figure
 
@@ -167,7 +167,9 @@ def chart_text(text: str) -> str:
     return escape_text(text).replace("\n", " ").replace("$", r"\$")
 
 
-def _by_world(worlds: Tuple[WorldRecord, ...], trials: Tuple[TrialRecord, ...]) -> Iterator[Drives]:
+def _trials_by_world(
+    worlds: Tuple[WorldRecord, ...], trials: Tuple[TrialRecord, ...]
+) -> Iterator[WorldTrials]:
     records_by_world: Dict[str, List[TrialRecord]] = {}
     for record in trials:
         if record.trajectory:
@@ -177,7 +179,7 @@ def _by_world(worlds: Tuple[WorldRecord, ...], trials: Tuple[TrialRecord, ...]) 
             yield world, records_by_world[world.name]
 
 
-def _draw(
+def _draw_trials(
     axes: Any,
     campaign: PreparedCampaign,
     planners: Sequence[str],

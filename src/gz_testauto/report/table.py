@@ -65,10 +65,10 @@ def print_report(analysis: Analysis, console: Optional[Console] = None) -> None:
 def report(analysis: Analysis) -> RenderableType:
     results, summaries = analysis.results, analysis.summaries
     parts: List[RenderableType] = [
-        _heading(results),
-        *_noted(running_notes(results)),
-        *_noted(early_stop_notes(analysis.early_stop), "bold"),
-        *_noted(selection_notes(results), "yellow"),
+        _title(results),
+        *_note_lines(running_notes(results)),
+        *_note_lines(early_stop_notes(analysis.early_stop), "bold"),
+        *_note_lines(selection_notes(results), "yellow"),
         "",
     ]
     if not any(summary.trials for summary in summaries):
@@ -76,32 +76,32 @@ def report(analysis: Analysis) -> RenderableType:
     else:
         parts += [
             _outcome_table(summaries),
-            *_noted(copies_notes(results), "yellow"),
-            *_noted(validity_notes(summaries), "yellow"),
-            *_noted(load_notes(summaries), "yellow"),
+            *_note_lines(copies_notes(results), "yellow"),
+            *_note_lines(validity_notes(summaries), "yellow"),
+            *_note_lines(load_notes(summaries), "yellow"),
             "",
             means_table(analysis),
-            *_noted(means_notes(analysis), "yellow"),
-            *_notes(results, summaries),
-            *_noted(early_stop_caveats(results), "dim"),
+            *_note_lines(means_notes(analysis), "yellow"),
+            *_method_notes(results, summaries),
+            *_note_lines(early_stop_caveats(results), "dim"),
         ]
         parts += further_means(analysis)
         metrics = {metric.name: metric for metric in analysis.metrics}
         for pair in analysis.comparisons.pairs:
             has_several = len(results.planners) > 2
-            parts += ["", *_comparison(pair, metrics, analysis.early_stop, has_several)]
-        parts += _noted(overall_notes(analysis.comparisons), separated=True)
-        parts += ["", *_winners(results, analysis.winners)]
-    parts += _noted(missing_notes(results), "yellow", separated=True)
-    parts += _noted(unmeasured_notes(results), "yellow", separated=True)
-    return Group(*parts, *_lost(results))
+            parts += ["", *_comparison_lines(pair, metrics, analysis.early_stop, has_several)]
+        parts += _note_lines(overall_notes(analysis.comparisons), separated=True)
+        parts += ["", *_winner_lines(results, analysis.winners)]
+    parts += _note_lines(missing_notes(results), "yellow", separated=True)
+    parts += _note_lines(unmeasured_notes(results), "yellow", separated=True)
+    return Group(*parts, *_invalid_lines(results))
 
 
 def progress_report(analysis: Analysis) -> RenderableType:
     """Return the report on a running campaign, without means and comparisons."""
     escaped_analysis = escape_all_texts(analysis)
     results = escaped_analysis.results
-    parts: List[RenderableType] = [_heading(results), *_noted(running_notes(results)), ""]
+    parts: List[RenderableType] = [_title(results), *_note_lines(running_notes(results)), ""]
     if any(summary.trials for summary in escaped_analysis.summaries):
         parts.append(_outcome_table(escaped_analysis.summaries))
     last_trials = sorted(results.trials, key=lambda record: (record.finished_at, record.trial))
@@ -110,15 +110,17 @@ def progress_report(analysis: Analysis) -> RenderableType:
     for record in reversed(last_trials[-LAST_SHOWN:]):
         line = f"{record.world} {record.planner}: {record.outcome.value}, {record.detail}"
         parts.append(indented(textwrap.shorten(line, CAUSE_SHOWN)))
-    return Group(*parts, *_lost(results))
+    return Group(*parts, *_invalid_lines(results))
 
 
-def _heading(results: CampaignResults) -> Text:
+def _title(results: CampaignResults) -> Text:
     text = Text(f"Campaign {results.name}", style="bold")
     return text.append(f"  {extent_text(results)}", style="default")
 
 
-def _noted(notes: Iterable[Note], style: str = "", separated: bool = False) -> List[RenderableType]:
+def _note_lines(
+    notes: Iterable[Note], style: str = "", separated: bool = False
+) -> List[RenderableType]:
     lines: List[RenderableType] = []
     for note in notes:
         lines += [""] if separated else []
@@ -126,9 +128,9 @@ def _noted(notes: Iterable[Note], style: str = "", separated: bool = False) -> L
     return lines
 
 
-def _lost(results: CampaignResults) -> List[RenderableType]:
-    invalid = _noted(invalid_notes(results), "yellow", separated=True)
-    return [*invalid, *_noted(worker_deaths_notes(results), separated=True)]
+def _invalid_lines(results: CampaignResults) -> List[RenderableType]:
+    invalid = _note_lines(invalid_notes(results), "yellow", separated=True)
+    return [*invalid, *_note_lines(worker_deaths_notes(results), separated=True)]
 
 
 def _outcome_table(summaries: Sequence[PlannerSummary]) -> Table:
@@ -150,7 +152,9 @@ def _outcome_table(summaries: Sequence[PlannerSummary]) -> Table:
     return table
 
 
-def _notes(results: CampaignResults, summaries: Sequence[PlannerSummary]) -> List[RenderableType]:
+def _method_notes(
+    results: CampaignResults, summaries: Sequence[PlannerSummary]
+) -> List[RenderableType]:
     notes = [
         success_note(summaries),
         *barn_notes(results, summaries),
@@ -161,10 +165,10 @@ def _notes(results: CampaignResults, summaries: Sequence[PlannerSummary]) -> Lis
         Note(f"Intervals: {methods_text(summary.success for summary in summaries)}."),
         *correlation_notes(summaries),
     ]
-    return _noted(notes, "dim")
+    return _note_lines(notes, "dim")
 
 
-def _comparison(
+def _comparison_lines(
     pair: Comparison, metrics: Mapping[str, Metric], end: Optional[EarlyStop], has_several: bool
 ) -> List[RenderableType]:
     title = Text(f"{pair.first} and {pair.second}", style="bold")
@@ -191,7 +195,9 @@ def _comparison(
     return [*lines, differences_note(pair, metrics)]
 
 
-def _winners(results: CampaignResults, groups: Sequence[WorldGroup]) -> Iterable[RenderableType]:
+def _winner_lines(
+    results: CampaignResults, groups: Sequence[WorldGroup]
+) -> Iterable[RenderableType]:
     if not groups:
         return
     has_repetitions = any(record.repetition for record in results.trials)

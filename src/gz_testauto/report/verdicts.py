@@ -45,7 +45,7 @@ def success_verdict(pair: Comparison, end: Optional[EarlyStop] = None) -> Verdic
         return VerdictText(lead, "", False)
     won_worlds = ((pair.first, pair.first_won), (pair.second, pair.second_won))
     if math.isnan(pair.p_value):
-        return _without_test(pair, won_worlds)
+        return _untested_verdict(pair, won_worlds)
     if end is not None:
         for decision in end.pairs:
             if (decision.first, decision.second) == (pair.first, pair.second) and decision.worlds:
@@ -61,13 +61,13 @@ def success_verdict(pair: Comparison, end: Optional[EarlyStop] = None) -> Verdic
         lead = _not_significant(leader, follower, pair.p_value < ALPHA <= pair.p_adjusted)
     evidence = (
         f"{_rates(pair, leader)}The difference {leader} − {follower} was {_signed(points)} "
-        f"{POINTS} in {count_text(pair.worlds, 'world')} ({_interval(pair, sign)}; {pair.test}, "
-        f"{p_text(pair.p_value)}{_holm(pair.p_value, pair.p_adjusted)})."
+        f"{POINTS} in {count_text(pair.worlds, 'world')} ({_interval_text(pair, sign)}; "
+        f"{pair.test}, {p_text(pair.p_value)}{_holm_text(pair.p_value, pair.p_adjusted)})."
     )
     return VerdictText(lead, evidence, is_decided, won_worlds, leader if is_decided else "")
 
 
-def _without_test(pair: Comparison, won_worlds: Won) -> VerdictText:
+def _untested_verdict(pair: Comparison, won_worlds: Won) -> VerdictText:
     points = 100 * pair.difference.value
     evidence = (
         f"{_rates(pair, pair.first)}The difference {pair.first} − {pair.second} was "
@@ -100,7 +100,7 @@ def _early_verdict(
         f"{_rates(pair, leader)}The difference {leader} − {follower} was {_signed(value)} {POINTS} "
         f"in {count_text(decision.worlds, 'world')} ({100 * (1 - decision.alpha):.4g} % CI "
         f"{_signed(low)} to {_signed(high)}, {decision.difference.method}; {pair.test}, "
-        f"{p_text(decision.p_value)}, level {decision.alpha:.3g}). {_ending(end)}"
+        f"{p_text(decision.p_value)}, level {decision.alpha:.3g}). {_stop_text(end)}"
     )
     better = decision.better if pair.relevant else ""
     return VerdictText(lead, evidence, decision.decided, won_worlds, better)
@@ -125,7 +125,7 @@ def _signed(points: float) -> str:
     return f"{points:+.1f}" if round(points, 1) else "0.0"
 
 
-def _interval(pair: Comparison, sign: float) -> str:
+def _interval_text(pair: Comparison, sign: float) -> str:
     if not pair.difference.has_interval:
         return f"no CI: {pair.difference.method}"
     low, high = sorted(100 * sign * end + 0.0 for end in pair.difference[1:3])
@@ -133,7 +133,7 @@ def _interval(pair: Comparison, sign: float) -> str:
     return f"{100 * LEVEL:.0f} % CI {_signed(low)} to {_signed(high)}{method}"
 
 
-def _ending(end: EarlyStop) -> str:
+def _stop_text(end: EarlyStop) -> str:
     valid = "its result is valid at every number of worlds."
     if end.worlds >= end.max_worlds:
         return f"The campaign reached its limit of {end.max_worlds} worlds; {valid}"
@@ -261,7 +261,7 @@ def _rates(pair: Comparison, leader: str) -> str:
     )
 
 
-def _holm(p_value: float, p_adjusted: float) -> str:
+def _holm_text(p_value: float, p_adjusted: float) -> str:
     if math.isnan(p_adjusted) or p_adjusted == p_value:
         return ""
     return f", Holm-adjusted {p_text(p_adjusted)}"

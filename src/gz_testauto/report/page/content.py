@@ -169,7 +169,12 @@ def means(analysis: Analysis) -> Dict[str, Any]:
     shown_metrics = measured_metrics(analysis)
     return {
         "metrics": [
-            (metric_heading(metric), metric.label_unit, _meaning(metric), metric.completed_only)
+            (
+                metric_heading(metric),
+                metric.label_unit,
+                _metric_meaning(metric),
+                metric.completed_only,
+            )
             for metric in shown_metrics
         ],
         "rows": [
@@ -218,14 +223,15 @@ def matrix(
                 _figure_text(figure, values[world_index]) for figure, values in figures.items()
             ],
             "cells": [
-                _cell(records.get((world.name, planner), ()), marks) for planner in results.planners
+                _trials_cell(records.get((world.name, planner), ()), marks)
+                for planner in results.planners
             ],
         }
         for world_index, world in enumerate(results.worlds)
     ]
 
 
-def _cell(records: Sequence[TrialRecord], marks: Mapping[int, str]) -> Dict[str, str]:
+def _trials_cell(records: Sequence[TrialRecord], marks: Mapping[int, str]) -> Dict[str, str]:
     cell = _outcomes_cell(records)
     words = Counter(marks[record.trial] for record in records if record.trial in marks)
     marked = [f"{n} {word}" if len(records) > 1 else word for word, n in words.items()]
@@ -342,7 +348,7 @@ def corpus(judged_corpus: JudgedCorpusFile) -> Dict[str, Any]:
     return {"directory": judged_corpus.directory, "rows": rows}
 
 
-def _known(value: Any) -> str:
+def _known_text(value: Any) -> str:
     return "not known" if value in (None, "") else str(value)
 
 
@@ -361,12 +367,12 @@ def reproduction(
     if manifest is not None:
         content, lidar = manifest.content, manifest.inputs.get(SELECTED_LIDAR)
         facts += [
-            ("campaign", _known(content.get("campaign"))),
-            ("seed", _known(content.get("seed"))),
+            ("campaign", _known_text(content.get("campaign"))),
+            ("seed", _known_text(content.get("seed"))),
             ("simulator", manifest.simulator or "not known"),
             *([("lidar", lidar)] if lidar else []),
             ("gz_testauto", manifest.gz_testauto),
-            ("Python", _known(content.get("python"))),
+            ("Python", _known_text(content.get("python"))),
             ("platform", manifest.platform or "not known"),
             ("identity of the inputs", str(content.get("identity", ""))),
         ]
@@ -420,6 +426,6 @@ def methods(analysis: Analysis) -> List[str]:
     ]
 
 
-def _meaning(metric: Metric) -> str:
+def _metric_meaning(metric: Metric) -> str:
     direction = "" if metric.better == "neither" else f"; {metric.better} is better"
     return f"{metric.description}{direction}"

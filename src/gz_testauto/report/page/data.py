@@ -56,13 +56,15 @@ def campaign_block(
             {
                 "name": escape_text(world.name),
                 "ended": trials_of_worlds.get(world.name, []),
-                "figures": [short(values[world_index]) for values in figures.values()],
+                "figures": [rounded_or_none(values[world_index]) for values in figures.values()],
             }
             for world_index, world in enumerate(results.worlds)
         ],
-        "figures": [_figure(figure, curves_of_figures[figure]) for figure in figures],
-        "metrics": [_metric(metric, metric.name in further_names) for metric in analysis.metrics],
-        "pairs": _pairs(analysis),
+        "figures": [_figure_block(figure, curves_of_figures[figure]) for figure in figures],
+        "metrics": [
+            _metric_block(metric, metric.name in further_names) for metric in analysis.metrics
+        ],
+        "pairs": _pair_blocks(analysis),
         "shapes": shapes,
         "footprint": footprint_m,
         "replay": replay,
@@ -105,17 +107,17 @@ def trial_block(record: TrialRecord, analysis: Analysis) -> Dict[str, Any]:
         "outcome": list(Outcome).index(record.outcome),
         "detail": escape_text(record.detail),
         "attempts": record.attempts,
-        "metrics": [short(value) for value in values],
+        "metrics": [rounded_or_none(value) for value in values],
     }
 
 
-def short(value: Optional[float], digits: int = 5) -> Optional[float]:
+def rounded_or_none(value: Optional[float], digits: int = 5) -> Optional[float]:
     if value is None or not math.isfinite(value):
         return None
     return float(f"{value:.{digits}g}")
 
 
-def _metric(metric: Metric, is_shown: bool) -> Dict[str, Any]:
+def _metric_block(metric: Metric, is_shown: bool) -> Dict[str, Any]:
     return {
         "label": metric_heading(metric),
         "unit": metric.label_unit,
@@ -126,7 +128,7 @@ def _metric(metric: Metric, is_shown: bool) -> Dict[str, Any]:
     }
 
 
-def _pairs(analysis: Analysis) -> List[Dict[str, Any]]:
+def _pair_blocks(analysis: Analysis) -> List[Dict[str, Any]]:
     results = analysis.results
     world_indexes = {world.name: index for index, world in enumerate(results.worlds)}
     places = {metric.name: index for index, metric in enumerate(analysis.metrics)}
@@ -141,12 +143,12 @@ def _pairs(analysis: Analysis) -> List[Dict[str, Any]]:
                 {
                     "metric": places[comparison.name],
                     "statistic": comparison.statistic,
-                    "estimate": [short(number) for number in comparison.difference[:3]],
+                    "estimate": [rounded_or_none(number) for number in comparison.difference[:3]],
                     "unbounded": FEW
                     if comparison.difference.has_interval
                     else comparison.difference.method,
                     "worlds": [world_indexes[world] for world in differences],
-                    "differences": [short(value) for value in differences.values()],
+                    "differences": [rounded_or_none(value) for value in differences.values()],
                 }
             )
         pairs.append(
@@ -163,18 +165,18 @@ def _pairs(analysis: Analysis) -> List[Dict[str, Any]]:
     return pairs
 
 
-def _figure(figure: Figure, curves: Sequence[Optional[SuccessCurve]]) -> Dict[str, Any]:
+def _figure_block(figure: Figure, curves: Sequence[Optional[SuccessCurve]]) -> Dict[str, Any]:
     return {
         "heading": figure.heading,
         "unit": figure.unit,
         "factor": figure.factor,
         "decimals": figure.decimals,
-        "curves": [None if curve is None else _curve(curve) for curve in curves],
+        "curves": [None if curve is None else _curve_block(curve) for curve in curves],
     }
 
 
-def _curve(curve: SuccessCurve) -> Dict[str, List[Optional[float]]]:
+def _curve_block(curve: SuccessCurve) -> Dict[str, List[Optional[float]]]:
     return {
-        name: [short(value, 4) for value in getattr(curve, name).tolist()]
+        name: [rounded_or_none(value, 4) for value in getattr(curve, name).tolist()]
         for name in ("x", "rate", "low", "high")
     }

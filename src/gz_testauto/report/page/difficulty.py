@@ -47,10 +47,12 @@ def figures_of_worlds(
 ) -> Dict[Figure, Values]:
     """Return the values of each figure for all worlds, and append unreadable files to
     ``problems``."""
-    manifest = _manifest(directory, spec, problems)
+    manifest = _worlds_by_hash(directory, spec, problems)
     all_values: Dict[Figure, Values] = {}
     for figure in FIGURES:
-        all_values[figure] = [_value(figure, manifest.get(world.sha256, world)) for world in worlds]
+        all_values[figure] = [
+            _figure_value(figure, manifest.get(world.sha256, world)) for world in worlds
+        ]
     for name in dict.fromkeys(name for world in worlds for name in world.published):
         published_values = [world.published.get(name) for world in worlds]
         values = [
@@ -93,7 +95,7 @@ def curves(results: CampaignResults, values: Values) -> List[Optional[SuccessCur
     ]
 
 
-def _manifest(
+def _worlds_by_hash(
     directory: CampaignDirectory, spec: Optional[CampaignSpec], problems: List[str]
 ) -> Dict[str, WorldRecord]:
     folders = [directory.worlds]
@@ -108,7 +110,7 @@ def _manifest(
     return {}
 
 
-def _value(figure: Figure, world: WorldRecord) -> Optional[float]:
+def _figure_value(figure: Figure, world: WorldRecord) -> Optional[float]:
     holder: Any = world if figure is SHORTEST_PATH else world.difficulty
     value = None if holder is None else getattr(holder, figure.key)
     return None if value is None else float(value)

@@ -58,9 +58,9 @@ def thinned_trajectory(recording: Recording) -> Dict[str, Any]:
     drive: Dict[str, Any] = {
         "end_ms": round(float(time_s[-1]) * _MILLI),
         "path": _thinned_poses(time_s, pose),
-        "clearance": _series(time_s, recording.clearance_m, CLEARANCE_M),
-        "speed": _series(time_s, np.hypot(twist[:, 0], twist[:, 1]), SPEED_MPS),
-        "yaw_rate": _series(time_s, twist[:, 2], YAW_RATE_RADPS),
+        "clearance": _thinned_values(time_s, recording.clearance_m, CLEARANCE_M),
+        "speed": _thinned_values(time_s, np.hypot(twist[:, 0], twist[:, 1]), SPEED_MPS),
+        "yaw_rate": _thinned_values(time_s, twist[:, 2], YAW_RATE_RADPS),
     }
     if TF_SERIES in recording.series:
         drive["tf"] = _thinned_poses(time_s, recording.series[TF_SERIES])
@@ -122,7 +122,7 @@ def coded(values: np.ndarray) -> List[int]:
     return np.diff(milli_values, prepend=0).tolist()
 
 
-def _series(time_s: np.ndarray, values: np.ndarray, tolerance: float) -> List[List[int]]:
+def _thinned_values(time_s: np.ndarray, values: np.ndarray, tolerance: float) -> List[List[int]]:
     finite = np.isfinite(values)
     time_s, values = time_s[finite], values[finite]
     if len(time_s) > 2:
@@ -148,15 +148,15 @@ class ShapeTable:
         for outline in outlines:
             for part in shapely.get_parts(outline).tolist():
                 if part.geom_type == "Polygon" and not part.is_empty:
-                    indexes += self._placed(part)
+                    indexes += self._encode_part(part)
         return indexes
 
-    def _placed(self, part: shapely.Polygon) -> List[int]:
+    def _encode_part(self, part: shapely.Polygon) -> List[int]:
         center, radius_m = _circle(part)
         if radius_m is not None:
             radius = round(radius_m * _MILLI)
             x, y = np.rint(center * _MILLI).astype(int).tolist()
-            return [self._number(("r", radius), {"r": radius}), x, y]
+            return [self._shape_number(("r", radius), {"r": radius}), x, y]
         simple = shapely.simplify(part, OUTLINE_M)
         whole_points = [
             np.rint(shapely.get_coordinates(ring) * _MILLI).astype(int)[:-1]
@@ -164,9 +164,9 @@ class ShapeTable:
         ]
         x, y = whole_points[0].min(axis=0).tolist()
         rings = tuple(tuple((ring - (x, y)).ravel().tolist()) for ring in whole_points)
-        return [self._number(("p", rings), {"p": [list(ring) for ring in rings]}), x, y]
+        return [self._shape_number(("p", rings), {"p": [list(ring) for ring in rings]}), x, y]
 
-    def _number(self, key: Tuple, shape: Dict[str, Any]) -> int:
+    def _shape_number(self, key: Tuple, shape: Dict[str, Any]) -> int:
         if key not in self._index:
             self._index[key] = len(self.shapes)
             self.shapes.append(shape)

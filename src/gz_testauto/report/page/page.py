@@ -132,7 +132,7 @@ class PageMaker:
         """Return the page, with the worlds and the robot of the first source."""
         results, place = analysis.results, sources[0].directory
         problems: List[str] = []
-        manifests = [_manifest(source.directory, problems) for source in sources]
+        manifests = [_read_manifest(source.directory, problems) for source in sources]
         imported_flags = [manifest is not None and manifest.is_imported for manifest in manifests]
         if self._surroundings is None or self._drawer is None:
             self._surroundings = WorldContext.of(place, results.worlds, imported_flags[0])
@@ -166,18 +166,18 @@ class PageMaker:
             )
         sections = read_sections(place.path, results, problems) if compared is None else []
         marks = {trial: word for section in sections for trial, word in section.marks.items()}
-        html = _rendered(
+        html = _render_page(
             self._live,
             name=results.name,
             version=__version__,
             compared=compared,
             heading=content.heading(results),
             ranking=content.ranking(analysis),
-            running=_running(results) if self._live else [],
+            running=_running_lines(results) if self._live else [],
             problems=problems,
             imported=any(imported_flags),
             planners=results.planners,
-            setup=_setup(sources, manifests, spec, footprint),
+            setup=_setup_rows(sources, manifests, spec, footprint),
             length_note=length_note(spec) if SHORTEST_PATH in figures else "",
             overall=list(map(str, overall_notes(analysis.comparisons))),
             verdicts=content.verdicts(analysis),
@@ -191,7 +191,7 @@ class PageMaker:
             slopes=content.slopes(results, curves_of_figures),
             invalid=content.invalid(results),
             sections=sections,
-            corpus=_corpus(place, problems) if compared is None else None,
+            corpus=_read_corpus(place, problems) if compared is None else None,
             reproductions=[
                 (source.label, content.reproduction(manifest, source.typed, source.is_packed))
                 for source, manifest in zip(sources, manifests)
@@ -207,7 +207,7 @@ class PageMaker:
         return Page(html, tuple(problems))
 
 
-def _setup(
+def _setup_rows(
     sources: Sequence[Source],
     manifests: Sequence[Optional[Manifest]],
     spec: Optional[CampaignSpec],
@@ -223,12 +223,12 @@ def _setup(
     return rows
 
 
-def _running(results: CampaignResults) -> List[str]:
+def _running_lines(results: CampaignResults) -> List[str]:
     lines = [line for note in running_notes(results) for line in (note.text, *note.items)]
     return lines or ["No process runs this campaign now."]
 
 
-def _manifest(place: CampaignDirectory, problems: List[str]) -> Optional[Manifest]:
+def _read_manifest(place: CampaignDirectory, problems: List[str]) -> Optional[Manifest]:
     try:
         return Manifest.read(place)
     except ResultsError as error:
@@ -236,7 +236,7 @@ def _manifest(place: CampaignDirectory, problems: List[str]) -> Optional[Manifes
         return None
 
 
-def _corpus(place: CampaignDirectory, problems: List[str]) -> Optional[Dict[str, Any]]:
+def _read_corpus(place: CampaignDirectory, problems: List[str]) -> Optional[Dict[str, Any]]:
     try:
         judged_corpus = read_judged_corpus(place.path)
     except ResultsError as error:
@@ -245,9 +245,9 @@ def _corpus(place: CampaignDirectory, problems: List[str]) -> Optional[Dict[str,
     return None if judged_corpus is None else content.corpus(judged_corpus)
 
 
-def _rendered(live: bool, **values: Any) -> str:
-    style = "\n".join((*(_asset(name) for name in _STYLES), content.outcome_style()))
-    script = "\n".join(_asset(name) for name in _SCRIPTS)
+def _render_page(live: bool, **values: Any) -> str:
+    style = "\n".join((*(_read_asset(name) for name in _STYLES), content.outcome_style()))
+    script = "\n".join(_read_asset(name) for name in _SCRIPTS)
     policy = (
         f"default-src 'none'; script-src {content_hash(script)}; style-src {content_hash(style)}; "
         "img-src data:; base-uri 'none'; form-action 'none'"
@@ -258,12 +258,12 @@ def _rendered(live: bool, **values: Any) -> str:
         policy=policy,
         style=style,
         script=script,
-        uplot_license=_asset("uplot/LICENSE"),
+        uplot_license=_read_asset("uplot/LICENSE"),
         **values,
     )
 
 
-def _asset(name: str) -> str:
+def _read_asset(name: str) -> str:
     return (_HERE / name).read_text(encoding="utf-8").strip()
 
 

@@ -16,14 +16,14 @@ def template(path: Path) -> jinja2.Template:
         loader=jinja2.FileSystemLoader(str(path.parent)),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
-        finalize=_shown,
+        finalize=_escape_for_page,
         trim_blocks=True,
         lstrip_blocks=True,
     )
     return environment.get_template(path.name)
 
 
-def _shown(value: Any) -> Any:
+def _escape_for_page(value: Any) -> Any:
     # A bidirectional control character would affect its neighbors, so text is escaped as on a
     # terminal. Text that is marked as safe is not changed.
     return escape_text(value) if type(value) is str else value

@@ -30,7 +30,7 @@ def setup(spec: Optional[CampaignSpec], footprint_m: Optional[np.ndarray]) -> Li
         return []
     limits = spec.limits
     rows = [
-        ("robot", _robot(spec, footprint_m)),
+        ("robot", _robot_text(spec, footprint_m)),
         ("reached", f"the robot's base is within {spec.goal.tolerance_m:g} m of the goal"),
         ("timed out", f"not reached in {limits.timeout_s:g} s of simulated time"),
         (
@@ -44,11 +44,13 @@ def setup(spec: Optional[CampaignSpec], footprint_m: Optional[np.ndarray]) -> Li
             ("tipped over", f"tilted more than {limits.max_tilt_rad:g} rad for {TIPPED_S:g} s")
         )
     if spec.robots:
-        rows.append(("other robots", _listed([_companion(robot) for robot in spec.robots])))
+        rows.append(
+            ("other robots", _names_text([_companion_text(robot) for robot in spec.robots]))
+        )
     if spec.actors:
-        rows.append(("moving", _listed([_actor(actor) for actor in spec.actors])))
+        rows.append(("moving", _names_text([_actor_text(actor) for actor in spec.actors])))
     if spec.tracking is not None:
-        rows.append(("tracking", _tracking(spec.tracking)))
+        rows.append(("tracking", _tracking_text(spec.tracking)))
     if spec.localization is not None:
         localization = spec.localization
         rows.append(("localization", f"{localization.estimate} (scale {localization.scale:g})"))
@@ -58,14 +60,17 @@ def setup(spec: Optional[CampaignSpec], footprint_m: Optional[np.ndarray]) -> Li
         rows.append(("moving", f"the agents of worlds.{spec.worlds.source_name}"))
     if spec.randomize:
         rows.append(
-            ("randomized", _listed([f"{term.name} ({term.term})" for term in spec.randomize]))
+            ("randomized", _names_text([f"{term.name} ({term.term})" for term in spec.randomize]))
         )
     if spec.effects:
         rows.append(
-            ("effects", _listed([f"{effect.name} ({effect.effect})" for effect in spec.effects]))
+            (
+                "effects",
+                _names_text([f"{effect.name} ({effect.effect})" for effect in spec.effects]),
+            )
         )
     if spec.hooks:
-        rows.append(("hooks", _listed([f"{hook.name} ({hook.hook})" for hook in spec.hooks])))
+        rows.append(("hooks", _names_text([f"{hook.name} ({hook.hook})" for hook in spec.hooks])))
     return rows
 
 
@@ -78,7 +83,7 @@ def planner_rows(
         return []
     shown_names = {stored_name: name for name, stored_name in source.planners.items()}
     return [
-        (f"planner {shown_names[planner.name]}", _planner(spec, planner, inputs))
+        (f"planner {shown_names[planner.name]}", _planner_text(spec, planner, inputs))
         for planner in spec.planners
         if planner.name in shown_names
     ]
@@ -94,12 +99,12 @@ def length_note(spec: Optional[CampaignSpec]) -> str:
     )
 
 
-def _actor(actor: ActorSpec) -> str:
+def _actor_text(actor: ActorSpec) -> str:
     count_text = f"{actor.count} × " if actor.count > 1 else ""
     return f"{count_text}{actor.name} ({actor.behavior})"
 
 
-def _tracking(tracking: TrackingSpec) -> str:
+def _tracking_text(tracking: TrackingSpec) -> str:
     settings = tracking.model_dump(exclude_defaults=True)
     if not settings:
         return "planners can request exact poses and predictions of moving objects"
@@ -109,15 +114,15 @@ def _tracking(tracking: TrackingSpec) -> str:
     )
 
 
-def _companion(robot: CompanionSpec) -> str:
+def _companion_text(robot: CompanionSpec) -> str:
     return f"{robot.name} ({robot.planner or 'the planner under test'})"
 
 
-def _listed(names: Sequence[str]) -> str:
+def _names_text(names: Sequence[str]) -> str:
     return textwrap.shorten(", ".join(names), LONGEST)
 
 
-def _robot(spec: CampaignSpec, footprint_m: Optional[np.ndarray]) -> str:
+def _robot_text(spec: CampaignSpec, footprint_m: Optional[np.ndarray]) -> str:
     robot = spec.robot
     text = robot.name
     if robot.model is not None:
@@ -129,7 +134,7 @@ def _robot(spec: CampaignSpec, footprint_m: Optional[np.ndarray]) -> str:
     return f"{text}, at most {robot.max_linear_mps:g} m/s and {robot.max_angular_radps:g} rad/s"
 
 
-def _planner(spec: CampaignSpec, planner: PlannerSpec, inputs: Mapping[str, str]) -> str:
+def _planner_text(spec: CampaignSpec, planner: PlannerSpec, inputs: Mapping[str, str]) -> str:
     defaults: Mapping[str, Any] = {}
     if isinstance(spec, StackCampaignSpec) and isinstance(planner, StackPlannerSpec):
         launch = spec.navigation(planner)
@@ -145,14 +150,14 @@ def _planner(spec: CampaignSpec, planner: PlannerSpec, inputs: Mapping[str, str]
         }
     else:
         return ""
-    parts = [text, *_values(settings)]
+    parts = [text, *_setting_texts(settings)]
     if defaults:
-        parts.append("default values: " + ", ".join(_values(defaults)))
+        parts.append("default values: " + ", ".join(_setting_texts(defaults)))
     elif not settings:
         parts.append("default values")
     return textwrap.shorten(", ".join(parts), LONGEST)
 
 
-def _values(settings: Mapping[str, Any]) -> Iterator[str]:
+def _setting_texts(settings: Mapping[str, Any]) -> Iterator[str]:
     for name, value in settings.items():
         yield f"{name} {value:.6g}" if isinstance(value, float) else f"{name} {value}"

@@ -106,7 +106,7 @@ class WorldsDrawer:
         self._surroundings = surroundings
         self._most_drawn = most_drawn
         self._table = ShapeTable()
-        self._drives: Dict[Tuple[int, str], Dict[str, Any]] = {}
+        self._trial_blocks: Dict[Tuple[int, str], Dict[str, Any]] = {}
         self._worlds: Dict[str, Dict[str, Any]] = {}
 
     @property
@@ -124,8 +124,8 @@ class WorldsDrawer:
         for world in worlds:
             records = by_world.get(world.name, ())
             if world.name in drawn_names:
-                drives = self._of_world(read, world, records)
-                blocks.append({**self._worlds[world.name], "trials": drives})
+                trial_blocks = self._draw_world(read, world, records)
+                blocks.append({**self._worlds[world.name], "trials": trial_blocks})
             else:
                 numbers = [{"trial": record.trial} for record in records]
                 blocks.append({"placed": [], "omitted": True, "trials": numbers})
@@ -145,28 +145,28 @@ class WorldsDrawer:
         names.sort(key=is_later)
         return set(names[: self._most_drawn])
 
-    def _of_world(
+    def _draw_world(
         self, read_recording: ReadRecording, world: WorldRecord, trials: Sequence[TrialRecord]
     ) -> List[Dict[str, Any]]:
-        new_trials = [r for r in trials if (r.trial, r.finished_at) not in self._drives]
+        new_trials = [r for r in trials if (r.trial, r.finished_at) not in self._trial_blocks]
         outlines: Outlines = {}
         if new_trials or world.name not in self._worlds:
             outlines = self._surroundings.outlines(world)
         if world.name not in self._worlds:
             data: Dict[str, Any] = {"placed": self._table.place(outlines.values())}
-            data.update(_ends(self._surroundings, world))
+            data.update(_start_and_goals(self._surroundings, world))
             lanes = self._surroundings.lanes(world)
             if lanes:
                 data["lanes"] = self._table.place(map(surface_of, lanes))
             planned_path = self._surroundings.planned_path(world)
             self._worlds[world.name] = {**data, "known": planned_path} if planned_path else data
         for record in new_trials:
-            drive = _trial(read_recording, self._surroundings, outlines, record)
-            self._drives[record.trial, record.finished_at] = drive
-        return [dict(self._drives[record.trial, record.finished_at]) for record in trials]
+            trial_block = _trial_block(read_recording, self._surroundings, outlines, record)
+            self._trial_blocks[record.trial, record.finished_at] = trial_block
+        return [dict(self._trial_blocks[record.trial, record.finished_at]) for record in trials]
 
 
-def _ends(surroundings: WorldContext, world: WorldRecord) -> Dict[str, Any]:
+def _start_and_goals(surroundings: WorldContext, world: WorldRecord) -> Dict[str, Any]:
     spec, missions = surroundings.spec, surroundings.missions
     if spec is None or missions is None:
         return {}
@@ -178,7 +178,7 @@ def _ends(surroundings: WorldContext, world: WorldRecord) -> Dict[str, Any]:
     }
 
 
-def _trial(
+def _trial_block(
     read_recording: ReadRecording,
     surroundings: WorldContext,
     outlines: Outlines,
