@@ -81,7 +81,7 @@ def drive(
     """
     time_s = np.arange(math.floor(duration_s * rate_hz + 1e-9) + 1) / rate_hz
     length_m, forward, _, _ = speed(time_s)
-    x, y, yaw = _places(length_m, curvature_1pm, curvature_rate_1pm2)
+    x, y, yaw = _poses_along_path(length_m, curvature_1pm, curvature_rate_1pm2)
     turn = forward * (curvature_1pm + curvature_rate_1pm2 * length_m)
     recording = Recording(
         time_s=time_s,
@@ -92,7 +92,7 @@ def drive(
         cycle_time_s=np.empty(0),
         cycle_cpu_s=np.empty(0),
     )
-    exact = _exact(speed, float(time_s[-1]), curvature_1pm, curvature_rate_1pm2)
+    exact = _exact_metrics(speed, float(time_s[-1]), curvature_1pm, curvature_rate_1pm2)
     return AnalyticDrive(recording, exact)
 
 
@@ -113,51 +113,60 @@ def with_noise(
     )
 
 
-def _places(length_m: np.ndarray, bend: float, bend_rate: float) -> Tuple[np.ndarray, ...]:
+def _poses_along_path(
+    length_m: np.ndarray, curvature_1pm: float, curvature_rate_1pm2: float
+) -> Tuple[np.ndarray, ...]:
     """Return x, y (m) and yaw (rad) at the specified lengths (m) along a path."""
-    if bend_rate == 0.0:
-        angle = bend * length_m
-        if bend == 0.0:
+    if curvature_rate_1pm2 == 0.0:
+        angle = curvature_1pm * length_m
+        if curvature_1pm == 0.0:
             return length_m, np.zeros_like(length_m), angle
-        return np.sin(angle) / bend, (1 - np.cos(angle)) / bend, angle
+        return np.sin(angle) / curvature_1pm, (1 - np.cos(angle)) / curvature_1pm, angle
     from scipy.integrate import cumulative_trapezoid
 
     fine = np.linspace(0.0, float(length_m.max()), FINE)
-    angle = bend * fine + bend_rate * fine**2 / 2
+    angle = curvature_1pm * fine + curvature_rate_1pm2 * fine**2 / 2
     x, y = (cumulative_trapezoid(of(angle), fine, initial=0.0) for of in (np.cos, np.sin))
-    yaw = bend * length_m + bend_rate * length_m**2 / 2
+    yaw = curvature_1pm * length_m + curvature_rate_1pm2 * length_m**2 / 2
     return np.interp(length_m, fine, x), np.interp(length_m, fine, y), yaw
 
 
-def _exact(speed: Speed, duration_s: float, bend: float, bend_rate: float) -> Dict[str, float]:
+def _exact_metrics(
+    speed: Speed, duration_s: float, curvature_1pm: float, curvature_rate_1pm2: float
+) -> Dict[str, float]:
     time_s = np.linspace(0.0, duration_s, FINE)
-    length_m, value, rate, second = speed(time_s)
-    kappa = bend + bend_rate * length_m
-    turn = value * kappa
-    across = value * turn
-    across_rate = 2 * turn * rate + value**3 * bend_rate
+    length_m, forward_mps, forward_mps2, forward_mps3 = speed(time_s)
+    curvatures_1pm = curvature_1pm + curvature_rate_1pm2 * length_m
+    turn_radps = forward_mps * curvatures_1pm
+    lateral_mps2 = forward_mps * turn_radps
+    lateral_rate_mps3 = 2 * turn_radps * forward_mps2 + forward_mps**3 * curvature_rate_1pm2
 
     def mean(values: np.ndarray) -> float:
         from scipy.integrate import trapezoid
 
         return float(trapezoid(values, time_s)) / duration_s
 
-    jerk = math.sqrt(mean((second - turn * across) ** 2 + (across_rate + turn * rate) ** 2))
-    traveled_m = duration_s * mean(np.abs(value))
+    jerk = math.sqrt(
+        mean(
+            (forward_mps3 - turn_radps * lateral_mps2) ** 2
+            + (lateral_rate_mps3 + turn_radps * forward_mps2) ** 2
+        )
+    )
+    traveled_m = duration_s * mean(np.abs(forward_mps))
     moves = traveled_m > 0.0
-    mean_bend = mean(np.abs(turn)) * duration_s / traveled_m if moves else math.nan
-    peak_mps = float(np.abs(value).max())
-    direction = np.sign(value[np.abs(value) > STANDING_MPS])
+    mean_curvature_1pm = mean(np.abs(turn_radps)) * duration_s / traveled_m if moves else math.nan
+    peak_mps = float(np.abs(forward_mps).max())
+    direction = np.sign(forward_mps[np.abs(forward_mps) > STANDING_MPS])
     return {
         "distance_m": traveled_m,
-        "standing_s": duration_s * mean((np.abs(value) < STANDING_MPS).astype(float)),
-        "comfort_mps2": math.sqrt(mean(rate**2 + across**2)),
+        "standing_s": duration_s * mean((np.abs(forward_mps) < STANDING_MPS).astype(float)),
+        "comfort_mps2": math.sqrt(mean(forward_mps2**2 + lateral_mps2**2)),
         "jerk_rms_mps3": jerk,
         "log_dimensionless_jerk": (
             -math.log(duration_s**4 * jerk**2 / peak_mps**2) if jerk > 0.0 else math.nan
         ),
-        "curvature_mean_1pm": mean_bend,
-        "curvature_max_1pm": float(np.abs(kappa).max()) if moves else math.nan,
-        "heading_change_radpm": mean_bend,
+        "curvature_mean_1pm": mean_curvature_1pm,
+        "curvature_max_1pm": float(np.abs(curvatures_1pm).max()) if moves else math.nan,
+        "heading_change_radpm": mean_curvature_1pm,
         "reversals": float(np.count_nonzero(np.diff(direction))),
     }

@@ -423,10 +423,10 @@ def trace(simulation: Simulation) -> Tuple[bytes, ...]:
         if period == 5 and Push in simulation.changes:
             changes.append(Push("sled::link", (40.0, 5.0, 0.0), duration_s=0.15))
         simulation.apply(changes)
-        rows.append(_bytes(simulation.step(PERIOD_S), ("puck", "sled")))
+        rows.append(_pose_bytes(simulation.step(PERIOD_S), ("puck", "sled")))
     return tuple(rows)
 
 
-def _bytes(snapshot: Snapshot, models: Sequence[str]) -> bytes:
+def _pose_bytes(snapshot: Snapshot, models: Sequence[str]) -> bytes:
     states: List[ModelState] = [snapshot.models[model] for model in models]
     return np.array([[*s.pose.position, *s.pose.quaternion] for s in states]).tobytes()

@@ -82,7 +82,7 @@ class _SharedExecutor:
         cause. Return the result and the number of calls of the stop request, which returns
         ``answer(number of the call)``."""
         trial = next(trial for trial in self.campaign.trials if trial.world.name == world)
-        return _attempted(self.executor, trial, answer)
+        return _execute_with_retries(self.executor, trial, answer)
 
 
 class ExecutorConformance:
@@ -328,7 +328,7 @@ class ExecutorConformance:
         executor = self.make_executor(campaign.bed, tmp_path / "executor")
         executor.open()
         try:
-            drive = functools.partial(_attempted, executor, answer=lambda number: False)
+            drive = functools.partial(_execute_with_retries, executor, answer=lambda number: False)
             recordings = [drive(trial)[0].recording for trial in (first, second, first)]
         finally:
             executor.close()
@@ -350,9 +350,10 @@ class ExecutorConformance:
             assert compare_recordings(first_result.recording, second_result.recording).identical
 
 
-def _attempted(
+def _execute_with_retries(
     executor: TrialExecutor, trial: Trial, answer: Callable[[int], bool]
 ) -> Tuple[TrialResult, int]:
+    """Return the result and the number of stop requests of the first valid attempt."""
     for attempt in range(ATTEMPTS):
         stop_request = CountingStopRequest(answer)
         try:

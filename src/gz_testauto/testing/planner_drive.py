@@ -205,11 +205,13 @@ def hurried_clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     readings = itertools.count(3600)
     with monkeypatch.context() as patch:
         for name in ("time", "monotonic", "perf_counter", "process_time", "thread_time"):
-            patch.setattr(time, name, _hurried(getattr(time, name), readings, 1))
+            patch.setattr(time, name, _make_hurried_clock(getattr(time, name), readings, 1))
             name_ns = f"{name}_ns"
-            patch.setattr(time, name_ns, _hurried(getattr(time, name_ns), readings, 10**9))
+            patch.setattr(
+                time, name_ns, _make_hurried_clock(getattr(time, name_ns), readings, 10**9)
+            )
         yield
 
 
-def _hurried(clock: Callable, readings: Iterator[int], second: int) -> Callable:
-    return lambda: clock() + next(readings) * second
+def _make_hurried_clock(clock: Callable, readings: Iterator[int], units_per_s: int) -> Callable:
+    return lambda: clock() + next(readings) * units_per_s

@@ -78,21 +78,21 @@ class OrderedExecutor(LockstepExecutor):
         if (self._directory / "cannot-open").exists():
             raise SimulatorError("the simulator cannot be started")
         super().open()
-        self._note("opened")
+        self._record_event("opened")
 
     def recover(self) -> None:
         """Restart the simulator."""
         super().recover()
-        self._note("recovered")
+        self._record_event("recovered")
 
     def close(self) -> None:
         """Close the simulator."""
         super().close()
-        self._note("closed")
+        self._record_event("closed")
 
     def execute(self, trial: Trial, should_stop: StopRequest) -> TrialResult:
         """Execute the requested events, then run the trial."""
-        self._note(f"began-{trial.index}")
+        self._record_event(f"began-{trial.index}")
         for event in EVENTS:
             order = self._directory / f"{event}-{trial.index}"
             if order.exists():
@@ -100,7 +100,7 @@ class OrderedExecutor(LockstepExecutor):
                 self._execute_event(event, should_stop)
         return super().execute(trial, should_stop)
 
-    def _note(self, event: str) -> None:
+    def _record_event(self, event: str) -> None:
         executor_id = f"{os.getpid()}-{id(self)}"
         (self._directory / f"{event}-{executor_id}-{time.monotonic_ns()}").touch()
 
