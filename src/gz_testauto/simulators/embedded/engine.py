@@ -82,7 +82,7 @@ class Engine:
         }
         self._geom_counts = self.model.body_geomnum
         self._world_geoms = int(self._geom_counts[_WORLD])
-        self._first_world_geoms = _first_world_geoms(self.model)
+        self._first_world_geoms = _count_geoms_with_all_bits(self.model)
         self.refresh()
 
     # time
@@ -368,7 +368,7 @@ class MujocoSettling:
         self._steps_left = SETTLING_STEPS
 
     def before_step(self) -> List[Tuple[np.ndarray, np.ndarray]]:
-        """Return indices in ``qvel``, and values, of the velocities of each overlapping tree."""
+        """Return the indices in ``qvel`` and the velocities of each tree with an overlap."""
         if not self._steps_left:
             return []
         self._steps_left -= 1
@@ -389,8 +389,8 @@ class MujocoSettling:
                 self._data.qvel[indices] = velocities
 
 
-def _first_world_geoms(model: Any) -> int:
-    """Return the number of the first geoms of the world that together have its contact bits."""
+def _count_geoms_with_all_bits(model: Any) -> int:
+    """Return the number of first geoms of the world that contain all its contact bits."""
     bits = np.bitwise_or.accumulate(model.geom_contype[: model.body_geomnum[_WORLD]])
     # MuJoCo tests two bodies with one geom each without a tree
     return max(int(np.searchsorted(bits, bits[-1:])[0]) + 1, 2) if len(bits) > 1 else len(bits)

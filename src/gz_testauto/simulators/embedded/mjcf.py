@@ -199,7 +199,7 @@ class _MjcfWriter:
         if not body.gravity:
             element.set("gravcomp", "1")
         if body.joint is not None:
-            model = body.name[: -len(f"::{body.joint.child}")]  # it can contain "::", too
+            model = body.name[: -len(f"::{body.joint.child}")]  # can contain "::"
             _add_joint(element, model, body.joint)
             wheel, drive = self._wheels.get(body.name, (None, None))
             if wheel is not None and drive is not None and drive.held:

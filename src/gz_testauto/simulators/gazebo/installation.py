@@ -21,7 +21,7 @@ ROOT_VARIABLE = "GZ_TESTAUTO_GAZEBO_ROOT"
 # results of a world that silently depends on it are not reproducible.
 MODEL_DATABASE = "http://127.0.0.1:9/"
 
-# it is run again if a signal killed it
+# `gzserver --version` is run again if a signal killed it.
 _VERSION_ATTEMPTS = 3
 
 _VERSION = re.compile(r"version (\d+\.\d+(?:\.\d+)?)")

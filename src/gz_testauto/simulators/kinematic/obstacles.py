@@ -83,9 +83,8 @@ class Obstacles:
     def free_steps(self, pose: Pose2D, command: Twist2D, step_s: float, max_steps: int) -> int:
         """Return the number of next steps, at most ``max_steps``, without a possible contact."""
         speed_mps = abs(command.linear_mps) + abs(command.angular_radps) * self._radius_m
-        limit_m = (
-            speed_mps * step_s * max_steps + SKIN_M
-        )  # the largest distance that a corner can move
+        # the largest distance that a corner can move, with a margin
+        limit_m = speed_mps * step_s * max_steps + SKIN_M
         clear_m = self.solid.clearance_m(pose.apply(self._corners), limit_m)
         if clear_m >= limit_m:
             return max_steps

@@ -182,9 +182,8 @@ def _clearance(edges, ends, circles, corners, limit):  # type: ignore[no-untyped
         center_distance = math.hypot(circles[group, 0] - x, circles[group, 1] - y)
         if first == end or center_distance - circles[group, 2] - radius >= min_distance:
             continue
-        is_corner_inside = (
-            False  # a corner is inside if a ray along x crosses an odd number of edges
-        )
+        # A corner is inside the outline if a ray along x crosses an odd number of edges.
+        is_corner_inside = False
         for edge in edges[first:end]:
             is_corner_inside ^= _crosses(
                 edge[0], edge[1], edge[2], edge[3], corners[0, 0], corners[0, 1]
