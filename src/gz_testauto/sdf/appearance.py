@@ -87,7 +87,7 @@ def read_appearance(document: SdfDocument, visual: Element) -> Appearance:
 
 def write_appearance(visual: Element, appearance: Appearance) -> None:
     material = ensure_child(visual, "material")
-    for script in material.findall("script"):  # it would override the colors
+    for script in material.findall("script"):  # a script would override the colors
         material.remove(script)
     for tag in COLORS:
         set_numbers(ensure_child(material, tag), *getattr(appearance, tag))

@@ -140,7 +140,7 @@ class Cylinder(Geometry):
             return slices.disc(x, y, self.radius) if overlaps else EMPTY
         low, high = self.bounds(pose)[2]
         if not ranges_overlap(low, high, z_min, z_max):
-            return EMPTY  # the prism is larger by the tolerance
+            return EMPTY  # the prism below, which is larger than the cylinder, could overlap
         circle = self.radius * slices.unit_circle(slices.circle_segments(self.radius))
         rim = np.full((len(circle), 1), self.length / 2)
         vertices = np.vstack([np.hstack([circle, rim]), np.hstack([circle, -rim])])

@@ -164,7 +164,7 @@ def _hull_of_plate(triangles: np.ndarray) -> Optional["ConvexHull"]:
     """Return the hull of nearly flat triangles, made thicker away from their normals."""
     turns = np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0])
     turn = np.where(turns @ turns[0] < 0, -1.0, 1.0) @ turns
-    turn *= np.sign(turn @ turns.sum(axis=0)) or 1.0  # the side of most of its area
+    turn *= np.sign(turn @ turns.sum(axis=0)) or 1.0  # toward the side of most triangles
     length = np.linalg.norm(turn)
     if length < 1e-12:
         return None

@@ -226,7 +226,7 @@ def _merge_patches(corners, faces, neighbors, levels, free_levels, limit):  # ty
         area[face] = math.sqrt(_dot(turn[face], turn[face]))
     owner = np.arange(n)
     stamp = np.zeros(n, np.int64)
-    # the neighbors of each patch, as a chain
+    # The neighbors of each patch are a linked list, since two lists are joined at each merge.
     k = len(neighbors)
     head, tail = np.full(n, _NONE), np.full(n, _NONE)
     next_links = np.full(2 * k, _NONE)

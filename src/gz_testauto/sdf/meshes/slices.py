@@ -203,7 +203,8 @@ def _clip_to_level(polygon: np.ndarray, z: float, sign: float) -> np.ndarray:
 def _widen_lines(triangles: np.ndarray, covered_region: BaseGeometry) -> BaseGeometry:
     """Return the region of triangles (n, 3, 2) that have no area, widened to ``TOLERANCE_M``.
     Triangles within the region ``covered_region`` are ignored."""
-    ends = np.stack([triangles, np.roll(triangles, -1, axis=1)], axis=2)  # of sides (n, 3, 2, 2)
+    # the ends of all sides, shape (n, 3, 2, 2)
+    ends = np.stack([triangles, np.roll(triangles, -1, axis=1)], axis=2)
     longest = np.linalg.norm(ends[:, :, 1] - ends[:, :, 0], axis=2).argmax(axis=1)
     sides = np.round(ends[np.arange(len(ends)), longest] / GRID_M).astype(np.int64)
     is_backward = (sides[:, 0, 0] > sides[:, 1, 0]) | (
