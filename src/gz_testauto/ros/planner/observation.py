@@ -265,7 +265,7 @@ class ObservationSubscriber:
 
     def _convert_reading(self, message: Any, sensor: Sensor, base_frame: str) -> SensorReading:
         stamp_s = self._scene_time_s(message.header.stamp)
-        if sensor.kind == "contact":  # in the world frame
+        if sensor.kind == "contact":  # contacts are in the world frame
             return reading_of(message, sensor, stamp_s, sensor.mount)
         mount = self._mount(base_frame, message.header.frame_id)
         return reading_of(message, sensor, stamp_s, mount)

@@ -132,7 +132,7 @@ class LaunchedStack:
         """Return the names of the models, or the last known names if Gazebo does not respond."""
         try:
             self._models, self._silence = self._gazebo.model_names(), ""
-        except ServiceTimeoutError as error:  # as while gazebo_ros loads a robot
+        except ServiceTimeoutError as error:  # for example while it loads a robot
             self._silence = f"{error}; "
         return self._models
 
