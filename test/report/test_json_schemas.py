@@ -148,7 +148,7 @@ def test_a_removed_field_is_invalid(campaign, capsys, name):
 
 
 def test_a_field_renamed_in_the_code_fails_against_the_stored_schema(campaign, monkeypatch):
-    plain = export._plain
+    plain = export._json_value
 
     def renamed(value):
         found = plain(value)
@@ -156,7 +156,7 @@ def test_a_field_renamed_in_the_code_fails_against_the_stored_schema(campaign, m
             found["ended_at"] = found.pop("finished_at")
         return found
 
-    monkeypatch.setattr(export, "_plain", renamed)
+    monkeypatch.setattr(export, "_json_value", renamed)
     assert faults(EXPORT, json.loads(to_json(analyze(load_campaign(campaign).results))))
 
 

@@ -231,10 +231,10 @@ def to_json(analysis: Analysis, across: Optional[PairedCampaigns] = None) -> str
         export = CampaignExport.of(analysis)
     else:
         export = ComparisonExport.of(analysis, directories=across.sides, only_in=across.only)
-    return json.dumps(_plain(export), indent=2, ensure_ascii=False) + "\n"
+    return json.dumps(_json_value(export), indent=2, ensure_ascii=False) + "\n"
 
 
-def _plain(value: Any) -> Any:
+def _json_value(value: Any) -> Any:
     """Return the value in types that JSON supports. Numbers that are not finite are None."""
     if isinstance(value, Outcome):
         return value.value
@@ -242,16 +242,17 @@ def _plain(value: Any) -> Any:
         return str(value)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {
-            field.name: _plain(getattr(value, field.name)) for field in dataclasses.fields(value)
+            field.name: _json_value(getattr(value, field.name))
+            for field in dataclasses.fields(value)
         }
     if isinstance(value, Mapping):
-        return {str(_plain(key)): _plain(item) for key, item in value.items()}
+        return {str(_json_value(key)): _json_value(item) for key, item in value.items()}
     if hasattr(value, "_asdict"):
-        return _plain(value._asdict())
+        return _json_value(value._asdict())
     if isinstance(value, BaseModel):
-        return _plain(value.model_dump())
+        return _json_value(value.model_dump())
     if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
+        return [_json_value(item) for item in value]
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value

@@ -61,14 +61,14 @@ def write_figures(
         for name, height, draw in charts:
             drawn = make(figsize=(COLUMN_INCHES, height), layout="constrained")
             draw(drawn.add_subplot())
-            path = out / f"{_unused(name, paths)}.{file_format}"
+            path = out / f"{_unused_file_name(name, paths)}.{file_format}"
             with reporting_disk(path):
                 save_figure(drawn, path, _DOTS_PER_INCH, _WITHOUT_DATE[file_format])
             paths.append(path)
     return paths, surroundings.problems
 
 
-def _unused(name: str, paths: Sequence[Path]) -> str:
+def _unused_file_name(name: str, paths: Sequence[Path]) -> str:
     """Return a file name made from ``name`` without special characters. It has a number if one of
     ``paths`` already uses the name."""
     file_stem = re.sub(r"(?:[^\w.-]|_)+", "_", name)

@@ -95,11 +95,13 @@ def _thinned_poses(time_s: np.ndarray, pose: np.ndarray) -> List[List[int]]:
     if len(time_s) < 2:
         return [coded(values) for values in (time_s, *pose.T)]
     yaw = np.unwrap(pose[:, 2])
-    kept_rows = keep(time_s, pose[:, 0] / POSITION_M, pose[:, 1] / POSITION_M, yaw / YAW_RAD)
+    kept_rows = select_samples(
+        time_s, pose[:, 0] / POSITION_M, pose[:, 1] / POSITION_M, yaw / YAW_RAD
+    )
     return [coded(values[kept_rows]) for values in (time_s, pose[:, 0], pose[:, 1], yaw)]
 
 
-def keep(time_s: np.ndarray, *columns: np.ndarray) -> np.ndarray:
+def select_samples(time_s: np.ndarray, *columns: np.ndarray) -> np.ndarray:
     """Return the ascending indices of samples between which interpolation differs by at most 1 from
     each of ``columns`` (n,)."""
     kept_rows = np.array([0, len(time_s) - 1])
@@ -126,7 +128,7 @@ def _thinned_values(time_s: np.ndarray, values: np.ndarray, tolerance: float) ->
     finite = np.isfinite(values)
     time_s, values = time_s[finite], values[finite]
     if len(time_s) > 2:
-        kept_rows = keep(time_s, values / tolerance)
+        kept_rows = select_samples(time_s, values / tolerance)
         time_s, values = time_s[kept_rows], values[kept_rows]
     return [coded(time_s), coded(values)]
 
