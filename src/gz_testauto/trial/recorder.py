@@ -197,7 +197,7 @@ class Recorder:
             x_mps = (state.pose.position[0] - previous_pose.position[0]) / elapsed_s
             y_mps = (state.pose.position[1] - previous_pose.position[1]) / elapsed_s
             turn_radps = math.remainder(yaw - previous_pose.yaw_rad, 2 * math.pi) / elapsed_s
-        # from the world frame to the base frame
+        # Rotate from the world frame to the base frame.
         return (cos * x_mps + sin * y_mps, -sin * x_mps + cos * y_mps, turn_radps)
 
     def _record_contacts(self, snapshot: Snapshot, pose: Pose) -> None:
