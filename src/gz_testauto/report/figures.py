@@ -119,8 +119,6 @@ def _difference_charts(analysis: Analysis) -> Iterator[Drawn]:
 def _difference_drawer(
     pair: Comparison, label: str, values: np.ndarray, estimate: Sequence[float]
 ) -> Callable[[Any], None]:
-    """Return a function that draws the differences of all worlds."""
-
     def draw(axes: Any) -> None:
         if np.isfinite(estimate).all():
             axes.axhspan(estimate[1], estimate[2], color=COLORS[0], alpha=0.2, linewidth=0)

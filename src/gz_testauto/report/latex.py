@@ -132,7 +132,6 @@ def _differences_table(analysis: Analysis) -> str:
 
 
 def _difference_cells(row: DifferenceRow) -> List[str]:
-    """Return the cells of a row from the number of worlds on."""
     return [str(row.worlds), " and ".join(row.means), *row[2:]]
 
 

@@ -17,7 +17,6 @@ def move_base_tolerances(action: str) -> Dict[str, float]:
 
 
 def tolerances_in(parameters: Mapping[str, Any], action: str) -> Dict[str, float]:
-    """Return the active local planner's goal tolerance by parameter; without it, all of them."""
     active = str(parameters.get("base_local_planner", "")).rpartition("/")[2]
     tolerances = {
         name: float(group[PARAMETER])

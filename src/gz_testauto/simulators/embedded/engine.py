@@ -133,7 +133,6 @@ class Engine:
     # states
 
     def body(self, name: str) -> int:
-        """Return the index of a body."""
         return self._element_id(mujoco.mjtObj.mjOBJ_BODY, name)
 
     def actuator(self, name: str) -> int:

@@ -332,7 +332,7 @@ class GazeboSimulation(SeveralRobotsSimulation[GazeboRobot]):
 
 
 def standalone_model(model: NamedModel) -> NamedModel:
-    """Return the model as a text with its own ``<sdf>`` element."""
+    """Return the model with a complete ``<sdf>`` text, in version 1.7 if this is equivalent."""
     try:
         element = parse_model(model.sdf)
         root = parse_xml(model.sdf.strip().encode())
