@@ -176,12 +176,12 @@ class TransportNode:
         self._send_to_master("unsubscribe", self._topic_message(Subscribe, subscription))
         self._await_master(topic)
         for connection in list(subscription.peers.values()):
-            self._drop(connection)
+            self._close_connection(connection)
 
     def disconnect(self, publisher: Publisher) -> None:
         """Close the connections of a publisher whose advertisement was withdrawn."""
         for connection in list(publisher.links):
-            self._drop(connection)
+            self._close_connection(connection)
 
     def is_connected(self, topic: str) -> bool:
         subscription = self._subscriptions.get(topic)
@@ -209,7 +209,7 @@ class TransportNode:
             except ConnectionLostError:
                 if connection is self._master:
                     raise
-                self._drop(connection)
+                self._close_connection(connection)
 
     def wait_for(self, condition: Callable[[], bool], timeout_s: float, awaited_event: str) -> None:
         """Poll until ``condition()`` is true, or raise ``TimeoutError`` with ``awaited_event``."""
@@ -229,9 +229,9 @@ class TransportNode:
         self, port: int, on_frame: RawCallback, latest_only: bool = False
     ) -> FrameConnection:
         peer = socket.create_connection((_HOST, port), timeout=_SEND_TIMEOUT_S)
-        return self._watch(FrameConnection(peer, on_frame, latest_only))
+        return self._register(FrameConnection(peer, on_frame, latest_only))
 
-    def _watch(self, connection: FrameConnection) -> FrameConnection:
+    def _register(self, connection: FrameConnection) -> FrameConnection:
         self._selector.register(connection, selectors.EVENT_READ, connection)
         return connection
 
@@ -239,9 +239,9 @@ class TransportNode:
         peer, _ = self._listener.accept()
         peer.settimeout(_SEND_TIMEOUT_S)
         connection = FrameConnection(peer, lambda payload: self._on_peer_frame(connection, payload))
-        self._anonymous.add(self._watch(connection))
+        self._anonymous.add(self._register(connection))
 
-    def _drop(self, connection: FrameConnection) -> None:
+    def _close_connection(self, connection: FrameConnection) -> None:
         self._selector.unregister(connection)
         connection.close()
         self._anonymous.discard(connection)
