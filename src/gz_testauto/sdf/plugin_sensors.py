@@ -202,13 +202,13 @@ def _read_depth_camera(placed_link: PlacedLink, sensor: Element) -> Sensor:
     camera = required(document, sensor, "camera")
     image, clip = required(document, camera, "image"), required(document, camera, "clip")
     width, height = (round(number(document, image, tag)) for tag in ("width", "height"))
-    opening = number(document, camera, "horizontal_fov")
-    if width < 1 or height < 1 or not 0.0 < opening < math.pi:
+    field_of_view_rad = number(document, camera, "horizontal_fov")
+    if width < 1 or height < 1 or not 0.0 < field_of_view_rad < math.pi:
         raise SdfError(
             f"{document.where(camera)}: a depth camera must have a <width> and a <height> of at "
             "least 1, and a <horizontal_fov> between 0 and pi"
         )
-    focal = width / (2 * math.tan(opening / 2))
+    focal = width / (2 * math.tan(field_of_view_rad / 2))
     step = max(1, math.ceil(width / MOST_COLUMNS), math.ceil(height / MOST_ROWS))
     low, high = number(document, clip, "near"), number(document, clip, "far")
     if plugin.element is not None:

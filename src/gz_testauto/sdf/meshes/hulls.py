@@ -85,7 +85,7 @@ def _cached_parts(mesh: Mesh, limit: int, modified_ns: int) -> ConvexParts:
 def _solid_hull(triangles: np.ndarray, is_closed: np.ndarray) -> Optional["ConvexHull"]:
     """Return the convex hull of a part of a mesh, or None unless the part is solid, convex and
     oriented outward."""
-    if not is_closed.all() or _volume(triangles) <= 0:
+    if not is_closed.all() or _volume_m3(triangles) <= 0:
         return None
     hull = _convex_hull(triangles.reshape(-1, 3))
     if hull is None:
@@ -162,16 +162,17 @@ def _plates(triangles: np.ndarray, limit: int) -> Tuple[List["ConvexHull"], floa
 
 def _hull_of_plate(triangles: np.ndarray) -> Optional["ConvexHull"]:
     """Return the hull of nearly flat triangles, made thicker away from their normals."""
-    turns = np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0])
-    turn = np.where(turns @ turns[0] < 0, -1.0, 1.0) @ turns
-    turn *= np.sign(turn @ turns.sum(axis=0)) or 1.0  # toward the side of most triangles
-    length = np.linalg.norm(turn)
+    area_vectors = np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0])
+    area_vector = np.where(area_vectors @ area_vectors[0] < 0, -1.0, 1.0) @ area_vectors
+    # toward the side of most triangles
+    area_vector *= np.sign(area_vector @ area_vectors.sum(axis=0)) or 1.0
+    length = np.linalg.norm(area_vector)
     if length < 1e-12:
         return None
     points = np.unique(triangles.reshape(-1, 3), axis=0)
-    missing_m = THICKNESS_M - float(np.ptp(points @ turn / length))
+    missing_m = THICKNESS_M - float(np.ptp(points @ area_vector / length))
     if missing_m > 0:
-        points = np.concatenate([points, points - missing_m * turn / length])
+        points = np.concatenate([points, points - missing_m * area_vector / length])
     return _convex_hull(points)
 
 
@@ -304,7 +305,7 @@ def _as_box(hull: "ConvexHull") -> Optional[OrientedBox]:
     return OrientedBox((high - low) / 2, axes @ ((low + high) / 2), axes)
 
 
-def _volume(triangles: np.ndarray) -> float:
+def _volume_m3(triangles: np.ndarray) -> float:
     # The sum of the signed volumes of tetrahedra with a common apex.
     first, second, third = np.swapaxes(triangles - triangles[0, 0], 0, 1)
     return float(np.einsum("ij,ij->i", first, np.cross(second, third)).sum() / 6)

@@ -63,7 +63,7 @@ class _Conversion:
         self._root_link = self._reader.read()
         self._extensions = Extensions(root, self._reader)
         self._model = etree.Element("model", name=root.get("name") or "robot")
-        self._left_out: List[str] = []
+        self._lost_links: List[str] = []
 
     def result(self) -> Element:
         self._merge_fixed(self._root_link)
@@ -75,12 +75,12 @@ class _Conversion:
                 f"{self._source}: link {self._root_link.name!r} has no mass, and Gazebo simulates "
                 "no link without mass; add an <inertial>"
             )
-        if self._left_out:
+        if self._lost_links:
             LOGGER.warning(
                 "%s: Gazebo does not simulate links without mass and the links that they carry: "
                 "%s; add an <inertial> to simulate them",
                 self._source,
-                ", ".join(self._left_out),
+                ", ".join(self._lost_links),
             )
         self._extensions.extend_model(self._model)
         pose = self._reader.origin_of_robot()
@@ -142,7 +142,7 @@ class _Conversion:
         inertial, joint = link.inertial, link.joint
         if link.name != WORLD and (inertial is None or abs(inertial.mass_kg) <= _NO_MASS_KG):
             if joint is None or not self._is_merged(joint) or link.children:
-                self._left_out += self._lost_names(link)
+                self._lost_links += self._lost_names(link)
             return
         if joint is None or joint.parent.name == WORLD or not self._is_merged(joint):
             self._add_link(link)
