@@ -270,20 +270,20 @@ class CostmapCheck:
             min(scan.range_max, *ranges_m) - WITHIN_M,
             poses,
         )
-        places_m = _in_costmap_frame(base * robot.inverse(), hits)
+        points_m = _in_costmap_frame(base * robot.inverse(), hits)
         pattern = self._bed.spec.worlds.obstacle_pattern
-        is_usable = inside_window(grid, places_m, RIM_M)
+        is_usable = inside_window(grid, points_m, RIM_M)
         is_usable &= _bool_array(hit.distance_m > scan.range_min for hit in hits)
-        unknown = is_usable & _bool_array(is_obstacle(hit.name, pattern) for hit in hits)
-        one_by_one = unknown.sum() >= ENOUGH_RAYS
-        if one_by_one:  # other marks can be those of the static map
-            is_usable = unknown
-            one_by_one = self._scan_is_only_source(layers)
-        marked = _has_mark_nearby(places_m, marked_points(grid))
+        is_off_static_map = is_usable & _bool_array(is_obstacle(hit.name, pattern) for hit in hits)
+        checks_each_model = is_off_static_map.sum() >= ENOUGH_RAYS
+        if checks_each_model:  # other marks can be those of the static map
+            is_usable = is_off_static_map
+            checks_each_model = self._scan_is_only_source(layers)
+        marked = _has_mark_nearby(points_m, marked_points(grid))
         groups: Dict[str, List[int]] = {}
         for index in np.flatnonzero(is_usable):
-            groups.setdefault(hits[index].name if one_by_one else "", []).append(index)
-        enough = PLAIN_RAYS if one_by_one else ENOUGH_RAYS
+            groups.setdefault(hits[index].name if checks_each_model else "", []).append(index)
+        min_ray_count = PLAIN_RAYS if checks_each_model else ENOUGH_RAYS
         targets = [
             _Target(
                 [hits[index] for index in group],
@@ -291,7 +291,7 @@ class CostmapCheck:
                 _agrees_with_most(scan, [hits[index] for index in group]),
             )
             for group in groups.values()
-            if len(group) >= enough
+            if len(group) >= min_ray_count
         ]
         return _View(targets, base * lidar, grid.header.frame_id, layers)
 
@@ -415,7 +415,7 @@ def _agrees_with_most(scan: LaserScan, hits: Sequence[RayHit]) -> bool:
     return bool(2 * agree.sum() > len(agree))
 
 
-def _has_mark_nearby(places_m: np.ndarray, marks_m: np.ndarray) -> np.ndarray:
-    if len(places_m) == 0 or len(marks_m) == 0:
-        return np.zeros(len(places_m), dtype=bool)
-    return cKDTree(marks_m).query(places_m)[0] <= WITHIN_M
+def _has_mark_nearby(points_m: np.ndarray, marks_m: np.ndarray) -> np.ndarray:
+    if len(points_m) == 0 or len(marks_m) == 0:
+        return np.zeros(len(points_m), dtype=bool)
+    return cKDTree(marks_m).query(points_m)[0] <= WITHIN_M

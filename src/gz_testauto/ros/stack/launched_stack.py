@@ -80,7 +80,7 @@ class LaunchedStack:
         ``values`` are those of placeholders in launch files. ``world_models`` are the names of the
         models in the world file.
         """
-        self._start("simulator", self._stack.simulator, values)
+        self._start_part("simulator", self._stack.simulator, values)
         for service in SERVICES:
             self._await(
                 Requirement(
@@ -98,7 +98,7 @@ class LaunchedStack:
             )
         )
         if self._stack.robot is not None:
-            self._start("robot", self._stack.robot, values)
+            self._start_part("robot", self._stack.robot, values)
         self._await_robot(world_models)
         if self._stack.max_real_time_factor is not None:
             self._limit_real_time_factor(self._stack.max_real_time_factor)
@@ -142,7 +142,7 @@ class LaunchedStack:
         self.end_navigation()
         launch = self._bed.navigation(trial)
         self._parameters = set(rospy.get_param_names())
-        self._start("navigation", launch, values)
+        self._start_part("navigation", launch, values)
         self._navigation = self._navigation_launch(trial, values)
 
     def store_usual_messages(self) -> None:
@@ -212,7 +212,7 @@ class LaunchedStack:
         constant_values = {**values, **dict.fromkeys(PER_TRIAL, "")}
         return fill_in(launch, "stack.navigation", constant_values)
 
-    def _start(self, name: str, launch: LaunchSpec, values: Mapping[str, object]) -> None:
+    def _start_part(self, name: str, launch: LaunchSpec, values: Mapping[str, object]) -> None:
         file, arguments = fill_in(launch, f"stack.{name}", values)
         self._number += 1
         self._parts[name] = LaunchedProcess(
