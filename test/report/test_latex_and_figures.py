@@ -11,7 +11,7 @@ from gz_testauto.analysis.overview import analyze
 from gz_testauto.cli.main import main
 from gz_testauto.report.figures import write_figures
 from gz_testauto.report.latex import latex_text, to_latex
-from gz_testauto.report.page.difficulty import curves
+from gz_testauto.report.page.difficulty import success_curves
 from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.results.store import load_campaign
 
@@ -89,9 +89,9 @@ def test_the_command_writes_both(tmp_path, capsys):
 def test_no_curve_of_success_is_fitted_to_selected_trials():
     everything = campaign()
     difficulty = [float(number) for number in range(len(everything.worlds))]
-    assert None not in curves(everything, difficulty)
+    assert None not in success_curves(everything, difficulty)
     selected = dataclasses.replace(everything, selection="trials that failed in monday")
-    assert curves(selected, difficulty) == [None] * len(everything.planners)
+    assert success_curves(selected, difficulty) == [None] * len(everything.planners)
 
 
 def test_copies_of_a_world_are_one_point_of_a_curve():
@@ -99,4 +99,4 @@ def test_copies_of_a_world_are_one_point_of_a_curve():
     difficulty = [float(number) for number in range(len(everything.worlds))]
     first, *others = (world.name for world in everything.worlds)
     copied = dataclasses.replace(everything, copies=dict.fromkeys(others, first))
-    assert curves(copied, difficulty) == [None] * len(everything.planners)
+    assert success_curves(copied, difficulty) == [None] * len(everything.planners)

@@ -16,7 +16,7 @@ from gz_testauto.analysis.overview import Analysis
 from gz_testauto.analysis.success_curve import SuccessCurve
 from gz_testauto.base.escaping import escape_text
 from gz_testauto.report.names import metric_heading
-from gz_testauto.report.page.difficulty import Figure, Values, curves, figures_of_worlds
+from gz_testauto.report.page.difficulty import Figure, Values, figures_of_worlds, success_curves
 from gz_testauto.report.page.worlds import WorldContext
 from gz_testauto.report.plots import COLORS, chart_text, figure_class, save_figure
 from gz_testauto.results.directory import CampaignDirectory, reporting_disk
@@ -134,7 +134,7 @@ def _difference_drawer(
 
 def _difficulty_chart(analysis: Analysis, figure: Figure, values: Values) -> Drawn:
     results = analysis.results
-    fitted_curves = curves(results, values)
+    fitted_curves = success_curves(results, values)
     figure_of_world = {world.name: value for world, value in zip(results.worlds, values)}
 
     def draw(axes: Any) -> None:

@@ -70,7 +70,7 @@ def figures_of_worlds(
     }
 
 
-def curves(results: CampaignResults, values: Values) -> List[Optional[SuccessCurve]]:
+def success_curves(results: CampaignResults, values: Values) -> List[Optional[SuccessCurve]]:
     # selected trials do not represent all worlds
     if results.selection:
         return [None] * len(results.planners)

@@ -23,7 +23,7 @@ from gz_testauto.campaign.resume import read_campaign
 from gz_testauto.report.compared import ComparisonSummary, compared_campaigns
 from gz_testauto.report.notes import caveats, overall_notes, running_notes
 from gz_testauto.report.page import content, data
-from gz_testauto.report.page.difficulty import SHORTEST_PATH, curves, figures_of_worlds
+from gz_testauto.report.page.difficulty import SHORTEST_PATH, figures_of_worlds, success_curves
 from gz_testauto.report.page.encoding import tolerances_text
 from gz_testauto.report.page.rendering import content_hash, template
 from gz_testauto.report.page.setup import length_note, planner_rows, setup
@@ -147,7 +147,9 @@ class PageMaker:
                 trial.update(data.trial_block(record, analysis), files=files(record))
         spec = self._surroundings.spec
         figures = figures_of_worlds(place, spec, results.worlds, problems)
-        curves_of_figures = {figure: curves(results, values) for figure, values in figures.items()}
+        curves_of_figures = {
+            figure: success_curves(results, values) for figure, values in figures.items()
+        }
         footprint = self._surroundings.footprint_m
         block = data.campaign_block(
             analysis,
