@@ -142,11 +142,11 @@ def in_time(failure: str) -> StopRequest:
     ``AssertionError`` with the message ``failure``."""
     deadline_s = time.monotonic() + WAIT_TIMEOUT_S
 
-    def ask() -> bool:
+    def check_time() -> bool:
         assert time.monotonic() < deadline_s, f"{failure} within {WAIT_TIMEOUT_S:g} s"
         return False
 
-    return ask
+    return check_time
 
 
 def run_all(workers: Workers, trials: Sequence[Trial]) -> List[Attempt]:
