@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from gz_testauto.analysis.across import _pairs as pairs_of_campaigns
+from gz_testauto.analysis.across import _pairs_across_campaigns as pairs_of_campaigns
 from gz_testauto.analysis.conditions import SAME, compare_conditions
 from gz_testauto.results.store import LoadedCampaign
 from gz_testauto.results.world_identity import missions
