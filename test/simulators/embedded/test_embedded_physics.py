@@ -427,12 +427,22 @@ class TestBodies:
         simulation = scenes.load(simulator, scenes.write_world(tmp_path, *shelves, box))
         assert simulation.step(2.0).models["box"].pose.position[2] == pytest.approx(2, abs=2e-3)
 
+    def test_box_rests_on_a_floor_that_is_the_last_of_several_static_shapes(
+        self, simulator, tmp_path
+    ):
+        shelves = [scenes.box(f"shelf{i}", 4 + 2 * i, 0, 1.0) for i in range(3)]
+        box = scenes.box("box", 0, 0, 0.499, static=False)
+        world = scenes.write_world(tmp_path, *shelves, box, scenes.FLOOR, floor="")
+        simulation = scenes.load(simulator, world)
+        assert simulation.step(2.0).models["box"].pose.position[2] == pytest.approx(0.5, abs=2e-3)
+
     def test_static_shapes_keep_their_poses_when_mujoco_resets_a_diverged_state(
         self, simulator, tmp_path
     ):
         shelves = [scenes.box(f"shelf{i}", 2 * i, 0, 1.0) for i in range(9)]
-        box = scenes.box("box", 0, 0, 3.0, static=False)
-        simulation = scenes.load(simulator, scenes.write_world(tmp_path, *shelves, box))
+        box = scenes.box("box", 0, 0, 0.5, static=False)
+        world = scenes.write_world(tmp_path, *shelves, box, scenes.FLOOR, floor="")
+        simulation = scenes.load(simulator, world)
         engine = simulation._engine
         poses = engine.data.geom_xpos.copy()
         engine.step(())

@@ -90,11 +90,8 @@ class Engine:
     def refresh(self) -> None:
         """Compute the contacts and all other values that follow from the state."""
         try:
-            # MuJoCo finds the geoms of the world near a body in a tree, but computes the poses and
-            # combines the contact bits of all that are counted here.
-            self._geom_counts[_WORLD] = self._first_world_geoms
-            mujoco.mj_step1(self.model, self.data)
-            self._geom_counts[_WORLD] = self._world_geoms
+            if self.data.time:
+                self._refresh_moving()
             if not self.data.time:  # the model is new, or MuJoCo has reset a diverged state
                 mujoco.mj_step1(self.model, self.data)
             self._on_height_maps.correct()
@@ -317,6 +314,18 @@ class Engine:
         return loads_n
 
     # private methods
+
+    def _refresh_moving(self) -> None:
+        # MuJoCo finds the geoms of the world near a body in a tree, but computes the poses and
+        # combines the contact bits of all that are counted here. Their poses do not change.
+        self._geom_counts[_WORLD] = self._first_world_geoms
+        try:
+            mujoco.mj_step1(self.model, self.data)
+        except mujoco.FatalError:
+            if self.data.time:  # else MuJoCo has reset a diverged state and all poses
+                raise
+        finally:
+            self._geom_counts[_WORLD] = self._world_geoms
 
     def _capacity_error(self, reason: str) -> SceneError:
         return SceneError(
