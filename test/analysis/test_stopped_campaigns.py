@@ -40,6 +40,29 @@ def test_comparison_with_a_stopped_campaign_is_valid_at_every_number_of_worlds(t
     assert pair.difference == anytime.interval(differences, anytime.DIFFERENCE)
 
 
+def test_comparisons_have_the_levels_and_decisions_of_the_early_stop(tmp_path):
+    outcomes = {"a": "r" * 24, "b": "c" * 24, "d": "r" * 16 + "c" * 8}
+    worlds = [f"w{number}" for number in range(24)]
+    words = {"r": "reached", "c": "collided"}
+    rows = [
+        f"{world},{planner},{words[text[number]]}"
+        for number, world in enumerate(worlds)
+        for planner, text in outcomes.items()
+    ]
+    text = "\n".join(["world,planner,outcome", *rows, ""])
+    stop = StopSpec(when="decided")
+    path = store_table(text, tmp_path / "three", stop=stop, judged=worlds)
+    analysis = analyze(load_campaign(path).results)
+    pairs = list(zip(analysis.comparisons.pairs, analysis.early_stop.pairs))
+    assert [bool(decision.better) for _, decision in pairs] == [True, False, True]
+    for pair, decision in pairs:
+        assert pair.difference[:3] == decision.difference[:3]
+        assert pair.difference.method == f"{anytime.METHOD}, 98.33 %"
+        assert pair.significant == bool(decision.better)
+        assert pair.p_adjusted == min(1.0, 3 * pair.p_value)
+        assert pair.significant == (pair.p_adjusted <= 0.05)
+
+
 def test_comparison_without_stop_keeps_the_tests_for_a_fixed_number(tmp_path):
     one = campaign(tmp_path / "one", "rrrrrrrrrrrr")
     _, pair = compared(one, campaign(tmp_path / "other", "ccccccrrrrrr"))

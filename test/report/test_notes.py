@@ -115,9 +115,8 @@ def noted(analysis, name):
     """Return the notes that one function makes, which are not none."""
     of = {
         "barn_notes": (analysis.results, analysis.summaries),
-        "overall_notes": (analysis.comparisons,),
         "early_stop_notes": (analysis.early_stop,),
-        "means_notes": (analysis,),
+        **dict.fromkeys(("means_notes", "overall_notes"), (analysis,)),
         **dict.fromkeys(
             ("load_notes", "correlation_notes", "validity_notes"), (analysis.summaries,)
         ),

@@ -112,8 +112,10 @@ class Comparison:
 
     ``counts`` is None for trials with repetitions. ``first_rate`` and ``second_rate`` are the mean
     success rates over these worlds, and ``difference`` is the first minus the second.
-    ``p_adjusted`` is Holm-adjusted over all pairs of planners. ``significant`` and ``relevant`` are
-    defined as in :class:`MetricComparison`. ``first_won`` and ``second_won`` are the worlds in
+    ``p_adjusted`` is Holm-adjusted over all pairs of planners. With early stop, it is the p-value
+    times the number of pairs that the stop decides, ``difference`` has the level of the stop, and
+    ``significant`` is its decision. Otherwise ``significant`` and ``relevant`` are defined as in
+    :class:`MetricComparison`. ``first_won`` and ``second_won`` are the worlds in
     which only that planner succeeded (with repetitions, in which it succeeded more often).
     """
 

@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import Dict, List, Optional, Sequence, Tuple
 
-from gz_testauto.analysis.comparison import Comparison, Comparisons, compare
+from gz_testauto.analysis.comparison import ALPHA, Comparison, Comparisons, compare
 from gz_testauto.analysis.early_stop import EarlyStop, early_stop, success_rates
 from gz_testauto.analysis.intervals import SELECTED, Estimate
 from gz_testauto.analysis.summary import PlannerSummary, summarize
@@ -37,6 +37,9 @@ def analyze(
     """Return the analysis, with comparisons of ``pairs`` of planners, by default of all pairs."""
     distinct = results.without_copies
     comparisons, summaries = compare(distinct, pairs), summarize(distinct)
+    stop = early_stop(distinct)
+    if stop is not None:
+        comparisons = _with_decisions(comparisons, stop)
     # A selection by results, such as the trials that failed in an earlier version, does not
     # represent all worlds, and the other version would seem better in it.
     if results.selection:
@@ -55,8 +58,29 @@ def analyze(
         summaries,
         comparisons,
         group_worlds(distinct),
-        early_stop(distinct),
+        stop,
     )
+
+
+def _with_decisions(comparisons: Comparisons, stop: EarlyStop) -> Comparisons:
+    """Return the comparisons with the intervals, levels and decisions of an early stop."""
+    decisions = {(pair.first, pair.second): pair for pair in stop.pairs if pair.worlds}
+    pairs = []
+    for pair in comparisons.pairs:
+        decision = decisions.get((pair.first, pair.second))
+        if decision is not None:
+            difference = decision.difference
+            if decision.alpha != ALPHA and difference.has_interval:
+                level = f"{100 * (1 - decision.alpha):.4g} %"
+                difference = difference._replace(method=f"{difference.method}, {level}")
+            pair = replace(
+                pair,
+                difference=difference,
+                p_adjusted=min(1.0, len(stop.pairs) * decision.p_value),
+                significant=bool(decision.better),
+            )
+        pairs.append(pair)
+    return replace(comparisons, pairs=tuple(pairs))
 
 
 def _without_interval(estimate: Estimate) -> Estimate:

@@ -117,17 +117,20 @@ def _differences_table(analysis: Analysis) -> str:
     smallest = ", ".join(smallest_text(metric) for metric in compared_metrics)
     intervals = methods_text(compared.difference for pair in pairs for compared in pair.metrics)
     metric_tests = sorted({row.test for pair in pairs for row in pair.metrics if row.worlds})
+    is_fixed = analysis.early_stop is None
+    correction = "Holm-adjusted over" if is_fixed else "multiplied by the number of"
     text = (
-        f"First minus second planner. Success, mean over worlds: {'; '.join(tests)}, Holm-adjusted "
-        f"over the pairs; intervals: {methods_text(pair.difference for pair in pairs)}. Metrics: "
+        f"First minus second planner. Success, mean over worlds: {'; '.join(tests)}, {correction} "
+        f"the pairs; intervals: {methods_text(pair.difference for pair in pairs)}. Metrics: "
         f"{'; '.join(metric_tests) or '–'}, Holm-adjusted together; intervals: {intervals or '–'}. "
         "Means: of both planners in the same worlds. Median: the difference in the typical world. "
-        "Significant: the Holm-adjusted p is below 0.05. Relevant: the difference is at least: "
+        "Significant: the adjusted p is below 0.05. Relevant: the difference is at least: "
         f"success {100 * analysis.results.relevant_success:g} points"
         f"{', ' if smallest else ''}{smallest}."
     )
     head = ["planners", "of", "worlds", "means", "statistic", "difference"]
-    head += [f"{_PERCENT:.0f} % interval", "p", "p (Holm)", "verdict"]
+    level = f"{_PERCENT:.0f} % " if is_fixed else ""
+    head += [f"{level}interval", "p", "p (Holm)" if is_fixed else "p (adjusted)", "verdict"]
     return _format_table("Differences", head, rows, text, left_columns=2)
 
 

@@ -50,7 +50,7 @@ def notes(analysis: Analysis) -> List[Note]:
     """Return all notes except :func:`running_notes`."""
     return [
         *caveats(analysis),
-        *overall_notes(analysis.comparisons),
+        *overall_notes(analysis),
         *invalid_notes(analysis.results),
         *worker_deaths_notes(analysis.results),
     ]
@@ -248,11 +248,18 @@ def correlation_notes(summaries: Sequence[PlannerSummary]) -> Iterator[Note]:
             )
 
 
-def overall_notes(comparisons: Comparisons) -> Iterator[Note]:
-    if len(comparisons.pairs) > 1:
+def overall_notes(analysis: Analysis) -> Iterator[Note]:
+    comparisons = analysis.comparisons
+    metrics = [metric for pair in comparisons.pairs for metric in pair.metrics]
+    if len(comparisons.pairs) > 1 and analysis.early_stop is None:
         yield Note(
             f"The p-values are Holm-adjusted over {len(comparisons.pairs)} pairs. The "
             "intervals are not adjusted: some exclude 0 by chance."
+        )
+    elif sum(not math.isnan(metric.p_value) for metric in metrics) > 1:
+        yield Note(
+            "The p-values of the metrics are Holm-adjusted together. Their intervals are not "
+            "adjusted: some can exclude 0 by chance."
         )
     if comparisons.overall_test and not math.isnan(comparisons.overall_p):
         result = "differed" if comparisons.overall_p < ALPHA else "did not differ"

@@ -91,7 +91,10 @@ def methods_text(estimates: Iterable[Estimate]) -> str:
             if not estimate.has_interval and estimate.method
         }
     )
-    parts = [f"{', '.join(methods)}, {100 * LEVEL:.0f} %"] if methods else []
+    # Intervals of an early stop state their level, which depends on the number of pairs.
+    parts = [method for method in methods if method.endswith("%")]
+    methods = [method for method in methods if method not in parts]
+    parts += [f"{', '.join(methods)}, {100 * LEVEL:.0f} %"] if methods else []
     parts += [f"none: {', '.join(reasons)}"] if reasons else []
     return "; ".join(parts)
 

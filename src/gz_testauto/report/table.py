@@ -90,7 +90,7 @@ def report(analysis: Analysis) -> RenderableType:
         for pair in analysis.comparisons.pairs:
             has_several = len(results.planners) > 2
             parts += ["", *_comparison_lines(pair, metrics, analysis.early_stop, has_several)]
-        parts += _note_lines(overall_notes(analysis.comparisons), separated=True)
+        parts += _note_lines(overall_notes(analysis), separated=True)
         parts += ["", *_winner_lines(results, analysis.winners)]
     parts += _note_lines(missing_notes(results), "yellow", separated=True)
     parts += _note_lines(unmeasured_notes(results), "yellow", separated=True)

@@ -181,7 +181,7 @@ class PageMaker:
             planners=results.planners,
             setup=_setup_rows(sources, manifests, spec, footprint),
             length_note=length_note(spec) if SHORTEST_PATH in figures else "",
-            overall=list(map(str, overall_notes(analysis.comparisons))),
+            overall=list(map(str, overall_notes(analysis))),
             verdicts=content.verdicts(analysis),
             ended_as=[outcome.label for outcome in failures(analysis.summaries)],
             rates=content.rates(analysis),
