@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Dict, Iterator, List, Optional, Sequence, Tuple
 
-from gz_testauto.analysis.comparison import ALPHA, Comparisons
+from gz_testauto.analysis.comparison import ALPHA
 from gz_testauto.analysis.early_stop import EarlyStop, PairDecision
 from gz_testauto.analysis.overview import Analysis
 from gz_testauto.analysis.summary import PlannerSummary

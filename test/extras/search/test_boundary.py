@@ -165,12 +165,21 @@ def test_low_constant_rate_has_no_boundary_and_no_error():
         assert "the failure rate of fgm is below 50 %" in report.sentences[0]
 
 
-def test_hump_is_reported():
-    for seed in range(5):
-        outcomes = run(lambda value: 0.05 + 0.8 * np.exp(-(((value - 8) / 2) ** 2)), seed)
+@pytest.mark.parametrize(
+    ("low", "high", "middle", "width"), [(0.05, 0.8, 8, 2), (0, 0.8, 8, 3), (0, 0.9, 11, 1.6)]
+)
+def test_hump_is_reported_and_has_no_boundary(low, high, middle, width):
+    for seed in range(10):
+        outcomes = run(
+            lambda value: low + high * np.exp(-(((value - middle) / width) ** 2)),
+            seed,
+            rates=(0.5, 0.1),
+        )
         report = BoundaryReport("fgm", "key", outcomes, 0.5)
-        (first, _) = report.sentences
-        assert "neither increases only nor decreases only" in first or "contradict this" in first
+        for sentence, stored in zip(report.sentences, report.to_json()["boundaries"]):
+            assert sentence.startswith("no boundary of ")
+            assert "neither increases only nor" in sentence or "contradict the others" in sentence
+            assert (stored["interval"], stored["below"], stored["above"]) == ([None, None], [], [])
 
 
 def sentences(failures, trials, rate=0.5):
@@ -194,9 +203,13 @@ def test_sentences_state_what_is_known():
     assert "no boundary of 50 %: the failure rate of fgm is below 50 % from 0 to 4" in (
         sentences((1, 0, 1, 0, 1), (20,) * 5)
     )
-    assert "the trials do not show at which values" in sentences((3, 2, 3), (5,) * 3)
+    assert "the trials do not show where the failure rate of fgm crosses it; increase" in (
+        sentences((3, 2, 3), (5,) * 3)
+    )
+    assert "crosses it; it is below 50 % at 1; increase" in sentences((2, 0, 2), (5, 20, 5))
     text = sentences((0, 4, 0), (20, 5, 20))
-    assert "is below 50 % from 0 to 2; the trials at 1 contradict this" in text
+    assert "no boundary of 50 %: the trials at 1 contradict the others" in text
+    assert "no boundary of 10 %: the trials at 1 contradict the others" in text
     assert "use the rates in the table" in sentences((0, 19, 1, 20, 20), (20,) * 5)
 
 

@@ -4,13 +4,14 @@ import math
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Dict, List
+from typing import Any, Dict, List, Optional, Sequence
 
 from rich.table import Table
 
 from gz_testauto.analysis.intervals import LEVEL, Estimate, success_rate
 from gz_testauto.base.errors import MissingDependencyError
 from gz_testauto.extras.search.boundary import METHOD, FailureRates, Outcomes
+from gz_testauto.extras.search.varied import Number
 from gz_testauto.report.plain import interval_text, joined, number_text, plain_table
 from gz_testauto.results.directory import reporting_disk
 
@@ -43,14 +44,35 @@ class BoundaryReport:
     def sentences(self) -> List[str]:
         return [self._sentence(compared) for compared in self.compared]
 
+    @cached_property
+    def contradicting(self) -> List[Number]:
+        """The values at which the trials contradict the others, if the failure rate only increases
+        or only decreases."""
+        return sorted({value for compared in self.compared for value in compared.contradicting})
+
+    @property
+    def is_monotone(self) -> bool:
+        """False if the trials contradict a failure rate that only increases and one that only
+        decreases. No boundary is then reported."""
+        return not self.contradicting and all(compared.is_monotone for compared in self.compared)
+
+    def _boundary_of(self, compared: FailureRates) -> Optional[Estimate]:
+        return compared.boundary() if self.is_monotone else None
+
     def _sentence(self, compared: FailureRates) -> str:
         first, last = min(self.outcomes), max(self.outcomes)
         rate, subject = f"{100 * compared.rate:g} %", f"the failure rate of {self.planner}"
-        boundary = compared.boundary()
-        if not compared.is_monotone:
+        boundary = self._boundary_of(compared)
+        if not all(rates.is_monotone for rates in self.compared):
             return (
                 f"no boundary of {rate}: {subject} neither increases only nor decreases only with "
                 f"{self.key}; use the rates in the table, or a range in which it does"
+            )
+        if self.contradicting:
+            return (
+                f"no boundary of {rate}: the trials at {_values_text(self.contradicting)} "
+                f"contradict the others, if {subject} only increases or only decreases with "
+                f"{self.key}; increase --budget or --worlds, or use another range"
             )
         if boundary is not None:
             sides = ("below", "above") if compared.increases else ("above", "below")
@@ -59,21 +81,25 @@ class BoundaryReport:
             low = f"{boundary.low:.6g}" if boundary.low >= first else f"below {first:.6g}"
             high = f"{boundary.high:.6g}" if boundary.high <= last else f"above {last:.6g}"
             value = "" if math.isnan(boundary.value) else f"{boundary.value:.3g} "
-            text = f"boundary of {rate}: {value}(95 % CI: from {low} to {high}); {subject} is "
-            text += " and ".join(known)
-        elif len(self.outcomes) in (len(compared.below), len(compared.above)):
-            side = "below" if compared.below else "above"
-            text = f"no boundary of {rate}: {subject} is {side} {rate} from {first:.6g} to "
-            text += f"{last:.6g}"
-        else:
             return (
-                f"no boundary of {rate}: the trials do not show at which values {subject} is above "
-                "or below it; increase --budget, or use another range"
+                f"boundary of {rate}: {value}(95 % CI: from {low} to {high}); {subject} is "
+                f"{' and '.join(known)}"
             )
-        if not compared.contradicting:
-            return text
-        values = joined([f"{value:.6g}" for value in compared.contradicting])
-        return f"{text}; the trials at {values} contradict this: increase --budget or --worlds"
+        if len(self.outcomes) in (len(compared.below), len(compared.above)):
+            side = "below" if compared.below else "above"
+            return (
+                f"no boundary of {rate}: {subject} is {side} {rate} from {first:.6g} to {last:.6g}"
+            )
+        known = [
+            f"{side} {rate} at {_values_text(values)}"
+            for side, values in (("below", compared.below), ("above", compared.above))
+            if values
+        ]
+        known_text = f"; it is {' and '.join(known)}" if known else ""
+        return (
+            f"no boundary of {rate}: the trials do not show where {subject} crosses it"
+            f"{known_text}; increase --budget, or use another range"
+        )
 
     def to_json(self) -> Dict[str, Any]:
         """Return the report as a JSON object; ends of intervals outside of the range are null."""
@@ -86,7 +112,7 @@ class BoundaryReport:
         return {
             "planner": self.planner,
             "key": self.key,
-            "boundaries": [_boundary_json(compared) for compared in self.compared],
+            "boundaries": [self._boundary_json(compared) for compared in self.compared],
             "sentences": self.sentences,
             "levels": levels,
         }
@@ -108,9 +134,9 @@ class BoundaryReport:
                 axes.annotate(
                     str(len(failed)), (value, 100 * rate.value), (5, 5), textcoords="offset points"
                 )
-        boundary = next(
-            compared for compared in self.compared if compared.rate == self.rate
-        ).boundary()
+        boundary = self._boundary_of(
+            next(compared for compared in self.compared if compared.rate == self.rate)
+        )
         if boundary is not None:
             ends = max(boundary.low, min(self.outcomes)), min(boundary.high, max(self.outcomes))
             axes.axvspan(*ends, color=COLORS[1], alpha=0.2)
@@ -123,19 +149,22 @@ class BoundaryReport:
             save_figure(figure, path, 100)
         return True
 
+    def _boundary_json(self, compared: FailureRates) -> Dict[str, Any]:
+        boundary = self._boundary_of(compared) or Estimate.unknown()
+        value, *interval = (number if math.isfinite(number) else None for number in boundary[:3])
+        return {
+            "rate": compared.rate,
+            "value": value,
+            "interval": interval,
+            "increases": compared.increases if self.is_monotone else None,
+            "is_monotone": self.is_monotone,
+            "below": compared.below if self.is_monotone else [],
+            "above": compared.above if self.is_monotone else [],
+            "contradicting": compared.contradicting,
+            "level": LEVEL,
+            "method": METHOD,
+        }
 
-def _boundary_json(compared: FailureRates) -> Dict[str, Any]:
-    boundary = compared.boundary() or Estimate.unknown()
-    value, *interval = (number if math.isfinite(number) else None for number in boundary[:3])
-    return {
-        "rate": compared.rate,
-        "value": value,
-        "interval": interval,
-        "increases": compared.increases,
-        "is_monotone": compared.is_monotone,
-        "below": compared.below,
-        "above": compared.above,
-        "contradicting": compared.contradicting,
-        "level": LEVEL,
-        "method": METHOD,
-    }
+
+def _values_text(values: Sequence[Number]) -> str:
+    return joined([f"{value:.6g}" for value in values])
