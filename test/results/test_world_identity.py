@@ -13,6 +13,7 @@ from gz_testauto.worlds.manifest import read_worlds
 from gz_testauto.worlds.record import WorldRecord
 
 ACTORS = {"actors[0].behavior": '"wander"'}
+MISSION = {"robot.start.x_m": "1.0", "robot.start.y_m": "2.0", "goal.x_m": "3.0"}
 
 
 def worlds(*hashes):
@@ -35,6 +36,22 @@ def entry(index, name, **keys):
         ({**entry(0, "w0"), **entry(1, "w1", goal="[1, 2]")}, {}),
         ({**entry(0, "w0"), **entry(1, "w1", road='"r.yaml"')}, {}),
         ({**entry(0, "w0", goal="[1, 2]"), **entry(1, "w1", goal="[1, 2]")}, {"w1": "w0"}),
+        (
+            {
+                **MISSION,
+                **entry(0, "w0"),
+                **entry(1, "w1", **{"start.x_m": "1.0", "start.y_m": "2.0", "goal.x_m": "3.0"}),
+            },
+            {"w1": "w0"},
+        ),
+        (
+            {
+                **MISSION,
+                **entry(0, "w0"),
+                **entry(1, "w1", **{"start.x_m": "1.0", "start.y_m": "2.5"}),
+            },
+            {},
+        ),
         (ACTORS, {}),
         (
             {
@@ -53,7 +70,18 @@ def entry(index, name, **keys):
             {},
         ),
     ],
-    ids=["file", "listed file", "goals", "roads", "equal goals", "actors", "equal draws", "draws"],
+    ids=[
+        "file",
+        "listed file",
+        "goals",
+        "roads",
+        "equal goals",
+        "explicit defaults",
+        "starts",
+        "actors",
+        "equal draws",
+        "draws",
+    ],
 )
 def test_worlds_with_equal_file_mission_and_random_numbers_are_copies(inputs, copies):
     assert copies_of_worlds(worlds("a", "a", "b"), inputs) == copies

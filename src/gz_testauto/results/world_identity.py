@@ -39,7 +39,7 @@ def copies_of_worlds(worlds: Sequence[WorldRecord], inputs: Mapping[str, str]) -
     originals: Dict[Tuple[object, ...], str] = {}
     copies = {}
     for world in worlds:
-        entry = entries.get(world.name, ())
+        entry = _without_defaults(entries.get(world.name, ()), inputs)
         has_numbers = any(key.startswith("random_numbers") for key, _ in entry)
         content = _content_hash(world)
         key = (content, entry, world.world_index if is_drawn and not has_numbers else None)
@@ -47,6 +47,15 @@ def copies_of_worlds(worlds: Sequence[WorldRecord], inputs: Mapping[str, str]) -
         if original != world.name:
             copies[world.name] = original
     return copies
+
+
+def _without_defaults(entry: Mission, inputs: Mapping[str, str]) -> Mission:
+    """Return an entry without a start and goal that are equal to those of the campaign."""
+    for key, default in (("start.", "robot.start."), ("goal.", "goal.")):
+        values = {name: value for name, value in entry if name.startswith(key)}
+        if all(inputs.get(default + name[len(key) :]) == values[name] for name in values):
+            entry = tuple(item for item in entry if item[0] not in values)
+    return entry
 
 
 def has_equal_files(worlds: Sequence[WorldRecord]) -> bool:
