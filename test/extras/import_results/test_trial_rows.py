@@ -186,7 +186,9 @@ def test_pipe_and_too_large_table_are_rejected(tmp_path):
     [
         ("time_s", "inf", "from 0 to 1e+12"),
         ("time_s", "-5", "from 0 to 1e+12"),
-        ("comfort_mps2", "-1e308", "from -1e+12 to 1e+12"),
+        ("log_dimensionless_jerk", "-1e308", "from -1e+12 to 1e+12"),
+        ("collisions", "-3", "from 0 to 1e+12"),
+        ("clearance_min_m", "-0.1", "from 0 to 1e+12"),
         ("spl", "1.7", "from 0 to 1"),
     ],
 )

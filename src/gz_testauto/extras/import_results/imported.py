@@ -37,10 +37,8 @@ SYNONYMS: Mapping[str, Outcome] = {
 MOST_BYTES = 20_000_000  # largest size of a table; its trials need up to 50 times this memory
 
 LONGEST_NAME = 255  # largest length of the name of a world or planner, the limit for file names
-FINITE = (-1e12, 1e12)
-
-NOT_NEGATIVE = ("time_s", "distance_m", "standing_s")
-"""Bounds of a metric that declares none, so that its sums are finite."""
+FINITE = (-1e12, 1e12)  # bounds of a metric that declares none, so that its sums are finite
+SIGNED = "log_dimensionless_jerk"  # the only metric of the core that can be negative
 _TRUE, _FALSE = ("1", "1.0", "true", "yes"), ("0", "0.0", "false", "no", "")
 _UNUSED = set(TRIALS.columns) - {"world", "planner", "repetition", "outcome", "detail"}
 """Columns of this package's CSV files that are ignored."""
@@ -146,7 +144,8 @@ class _Reader:
         }
         installed = {*self._metrics.values()} & {*METRICS.names()}
         self._bounds = {
-            **dict.fromkeys(NOT_NEGATIVE, (0.0, FINITE[1])),
+            **{metric.name: (0.0, FINITE[1]) for metric in builtin_metrics()},
+            SIGNED: FINITE,
             **{name: bounds for name in installed if (bounds := METRICS.get(name).bounds)},
         }
         read = {*needed, *self._metrics, columns.repetition, columns.detail, *_UNUSED}
