@@ -132,10 +132,16 @@ class PlannerNodeTest(unittest.TestCase):
         self.assertIn("mars", self.client.get_goal_status_text())
 
     def test_a_preempted_goal_stops_the_robot(self):
-        self.send(4.0, -4.0)
-        await_true(lambda: self.feedback, "the first feedback")
-        self.client.cancel_goal()
-        self.assertEqual(self.await_end(), GoalStatus.PREEMPTED)
+        # The robot reaches the goal in some tenths of a second of wall time. On a busy machine, the
+        # cancellation can be later.
+        for _ in range(5):
+            self.setUp()
+            self.send(4.0, -4.0)
+            await_true(lambda: self.feedback, "the first feedback")
+            self.client.cancel_goal()
+            if self.await_end() == GoalStatus.PREEMPTED:
+                break
+        self.assertEqual(self.client.get_state(), GoalStatus.PREEMPTED)
         self.await_standing()
 
     def test_a_new_goal_replaces_the_active_one(self):
