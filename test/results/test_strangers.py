@@ -208,6 +208,19 @@ RUNNING = (
     ("shrink", "{}", "0", "straight"),
     ("perturb", "{}", "--workers", "1"),
     ("doctor", "{}/campaign.json"),
+    ("run", "{}/campaign.json", "--out", "{}"),
+    ("search", "{}/campaign.json", "--out", "{}", "--budget", "4"),
+    ("boundary", "{}/campaign.json", "--out", "{}", "--vary", "goal.x_m=1:2", "--budget", "9"),
+    (
+        "tune",
+        "{}/campaign.json",
+        "--out",
+        "{}",
+        "--parameters",
+        "{}/campaign.json",
+        "--budget",
+        "2",
+    ),
 )
 """The command lines that run trials of results."""
 

@@ -15,6 +15,7 @@ from gz_testauto.campaign.simulator import chosen_executor
 from gz_testauto.campaign.world_plugins import plugins_notice
 from gz_testauto.cli.options import add_options, processors
 from gz_testauto.cli.progress import progress_listener
+from gz_testauto.cli.trust import add_trust_argument, require_trust_in_file
 from gz_testauto.cli.workers import add_worker_arguments, chosen_workers
 from gz_testauto.results.records import CampaignResults
 from gz_testauto.results.store import LoadedCampaign
@@ -34,6 +35,7 @@ def add_campaign_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="do not run the plugins of the worlds (worlds.plugins: false)",
     )
+    add_trust_argument(parser)
 
 
 def add_simulator_argument(parser: argparse.ArgumentParser) -> None:
@@ -54,8 +56,9 @@ def add_selection_arguments(parser: argparse.ArgumentParser) -> None:
 
 def load_campaign(arguments: argparse.Namespace) -> CampaignSpec:
     """Return the campaign with ``--seed`` and ``--no-plugins`` applied. Only a command with the
-    same values can resume it."""
+    same values can resume it. Raises ``ResultsError`` for a file of results that is not trusted."""
     spec = load(arguments.campaign, CampaignSpec)
+    require_trust_in_file(arguments.campaign, spec, arguments.trust)
     seed = CampaignOptions.of(seed=arguments.seed).seed
     update: Dict[str, Any] = {} if seed is None else {"seed": seed}
     if arguments.no_plugins:

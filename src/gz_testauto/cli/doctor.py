@@ -123,17 +123,14 @@ def examine() -> Iterator[Finding]:
 
 def examine_campaign(path: Path) -> Iterator[Finding]:
     from gz_testauto.base.registry import load_object
-    from gz_testauto.cli.trust import require_trust
-    from gz_testauto.results.directory import CampaignDirectory
+    from gz_testauto.cli.trust import require_trust_in_file
     from gz_testauto.spec.campaign import BuiltinCampaignSpec, CampaignSpec, StackCampaignSpec
     from gz_testauto.spec.loader import load
     from gz_testauto.trial.testbed import read_body
 
     try:
         spec = load(path, CampaignSpec)
-        results = CampaignDirectory(path.parent)
-        if results.is_begun and results.campaign == path.absolute():  # can be of another author
-            require_trust([spec])
+        require_trust_in_file(path, spec)  # it can be of another author
         robot = read_body(spec)
     except GzTestautoError as error:
         yield Finding("campaign", False, error.full, remedy="correct the campaign file")

@@ -10,6 +10,7 @@ from gz_testauto.base.errors import ResultsError
 from gz_testauto.base.escaping import escape_text
 from gz_testauto.campaign.world_plugins import plugin_counts, runs_plugins
 from gz_testauto.planners import planner_origin
+from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.sdf.robot_files import runs_xacro
 from gz_testauto.spec.campaign import BuiltinCampaignSpec, CampaignSpec, StackCampaignSpec
 from gz_testauto.trial.launch_files import launch_files
@@ -49,6 +50,14 @@ def require_trust(
             return
         raise ResultsError("no trial was run, because you did not confirm it")
     raise ResultsError(f"{program_list}\nno trial was run; use {option} if you trust their author")
+
+
+def require_trust_in_file(path: Path, spec: CampaignSpec, is_trusted: bool = False) -> None:
+    """Call :func:`require_trust` if ``path``, the file of ``spec``, is that of stored results."""
+    file = path.resolve()
+    results = CampaignDirectory(file.parent)
+    if results.is_begun and results.campaign == file:
+        require_trust([spec], is_trusted=is_trusted)
 
 
 def _programs(spec: CampaignSpec, worlds: Sequence[Path]) -> Iterator[str]:

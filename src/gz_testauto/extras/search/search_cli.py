@@ -49,7 +49,7 @@ from gz_testauto.cli.campaigns import (
     run_trials,
 )
 from gz_testauto.cli.progress import announce_stop
-from gz_testauto.cli.trust import add_trust_argument, require_trust
+from gz_testauto.cli.trust import require_trust
 from gz_testauto.extras.search.findings import (
     FoundTrial,
     examine,
@@ -124,7 +124,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="also run each found trial that is not fragile in this simulator, such as gazebo",
     )
     parser.add_argument("--json", action="store_true", help="print search.json instead of a table")
-    add_trust_argument(parser)
     add_campaign_arguments(parser)
 
 
