@@ -42,6 +42,7 @@ def directory(tmp_path):
         ("DELETE FROM campaign", "is damaged: campaign has 0 rows"),
         ("UPDATE campaign SET planned = 'many'", "planned: Input should be a valid integer"),
         ("UPDATE campaign SET planned = -5", "planned: Input should be greater than or equal to 0"),
+        ("UPDATE campaign SET name = printf('%.*c', 100001, 'x')", "name has 100001 characters"),
         ("UPDATE campaign SET name = x'ff'", "name: Input should be a valid string"),
         ("INSERT INTO stop VALUES ('decided', 0.9, NULL, '', NULL)", "is damaged: stop.alpha"),
         ("UPDATE metric_declarations SET better = 'more'", "'better' is 'more'; it must be one of"),

@@ -41,6 +41,7 @@ from gz_testauto.worlds.record import WorldRecord
 SCHEMA_VERSION = 4
 
 LONGEST_DEFAULT = 100  # characters of a column's default value, which upgrades can add
+LONGEST_TEXT = 100_000  # characters of a stored text; those of this package are much shorter
 
 Upgrade = Callable[[sqlite3.Connection], None]
 
@@ -132,7 +133,14 @@ class Table(Generic[Record]):
         cursor = connection.execute(
             f"SELECT {self._column_list} FROM {self.name} {where} ORDER BY {self._order}", values
         )
-        rows = [dict(zip(self.columns, row)) for row in cursor.fetchall()]
+        values = cursor.fetchall()
+        for name, column in zip(self.columns, zip(*values)):
+            longest = max((len(value) for value in column if isinstance(value, str)), default=0)
+            if longest > LONGEST_TEXT:  # it would be copied and printed many times
+                raise ValueError(
+                    f"{name} has {longest} characters; at most {LONGEST_TEXT} are read"
+                )
+        rows = [dict(zip(self.columns, row)) for row in values]
         required_columns = [name for name, (_, optional) in self._kinds.items() if not optional]
         for row in rows:
             # SQLite checks NOT NULL when it writes, but not when it reads a damaged file.

@@ -139,6 +139,16 @@ def test_json_contains_every_verdict(results, capsys):
     assert [answer["verdict"] for answer in document["answers"]] == ["undecided", "passed"]
 
 
+def test_json_has_no_characters_that_a_terminal_interprets(results, capsys):
+    name = "fgm\u202e\x9b"
+    path = results("ones", table(**{name: PASSES}))
+    capsys.readouterr()
+    assert main(["gate", path, "--min-success", "0.9", "--json"]) == 0
+    text = capsys.readouterr().out
+    assert text.isascii()
+    assert json.loads(text)["answers"][0]["planner"] == name
+
+
 def test_only_trials_before_the_first_unfinished_world_count(run, capsys):
     half = run(selection=TrialSelection(trials=frozenset({0, 2, 3})))
     assert main(["gate", str(half.out), "--baseline-planner", "straight"]) == 2

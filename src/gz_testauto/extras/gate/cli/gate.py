@@ -89,14 +89,14 @@ def run(arguments: argparse.Namespace) -> int:
     except Exception as error:
         if arguments.json:
             document = error_to_document(error_message(error))
-            print(json.dumps(document, indent=2, ensure_ascii=False))
+            print(json.dumps(document, indent=2))
         raise
     if arguments.junit_worlds:
         xml = worlds_to_junit(arguments.name, judged)
         write_atomically(arguments.junit_worlds, xml.encode("utf-8"))
     if arguments.json:
         document = to_document(judged)
-        print(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False))
+        print(json.dumps(document, indent=2, allow_nan=False))
     else:
         print("\n".join(gate_lines(judged)))
     return EXIT_STATUS[judged.verdict]
