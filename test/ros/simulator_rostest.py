@@ -18,7 +18,7 @@ from nav_msgs.msg import Odometry
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import Imu, LaserScan
 from service_requests import check_many_responses
-from std_msgs.msg import ColorRGBA
+from std_msgs.msg import ColorRGBA, String
 from std_srvs.srv import Empty
 
 from gz_testauto import srv as own
@@ -407,6 +407,19 @@ class SimulatorNodeTest(unittest.TestCase):
             command.linear.x = x
             await_true(self.drive.get_num_connections, "/cmd_vel")
             self.drive.publish(command)
+        self.run_for(2.0, speed=0.5)
+        self.assertGreater(self.position("robot").x, -2.9)
+
+    def test_service_clients_can_continue_after_the_physics_becomes_unstable(self):
+        if self.real:
+            self.skipTest("Gazebo reports no unstable physics")
+        failures = Heard("/simulator/failure", String)
+        await_true(lambda: failures.connected, "/simulator/failure")
+        twist = Twist()
+        twist.angular.z = 300.0
+        self.assertTrue(self.set_model_state(ModelState("robot", pose(-3.0), twist, "")).success)
+        await_true(lambda: failures.last is not None, "a failure", 30.0)
+        self.assertIn("unstable", failures.last.data)
         self.run_for(2.0, speed=0.5)
         self.assertGreater(self.position("robot").x, -2.9)
 

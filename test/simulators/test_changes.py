@@ -25,7 +25,11 @@ from gz_testauto.simulators.gazebo.changes import check
 @pytest.mark.parametrize(
     ("create", "match"),
     [
-        (lambda: SetMass("a::b", -1.0), "SetMass of 'a::b': mass_kg is -1.0; it must be above 0"),
+        (
+            lambda: SetMass("a::b", -1.0),
+            "SetMass of 'a::b': mass_kg is -1.0; it must be at least 1e",
+        ),
+        (lambda: SetMass("a::b", 1e-12), "mass_kg is 1e-12; it must be at least 1e-06"),
         (lambda: SetMass("a::b", math.nan), "mass_kg is nan; it must be finite"),
         (lambda: SetMass("a::b", 1e10), "mass_kg is 10000000000.0; it must be at most"),
         (lambda: SetFriction("a::b::c", 0.5, -0.1), "mu2 is -0.1; it must be at least 0"),

@@ -71,6 +71,10 @@ def simulator_stalled(timeout_s: float, activity: str = "", details: str = "") -
     )
 
 
+class UnstablePhysicsError(SimulatorError):
+    """Raised if the state of a simulated world has diverged."""
+
+
 class SceneError(SimulatorError):
     """Raised if the scene causes a failure of the simulator, so that every attempt would fail."""
 

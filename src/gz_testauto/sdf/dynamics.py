@@ -30,7 +30,8 @@ Vector = Tuple[float, float, float]
 
 GRAVITY_MPS2: Vector = (0.0, 0.0, -9.8)
 
-MAX_MASS_KG = 1e9  # a physics engine becomes unstable if masses differ too much
+# a physics engine becomes unstable if masses differ too much
+MIN_CHANGED_MASS_KG, MAX_MASS_KG = 1e-6, 1e9
 
 # smallest absolute value of a joint limit that counts as unlimited
 UNLIMITED = 1e15  # the default limits in SDF are ±1e16

@@ -14,7 +14,7 @@ from typing import Any, Dict, FrozenSet, Iterable, Optional, Tuple, Type
 from gz_testauto.base.observation import ModelState
 from gz_testauto.base.pose import Pose
 from gz_testauto.sdf.appearance import COLORS, Color
-from gz_testauto.sdf.dynamics import MAX_MASS_KG
+from gz_testauto.sdf.dynamics import MAX_MASS_KG, MIN_CHANGED_MASS_KG
 
 Vector = Tuple[float, float, float]
 
@@ -126,7 +126,7 @@ class SetMass(Change):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._require_range("mass_kg", 0.0, is_exclusive=True, high=MAX_MASS_KG)
+        self._require_range("mass_kg", MIN_CHANGED_MASS_KG, high=MAX_MASS_KG)
 
 
 @dataclass(frozen=True)

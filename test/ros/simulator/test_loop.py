@@ -4,7 +4,7 @@ import time
 import pytest
 
 from gz_testauto.actors.hook import Hook, HookResults
-from gz_testauto.base.errors import SimulatorError
+from gz_testauto.base.errors import SimulatorError, UnstablePhysicsError
 from gz_testauto.base.observation import Contact, ModelState, Snapshot, Twist2D
 from gz_testauto.base.pose import Pose, Pose2D
 from gz_testauto.base.resources import share_directory
@@ -29,7 +29,7 @@ class Belt(Simulation):
         self.time_s, self.x_m, self.speed_mps = 0.0, 0.0, 0.0
         self.threads = set()
         self.contacts = ()
-        self.dead = False
+        self.dead = self.diverged = False
 
     def _snapshot(self):
         self.threads.add(threading.get_ident())
@@ -41,6 +41,8 @@ class Belt(Simulation):
         self.speed_mps = command.linear_mps
 
     def _step(self, count):
+        if self.diverged:
+            raise UnstablePhysicsError("the belt diverged")
         if self.dead:
             raise SimulatorError("the belt tore")
         self.time_s += count * self.step_size_s
@@ -322,6 +324,68 @@ def test_reset_world_loads_the_scene_of_a_failed_simulation_again(running):
     running.loop.perform(lambda: services.reset_world(None))
     running.await_periods(len(running.periods) + 1)
     assert [scene.scene for scene in running.scenes] == [1, 2]
+
+
+def end_by(running, perform, failure):
+    """Load a scene, end its simulation after a call through ``perform``, and await the failure."""
+    running.load()
+    running.loop.load_again = lambda: running.loop.load(running.loop.scene)
+    simulation = running.simulator.simulation
+    perform(lambda: setattr(simulation, failure, True))
+    deadline = time.monotonic() + PATIENCE_S
+    while not running.failures and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert len(running.failures) == 1
+
+
+@free
+def test_scene_is_loaded_again_if_physics_become_unstable_after_a_change(running):
+    running.loop.recovers = True
+    end_by(running, running.loop.perform_change, "diverged")
+    running.await_periods(len(running.periods) + 1)
+    assert str(running.failures[0]) == "the belt diverged"
+    assert [scene.scene for scene in running.scenes] == [1, 2]
+    running.loop.perform(running.loop.snapshot)
+
+
+@free
+@pytest.mark.parametrize(
+    ("recovers", "method", "failure"),
+    [
+        (False, "perform_change", "diverged"),
+        (True, "perform", "diverged"),
+        (True, "perform_change", "dead"),
+    ],
+)
+def test_simulation_ends_in_a_campaign_without_a_change_and_after_another_failure(
+    running, recovers, method, failure
+):
+    running.loop.recovers = recovers
+    end_by(running, getattr(running.loop, method), failure)
+    assert running.loop.has_failed
+    assert [scene.scene for scene in running.scenes] == [1]
+
+
+@free
+def test_failure_to_load_the_scene_again_is_reported(running):
+    running.loop.recovers = True
+
+    def load(scene):
+        raise OSError("the world is gone")
+
+    def diverge():
+        running.simulator.simulation.diverged = True
+        running.simulator.load = load
+
+    running.load()
+    running.loop.load_again = lambda: running.loop.load(running.loop.scene)
+    running.loop.perform_change(diverge)
+    deadline = time.monotonic() + PATIENCE_S
+    while not running.failures and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert "cannot be loaded again: the world is gone" in str(running.failures[0])
+    with pytest.raises(SimulatorError, match="the belt diverged"):
+        running.loop.perform(running.loop.snapshot)
 
 
 @held()

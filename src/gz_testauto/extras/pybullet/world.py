@@ -4,7 +4,7 @@ import math
 from dataclasses import replace
 from typing import Any, Dict, FrozenSet, Iterable, List, NamedTuple, Optional, Sequence, Set, Tuple
 
-from gz_testauto.base.errors import SdfError, SimulatorError
+from gz_testauto.base.errors import SdfError, UnstablePhysicsError
 from gz_testauto.base.observation import ModelState
 from gz_testauto.base.pose import Pose
 from gz_testauto.extras.pybullet.client import SOLVER
@@ -210,7 +210,7 @@ class BulletWorld:
                 continue
             state = self.state(built.model)
             if not all(map(math.isfinite, (*state.pose.position, *state.pose.quaternion))):
-                raise SimulatorError(
+                raise UnstablePhysicsError(
                     f"the physics became unstable at {name!r}: shapes overlap deeply, or masses "
                     "differ too much; try a shorter step_s"
                 )

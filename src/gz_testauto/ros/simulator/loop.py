@@ -9,7 +9,7 @@ import time
 from concurrent.futures import Future, wait
 from typing import Any, Callable, Dict, Mapping, Optional, Tuple, TypeVar
 
-from gz_testauto.base.errors import SimulatorError
+from gz_testauto.base.errors import GzTestautoError, SimulatorError, UnstablePhysicsError
 from gz_testauto.base.observation import ModelState, Snapshot, Twist2D
 from gz_testauto.base.pose import Pose
 from gz_testauto.ros.simulator.step_scheduler import StepScheduler
@@ -61,6 +61,9 @@ class SimulationLoop:
         self._failure: Optional[SimulatorError] = None
         self.load_again: Optional[Callable[[], object]] = None
         """Loads the current scene again. The caller of :meth:`load` sets it."""
+        self.recovers = False
+        """Load the scene again if its physics became unstable after :meth:`perform_change`."""
+        self._is_changed = False
         self._command: Optional[Twist2D] = None
         self._command_epoch = 0
         self._seen_early: Optional[Snapshot] = None
@@ -81,6 +84,15 @@ class SimulationLoop:
                 raise SimulatorError("the simulator is shutting down")
             wait([future], timeout=IDLE_POLL_S)
         return future.result()
+
+    def perform_change(self, call: Callable[[], Result]) -> Result:
+        """Perform a call that can change the scene."""
+
+        def change() -> Result:
+            self._is_changed = True
+            return call()
+
+        return self.perform(change)
 
     def command(self, command: Twist2D) -> None:
         """Set the velocity command from the next step on, without waiting.
@@ -136,6 +148,7 @@ class SimulationLoop:
         self._command_epoch += 1  # to ignore commands for the previous scene
         self._simulation, self.scene, self._failure = simulation, scene, None
         self._command, self._seen_early, self._placed_poses = None, None, {}
+        self._is_changed = False
         self.scene_number += 1
         self.paused = False
         self._scheduler.start_scene(time.monotonic())
@@ -172,7 +185,16 @@ class SimulationLoop:
 
     def _fail(self, error: SimulatorError) -> None:
         self._simulation, self._failure = None, error
-        self._on_failure(error)
+        # Without a change, the same scene would fail again and again.
+        is_caused_by_change = isinstance(error, UnstablePhysicsError) and self._is_changed
+        if self.recovers and is_caused_by_change and self.load_again is not None:
+            try:
+                self.load_again()
+            except (GzTestautoError, OSError, ValueError) as load_error:
+                self._failure = SimulatorError(
+                    f"{error}; the scene cannot be loaded again: {load_error}"
+                )
+        self._on_failure(self._failure or error)
 
     def _iterate(self) -> None:
         """Execute one call; without a call, step if the next period is due."""

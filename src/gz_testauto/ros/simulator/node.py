@@ -62,6 +62,7 @@ from gz_testauto.trial.localization import make_estimator
 from gz_testauto.trial.testbed import read_body
 
 ALL_SENSORS = "all"
+LOADED_AGAIN = "its scene was loaded again, without the models that were spawned since"
 
 
 class _SceneInputs(NamedTuple):
@@ -96,6 +97,9 @@ class SimulatorNode:
             self._publish_period,
             self._report_failure,
         )
+        # A trial with unstable physics must become invalid.
+        is_interactive = campaign is None and isinstance(scheduler, RealTimeScheduler)
+        self._loop.recovers = is_interactive
         factor = scheduler.factor if isinstance(scheduler, RealTimeScheduler) else math.inf
         self._services = GazeboServices(self._loop, self._clock)
         self._physics = PhysicsServices(self._loop, period_s, factor)
@@ -121,7 +125,8 @@ class SimulatorNode:
         # Handlers run on the thread of the simulation loop.
         owners = (self._services, self._physics, self._properties, self)
         method: Handler = next(getattr(owner, name) for owner in owners if hasattr(owner, name))
-        return lambda request: self._loop.perform(lambda: method(request))
+        perform = self._loop.perform if name.startswith("get_") else self._loop.perform_change
+        return lambda request: perform(lambda: method(request))
 
     def load_scene(self, request: LoadSceneRequest) -> LoadSceneResponse:
         """Load a world; an invalid request does not end the present scene."""
@@ -211,7 +216,8 @@ class SimulatorNode:
         return make_estimator(self._localization, terms, scene.robot, self._numbers)
 
     def _report_failure(self, error: SimulatorError) -> None:
-        rospy.logerr("the simulation has ended: %s; %s", error, REMEDY)
+        remedy = REMEDY if self._loop.has_failed else LOADED_AGAIN
+        rospy.logerr("the simulation has ended: %s; %s", error, remedy)
         log_untruncated(error.full)
         self._failures.publish(str(error))
 

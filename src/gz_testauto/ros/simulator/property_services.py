@@ -3,6 +3,7 @@
 Services for one link, light or model are those of gazebo_ros. An unsupported change is rejected.
 """
 
+import math
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 from gazebo_msgs import srv
@@ -142,7 +143,16 @@ class PropertyServices:
     def set_link_properties(
         self, request: srv.SetLinkPropertiesRequest
     ) -> srv.SetLinkPropertiesResponse:
-        """Set the mass, and scale the inertia in proportion; other fields are ignored."""
+        """Set the mass, and scale the inertia in proportion; other valid fields are ignored."""
+        moments = ("ixx", "iyy", "izz")
+        _require_finite(request.com.position, "x", "y", "z", prefix="com.position.")
+        _require_finite(request.com.orientation, "x", "y", "z", "w", prefix="com.orientation.")
+        _require_finite(request, *moments, "ixy", "ixz", "iyz")
+        for moment in moments:
+            if getattr(request, moment) < 0.0:
+                raise SimulatorError(
+                    f"{moment} is {getattr(request, moment)}; it must be at least 0"
+                )
         self._apply(SetMass(self._full_link_name(request.link_name), request.mass))
         return srv.SetLinkPropertiesResponse(
             True, "SetLinkProperties: mass set, and the inertia in proportion"
@@ -190,6 +200,7 @@ class PropertyServices:
             raise SimulatorError(
                 f"reference_frame is {request.reference_frame!r}; it must be empty or world"
             )
+        _require_finite(request.reference_point, "x", "y", "z", prefix="reference_point.")
         force, torque = request.wrench.force, request.wrench.torque
         self._apply(
             Push(
@@ -254,6 +265,13 @@ def _columns(request: Any, **kinds: Callable[[Any], Any]) -> List[Tuple[str, Dic
         for (_, row), value in zip(rows, values):
             row[field] = kind(value)
     return rows
+
+
+def _require_finite(message: Any, *names: str, prefix: str = "") -> None:
+    for name in names:
+        value = getattr(message, name)
+        if not math.isfinite(value):
+            raise SimulatorError(f"{prefix}{name} is {value}; it must be finite")
 
 
 def _color(message: ColorRGBA) -> Color:

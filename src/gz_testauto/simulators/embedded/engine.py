@@ -23,7 +23,7 @@ import mujoco
 import numpy as np
 
 from gz_testauto.base.arithmetic import matrix_product
-from gz_testauto.base.errors import SceneError, SimulatorError
+from gz_testauto.base.errors import SceneError, SimulatorError, UnstablePhysicsError
 from gz_testauto.base.observation import Contact, ModelState
 from gz_testauto.base.pose import Pose
 from gz_testauto.sdf.engine_model.bodies import EngineModel
@@ -122,7 +122,7 @@ class Engine:
         if any(counts[kind] for kind in _DROPPED_CONTACTS):
             raise self._capacity_error("MuJoCo does not have enough memory for these contacts")
         if any(counts[kind] for kind in _BAD):
-            raise SimulatorError(
+            raise UnstablePhysicsError(
                 "the physics became unstable: shapes overlap deeply, or masses differ too much; "
                 "try a shorter step_s"
             )
