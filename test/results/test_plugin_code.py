@@ -1,10 +1,12 @@
 """The modules of a package of a user on which a plug-in depends."""
 
 import sys
+import types
 
 import pytest
 
 from gz_testauto.planners import PLANNERS
+from gz_testauto.results import inputs
 from gz_testauto.results.inputs import modules_of
 
 FILES = {
@@ -91,3 +93,10 @@ def test_plugin_of_this_package_depends_on_the_modules_in_its_folder():
 def test_plugin_outside_of_a_package_has_no_further_modules():
     assert modules_of(type("Alone", (), {"__module__": "script"})) == {}
     assert modules_of(type("Unknown", (), {"__module__": "no_such_package.module"})) == {}
+
+
+def test_a_plugin_of_a_script_without_a_known_file_has_no_hash(monkeypatch):
+    monkeypatch.setitem(sys.modules, "__main__", types.ModuleType("__main__"))
+    plugin = type("Away", (), {"__module__": "__main__"})
+    registry = types.SimpleNamespace(get=lambda name: plugin)
+    assert inputs._code_hashes("code of planner ", registry, ["away"]) == {}

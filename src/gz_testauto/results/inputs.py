@@ -196,6 +196,8 @@ def _code_hashes(prefix: str, registry: Registry, names: Iterable[str]) -> Dict[
             source = inspect.getsourcefile(plugin)
         except (GzTestautoError, TypeError):  # the error is raised when the plug-in is used
             continue
+        except OSError:  # a class of the main module, which has no source file
+            continue
         if source is not None:
             inputs[prefix + name] = file_sha256(Path(source))
             for module, path in modules_of(plugin).items():
