@@ -44,7 +44,7 @@ REJECTED = (
         (CUBE + "ego = new BRICK\n", 3, "name 'BRICK' is not defined; did you mean 'Brick'?"),
         (CUBE + "new Brick at 15 @ 2, facing 0 deg\n", 3, "is not within the workspace"),
         (CUBE + "require eventually c.x > 1\n", 3, "`eventually` .*; (remove it|use `record)"),
-        (CUBE + "new Brick behind c by 1e400\n", None, "is not finite; use numbers in meters"),
+        (CUBE + "new Brick behind c by 1e400\n", 3, "position of a Brick is .*; it must"),
         (CUBE + "x = " + 2000 * "(" + "1" + 2000 * ")" + "\n", None, "is nested too deep; divide"),
         (CUBE + "scenario Sub():\n    compose:\n        wait\n", 3, "`compose` is for sequences"),
     ]

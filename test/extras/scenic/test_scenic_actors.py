@@ -220,12 +220,16 @@ def test_a_violated_requirement_makes_the_trial_invalid(scenarios, line, said):
         poses(simulation, "person_0", 40)
 
 
-def test_an_exception_in_a_behavior_is_reported_with_its_line(scenarios):
+@pytest.mark.parametrize(
+    ("statement", "message"),
+    [("x = 1 / 0", "ZeroDivisionError"), ("exit(0)", r"the program calls sys.exit\(0\)")],
+)
+def test_an_exception_in_a_behavior_is_reported_with_its_line(scenarios, statement, message):
     simulation, _ = scenarios.simulation(
-        "behavior Bad():\n    take SetVelocityAction(0, 1)\n    x = 1 / 0\n"
+        f"behavior Bad():\n    take SetVelocityAction(0, 1)\n    {statement}\n"
         "new Person at 0 @ 0, facing 0 deg, with behavior Bad()\n"
     )
-    place = rf"failed at 0\.10 s: .*play\.scenic:{LINES_OF_HEAD + 3}: ZeroDivisionError"
+    place = rf"failed at 0\.10 s: .*play\.scenic:{LINES_OF_HEAD + 3}: {message}"
     with pytest.raises(SceneError, match=place):
         poses(simulation, "person_0", 3)
 

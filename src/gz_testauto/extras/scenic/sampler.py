@@ -80,7 +80,7 @@ class SceneSampler:
         most often."""
         # trimesh divides by the area of slivers, and drops the result
         without_warnings = np.errstate(divide="ignore", invalid="ignore")
-        with GeneratorStates.seeded(seed).active(), located(self._path), without_warnings:
+        with GeneratorStates.seeded(seed).active(), without_warnings:
             return self._draw(progress)
 
     def _draw(self, progress: Optional[DrawProgress]) -> Drawn:
@@ -98,8 +98,11 @@ class SceneSampler:
             )
             attempt += 1
             if sample is not None:
-                return self._drawn_scene(sample, attempt)
-        raise PlacementError(self._failure_message(limit, self._failure_shares(user)))
+                with located(self._path):
+                    return self._drawn_scene(sample, attempt)
+        with located(self._path):
+            shares = self._failure_shares(user)
+        raise PlacementError(self._failure_message(limit, shares))
 
     def _drawn_scene(self, sample: Any, draws: int) -> Drawn:
         objects = tuple((name, sample[obj]) for name, obj in zip(self._names, self._objects))
@@ -111,13 +114,13 @@ class SceneSampler:
 
     def _sample_at_once(self, user: List[Any], draws: "_Draws") -> Any:
         draws.count()
-        try:
-            sample = Samplable.sampleAll(self._dependencies)
-        except RejectionException:
-            return None
-        return (
-            sample if self._holds(sample, range(len(self._objects)), user, self._visible) else None
-        )
+        with located(self._path):
+            try:
+                sample = Samplable.sampleAll(self._dependencies)
+            except RejectionException:
+                return None
+            numbers = range(len(self._objects))
+            return sample if self._holds(sample, numbers, user, self._visible) else None
 
     # --- one by one: valid objects are kept ------------------------------------------------------
 
@@ -144,23 +147,27 @@ class SceneSampler:
                 for pair in visible
                 if not _are_sampled(_objects_of_visibility(pair[0]), sample)
             ]
-        try:
-            for quantity in self._dependencies:
-                _sample_into(quantity, sample)
-        except RejectionException:
-            return None
-        return sample if self._holds(sample, (), untested, visible) else None
+        with located(self._path):
+            try:
+                for quantity in self._dependencies:
+                    _sample_into(quantity, sample)
+            except RejectionException:
+                return None
+            return sample if self._holds(sample, (), untested, visible) else None
 
     def _sample_object(
         self, number: int, obj: Any, sample: Any, untested: List[Any], visible: List[Any]
     ) -> bool:
-        try:
-            _sample_into(obj, sample)
-        except RejectionException:
-            return False
-        ready = [r for r in untested if _are_sampled(r.dependencies, sample)]
-        seen = [pair for pair in visible if _are_sampled(_objects_of_visibility(pair[0]), sample)]
-        return self._holds(sample, (number,), ready, seen)
+        with located(self._path):
+            try:
+                _sample_into(obj, sample)
+            except RejectionException:
+                return False
+            ready = [r for r in untested if _are_sampled(r.dependencies, sample)]
+            seen = [
+                pair for pair in visible if _are_sampled(_objects_of_visibility(pair[0]), sample)
+            ]
+            return self._holds(sample, (number,), ready, seen)
 
     # --- requirements of a scene -----------------------------------------------------------------
 

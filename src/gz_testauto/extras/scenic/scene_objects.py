@@ -29,6 +29,7 @@ from gz_testauto.extras.scenic.language.compiler import (
     raise_if_not_overridable,
     raise_if_without_effect,
 )
+from gz_testauto.extras.scenic.properties import CHECKED, check_property
 from gz_testauto.extras.scenic.support import (
     SAME_HEIGHT_M,
     TOUCH_M,
@@ -109,6 +110,16 @@ class SceneObject(Object):
         "stacked": False,
         "stands": False,
     }
+
+    def __init__(self, properties: Dict[str, Any], *args: Any, **options: Any) -> None:
+        for name in CHECKED:
+            check_property(type(self).__name__, name, properties.get(name))
+        super().__init__(properties, *args, **options)
+
+    @classmethod
+    def _specify(cls, context: Any, prop: str, value: Any) -> None:
+        check_property(cls.__name__, prop, value)
+        super()._specify(context, prop, value)
 
     @classmethod
     def _prepareSpecifiers(cls, specifiers: Any) -> Any:

@@ -189,11 +189,21 @@ class ScenicSource:
         from gz_testauto.extras.scenic.sampler import SceneSampler
 
         objects = self.program.scenario.objects
+        for obj in objects:
+            self._check_model(obj)
         names = names_of(objects, self._base_names)
         for name, obj in zip(names, objects):
             if obj.gz_model is not None and obj._hasStaticBounds:
                 check_size(name, obj, self.models[obj.gz_model], str(self.scenario))
         return SceneSampler(self.program, names, self._keep, self._dynamic)
+
+    def _check_model(self, obj: Any) -> None:
+        model = obj.gz_model
+        if model is not None and not (isinstance(model, str) and model in self.models):
+            raise SpecError(
+                f"{obj._place or self.scenario}: gz_model of a {type(obj).__name__} is {model!r}; "
+                "it must be the name of a model in the descriptor, which must not be random"
+            )
 
     @property
     def notes(self) -> Tuple[str, ...]:

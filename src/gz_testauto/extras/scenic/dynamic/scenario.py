@@ -146,7 +146,7 @@ class ScenarioHook(Hook):
                 with self._states.active():
                     simulation.record_end()
             return recorded_of(simulation.records, self._step_s)
-        except Exception as error:  # a scenario can raise any exception
+        except (Exception, SystemExit) as error:  # a scenario can raise any exception
             message = located_message(self._scene.program.path, error)
             raise SceneError(f"the scenario failed at the end of the trial: {message}") from error
 
@@ -184,7 +184,7 @@ class ScenarioHook(Hook):
             raise SceneError(f"the scenario rejects this trial {at}: {message}") from error
         except GzTestautoError:
             raise
-        except Exception as error:  # a scenario can raise any exception
+        except (Exception, SystemExit) as error:  # a scenario can raise any exception
             message = located_message(path, error)
             raise SceneError(f"the scenario failed {at}: {message}") from error
 

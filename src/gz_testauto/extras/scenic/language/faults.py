@@ -17,10 +17,10 @@ _NO_FILE = re.compile(r"string is not a file: `(.*)`")
 _NO_NAME = re.compile(r"name '(\w+)' is not defined")
 _OUTSIDE = re.compile(r"Object at .* does not fit in container")
 _WITHOUT_LINE = {
-    "GEOSException": "the position or size of an object is not finite; use numbers in meters",
+    "GEOSException": "a position or size is not finite; use numbers in meters",
     "RecursionError": "an expression is nested too deep; divide it into several statements",
 }
-"""Messages for exceptions of libraries."""
+"""Clearer messages for exceptions of libraries at an unknown line."""
 _HINT = "; if it was written for Scenic 2: gz_testauto scenic --convert {path}"
 _NO_MODULE = (
     "; modules are searched next to the scenario and in PYTHONPATH; the models of the descriptor "
@@ -30,33 +30,36 @@ _NO_MODULE = (
 
 @contextlib.contextmanager
 def located(path: Path, added: int = LINE_ADDED) -> Iterator[None]:
-    """Convert exceptions of Scenic and of the program to ``SpecError`` with file and line."""
+    """Convert exceptions to ``SpecError`` with file and, if known, line.
+
+    Use it only around code that Scenic or the program evaluates, and around tests of drawn values:
+    each exception in it is reported as one of the program, also ``SystemExit``.
+    """
     try:
         yield
     except GzTestautoError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         if _FROM_EVERYWHERE.search(str(error)):
             raise SpecError(
                 f"{path}: a position is drawn from an unlimited region; define a workspace, such "
                 "as "
                 "`workspace = Workspace(RectangularRegion(0 @ 0, 0, 10, 10))`"
             ) from error
-        ours = not type(error).__module__.startswith("scenic.")
-        if ours and _place_of(path, error)[1] is None:
-            reason = _WITHOUT_LINE.get(type(error).__name__)
-            if reason is None:
-                raise  # neither Scenic nor the program raised it
-            raise SpecError(f"{path}: {reason}") from error
         raise SpecError(located_message(path, error, added)) from error
 
 
 def located_message(path: Path, error: BaseException, added: int = LINE_ADDED) -> str:
     """Return the place, the error and a hint. ``added`` lines precede the program."""
-    file, line = _place_of(path, error)
-    if line is not None and file == str(path):
-        line = max(1, line - added)
-    text = str(getattr(error, "msg", None) or error or type(error).__name__).strip()
+    file, line = _place_of(path, error, added)
+    if isinstance(error, SystemExit):
+        text = f"the program calls sys.exit({error.code!r}); remove the call"
+        return f"{_place_text(file, line)}: {text}"
+    reason = _WITHOUT_LINE.get(type(error).__name__)
+    if line is None and reason is not None:
+        return f"{file}: {reason}"
+    text = str(getattr(error, "msg", None) or error).strip() or type(error).__name__
+    text = re.sub(r"\s*\n\s*", " ", text)
     missing = _NO_FILE.search(text)
     if missing:
         name = missing.group(1)
@@ -71,7 +74,8 @@ def located_message(path: Path, error: BaseException, added: int = LINE_ADDED) -
         lambda m: f"{m.group(1) or ''}line {max(1, int(m.group(2)) - added)}",
         text,
     )
-    if not missing and not type(error).__module__.startswith("scenic."):
+    is_from_scenic = type(error).__module__.startswith("scenic.")
+    if not (missing or is_from_scenic or text == type(error).__name__):
         text = f"{type(error).__name__}: {text}"
     hint = ""
     if type(error).__name__ in ("ScenicParseError", "PythonCompileError") or _FORGOTTEN.search(
@@ -82,8 +86,11 @@ def located_message(path: Path, error: BaseException, added: int = LINE_ADDED) -
         hint = _NO_MODULE
     elif isinstance(error, NameError):
         hint = _similar_name_hint(error, text)
-    place = file if line is None else f"{file}:{line}"
-    return f"{place}: {text}{hint}"
+    return f"{_place_text(file, line)}: {text}{hint}"
+
+
+def _place_text(file: str, line: Optional[int]) -> str:
+    return file if line is None else f"{file}:{line}"
 
 
 def _outside_region_text(error: BaseException, text: str) -> str:
@@ -105,8 +112,15 @@ def _similar_name_hint(error: BaseException, text: str) -> str:
     return f"; did you mean {known[similar[0]]!r}?" if similar else ""
 
 
-def _place_of(path: Path, error: BaseException) -> Tuple[str, Optional[int]]:
+def _place_of(path: Path, error: BaseException, added: int) -> Tuple[str, Optional[int]]:
     """Return the file and, if known, the line that caused an exception."""
+    file, line = _raising_place(path, error)
+    if line is None:
+        return _place_of_object(error) or (file, None)
+    return file, max(1, line - added) if file == str(path) else line
+
+
+def _raising_place(path: Path, error: BaseException) -> Tuple[str, Optional[int]]:
     line = getattr(error, "lineno", None)
     if line is not None:
         return str(getattr(error, "filename", None) or path), int(line)
@@ -121,3 +135,17 @@ def _place_of(path: Path, error: BaseException) -> Tuple[str, Optional[int]]:
         if frame.filename.endswith((".scenic", ".sc")) and LIBRARY not in frame.filename:
             return frame.filename, frame.lineno
     return str(path), None
+
+
+def _place_of_object(error: BaseException) -> Optional[Tuple[str, int]]:
+    """Return the file and line of the object whose value raised an exception while Scenic drew
+    it."""
+    for frame, _ in reversed(list(traceback.walk_tb(error.__traceback__))):
+        attributes = getattr(frame.f_locals.get("self"), "__dict__", {})
+        # a drawn object is a copy
+        original = getattr(attributes.get("_sampleParent"), "__dict__", attributes)
+        place = original.get("_place")
+        if isinstance(place, str):
+            file, _, line = place.rpartition(":")
+            return file, int(line)
+    return None
