@@ -420,6 +420,8 @@ class SimulatorNodeTest(unittest.TestCase):
         self.assertTrue(self.set_model_state(ModelState("robot", pose(-3.0), twist, "")).success)
         await_true(lambda: failures.last is not None, "a failure", 30.0)
         self.assertIn("unstable", failures.last.data)
+        state = self.get_world_properties()
+        self.assertTrue(state.success, state.status_message)
         self.run_for(2.0, speed=0.5)
         self.assertGreater(self.position("robot").x, -2.9)
 

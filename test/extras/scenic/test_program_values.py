@@ -31,6 +31,8 @@ def bricks(workshop):
         ("new OrientedPoint with yaw 1e400", "yaw, pitch or roll is inf; it must be a finite"),
         ("new Brick with parentOrientation 1e400", "parentOrientation of a Brick is not finite"),
         ("new Brick with regionContainedIn 5", "regionContainedIn of a Brick is 5; it must be a"),
+        ("new Brick with color Uniform(5, 6)", "color of a Brick is [56]; it must be 3 or 4"),
+        ("new Brick with color (Range(3, 4), 0, 0)", r"color of a Brick is \(3.*; it must be 3 or"),
         ("new Brick with gz_model 5", "gz_model of a Brick is 5; it must be the name"),
         ("new Brick at (1 / Uniform(0, 0.0)) @ 0", "ZeroDivisionError"),
         ("assert False", "AssertionError$"),

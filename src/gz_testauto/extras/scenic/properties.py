@@ -1,4 +1,4 @@
-"""Validation of the sizes, positions, angles and regions of objects, before Scenic uses them.
+"""Validation of the values of objects that Scenic or a plan view uses without a check.
 
 Importing this module imports Scenic, and replaces its function that normalizes angles.
 """
@@ -7,6 +7,7 @@ import math
 from numbers import Real
 from typing import Any, Iterable
 
+import numpy as np
 from scenic.core import geometry, object_types, pruning, vectors
 from scenic.core.distributions import distributionFunction, needsSampling
 from scenic.core.errors import InvalidScenarioError
@@ -14,7 +15,7 @@ from scenic.core.lazy_eval import isLazy
 
 _SIZES = ("width", "length", "height")
 _ANGLES = ("yaw", "pitch", "roll")
-CHECKED = (*_SIZES, *_ANGLES, "position", "parentOrientation", "regionContainedIn")
+CHECKED = (*_SIZES, *_ANGLES, "position", "parentOrientation", "regionContainedIn", "color")
 MOST_BY_TURNS_RAD = 1e5
 """Largest angle from which Scenic's loop subtracts single turns, which rounds differently."""
 
@@ -42,8 +43,21 @@ def check_property(kind: str, name: str, value: Any) -> None:
     elif name == "parentOrientation":
         if isinstance(value, vectors.Orientation) and not is_finite(value.q):
             raise InvalidScenarioError(f"{name} of a {kind} is not finite; use finite angles")
+    elif name == "color":
+        if value is not None and not _is_color(value):
+            raise InvalidScenarioError(
+                f"{name} of a {kind} is {value!r}; it must be 3 or 4 numbers from 0 to 1"
+            )
     elif value is not None and not hasattr(value, "containsObject"):
         raise InvalidScenarioError(f"{name} of a {kind} is {value!r}; it must be a region or None")
+
+
+def _is_color(value: Any) -> bool:
+    return (
+        isinstance(value, (tuple, list, np.ndarray))
+        and 3 <= len(value) <= 4
+        and all(isinstance(part, Real) and 0 <= _float(part) <= 1 for part in value)
+    )
 
 
 def is_finite(values: Iterable[Any]) -> bool:
