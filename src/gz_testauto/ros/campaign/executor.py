@@ -50,6 +50,7 @@ from gz_testauto.trial.trial import Trial
 SERVER_TIMEOUT_S = 60.0
 POLL_S = 0.05
 SIMULATOR = "/simulator"
+ALIVE_TIMEOUT_S = 5.0  # wall time in which a running simulator node accepts a connection
 LATE_PERIODS = "late_periods"
 
 
@@ -207,7 +208,7 @@ class RosTrialExecutor(TrialExecutor):
             period = self._inbox.next(scene.scene, POLL_S)
             reason = None if last_period is None else self._inbox.abort_reason(last_period.stamp_ns)
             if reason is not None:
-                verdict = monitor.planner_aborted(reason)
+                verdict = _end_at_abort(monitor, reason)
             elif period is not None:
                 lateness.record(period, self._inbox.unused(period.stamp_ns))
                 if last_period is not None and period.command is not None:
@@ -220,7 +221,7 @@ class RosTrialExecutor(TrialExecutor):
             elif (
                 last_period is not None and (reason := _abort_reason(planner.move_base)) is not None
             ):
-                verdict = monitor.planner_aborted(reason)
+                verdict = _end_at_abort(monitor, reason)
             elif time.monotonic() - progress_s > stall_timeout_s:
                 raise simulator_stalled(stall_timeout_s)
         return verdict, last_period
@@ -331,6 +332,13 @@ def _require_ros_support(spec: BuiltinCampaignSpec) -> None:
                 "planners wait for each scan; run the campaign in-process (gz_testauto run), or "
                 "remove the term"
             )
+
+
+def _end_at_abort(monitor: TrialMonitor, reason: str) -> TrialEnd:
+    # A planner also aborts if the simulator dies, for example since it receives no transform.
+    if not is_served(f"{SIMULATOR}/load_scene", ALIVE_TIMEOUT_S):
+        raise SimulatorError(f"the simulator node does not respond; the planner aborted: {reason}")
+    return monitor.planner_aborted(reason)
 
 
 def _abort_reason(move_base: MoveBaseClient) -> Optional[str]:
