@@ -47,7 +47,7 @@ TIPPED_S = 1.0  # longest time of a tilt from which a robot can recover
 # follow the commands.
 LEAST_COMMANDED_M, LOST_SHARE = 1.0, 0.3
 
-FREE_FALL_MPS = 10.0  # largest downward speed of a robot on the ground; a fall of 5 m exceeds it
+FREE_FALL_MPS = 10.0  # largest downward speed of a robot on the ground, that of a fall of 5.1 m
 
 
 @dataclass(frozen=True)

@@ -214,7 +214,7 @@ class SceneObject(Object):
     @classmethod
     def _standing_specifier(cls, placing: Any, origin: Any, direct: Any) -> Any:
         """Return the specifier that puts an object down, at the position of ``placing``."""
-        beside, levels, target = _reference(placing), _CURRENT[0], _faced_position(direct)
+        reference, levels, target = _reference(placing), _CURRENT[0], _faced_position(direct)
         origin_z = getattr(cls, "_origin_z", None)
         needed = {"restHeight", "contactTolerance"}
         if target is not None:
@@ -243,14 +243,14 @@ class SceneObject(Object):
                 here = position + Vector(0, 0, rest_m)
                 return {"position": here, "supportLevel": None, "stands": True}
             level, middle, stands = None, None, False
-            if beside is not None:
-                middle, stands = beside.position.z, beside.stands
-                level = middle - beside.restHeight - beside.contactTolerance / 2
+            if reference is not None:
+                middle, stands = reference.position.z, reference.stands
+                level = middle - reference.restHeight - reference.contactTolerance / 2
             always = placing.name in ("Beyond", "Following")
             placed = put_down(position, rest_m, level, middle, stands, always, levels)
             if not isLazy(placed):
                 _note_level(levels, placed.z, placed.z - rest_m)
-            elif beside is None:
+            elif reference is None:
                 _note_level(levels, rest_m, 0.0)
             lifted = was_put_down(position, placed, stands)
             support_m = None if level is None else support_level(level, stands)
