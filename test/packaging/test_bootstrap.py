@@ -226,7 +226,8 @@ def test_parts_of_bootstrap_test_run_in_parallel(machine):
     done = machine.run(
         "prepare_parts;"
         'start_part first bash -c "echo first begins; sleep 2; echo first ends";'
-        'start_part second bash -c "echo second; exit 3";'
+        'start_part second bash -c "echo second; echo FAILED test/test_a.py; exit 3";'
+        'start_part third bash -c "echo [ros/test_b][FAILURE]----; exit 3";'
         "end_parts; conclude fine",
         PROGRESS_S="1",
     )
@@ -235,7 +236,9 @@ def test_parts_of_bootstrap_test_run_in_parallel(machine):
     shown = [line for line in done.stdout.splitlines() if line[:5] in ("first", "secon")]
     assert shown == ["second", "first begins", "first ends"]
     assert re.search(r"^FAILED +\d+ s  second$", done.stdout, re.MULTILINE)
-    assert re.search(r"^passed +\d+ s  first$", done.stdout, re.MULTILINE)
+    summary = re.split(r"^passed +\d+ s  first$", done.stdout, flags=re.MULTILINE)[1]
+    assert "\nFAILED test/test_a.py\n" in summary
+    assert "\n[ros/test_b][FAILURE]----\n" in summary
 
 
 def test_part_with_failed_rostest_results_fails(machine):
