@@ -34,6 +34,9 @@ class RewindableActionServer(actionlib.SimpleActionServer):
     def internal_goal_callback(self, goal: actionlib.ServerGoalHandle) -> None:
         self._check_time()
         super().internal_goal_callback(goal)
+        with self.action_server.lock, self.lock:
+            # A goal can be received before the first message of /clock.
+            self._last_time = max(self._last_time, goal.get_goal_id().stamp)
 
     def _publish_status(self, event: rospy.timer.TimerEvent) -> None:
         self._check_time()
