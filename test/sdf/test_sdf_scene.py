@@ -16,6 +16,7 @@ from gz_testauto.sdf.scene import read_scene
 
 ANGLES = st.floats(-1.5, 1.5)
 PLACES = st.floats(-9, 9)
+FRICTION = "<surface><friction><ode><mu>1,5</mu></ode></friction></surface>"
 VALUES = st.tuples(PLACES, PLACES, PLACES, ANGLES, ANGLES, ANGLES)
 
 
@@ -264,6 +265,19 @@ def test_static_model_does_not_fix_its_nested_models():
     outer = scene_of(world(model("outer", nested + link("own"), static=True))).models["outer"]
     assert not outer.static
     assert outer.static_links == {"own"}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        ("</geometry>", "</geometry>" + FRICTION, r"w\.world:3: <mu> is '1,5'"),
+        ("<visual", "<inertial/><inertial/><visual", r"w\.world:3: link 'link' has 2 <inertial>"),
+    ],
+)
+def test_invalid_friction_and_mass_are_rejected_for_every_simulator(old, new, problem):
+    crate = model("crate", static=False)
+    with pytest.raises(SdfError, match=problem):
+        scene_of(world(crate.replace(old, new, 1)))
 
 
 def test_include_overrides_pose_name_and_static(model_directory):

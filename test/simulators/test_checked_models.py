@@ -29,7 +29,7 @@ def simulation(request, tmp_path):
 @pytest.mark.parametrize(
     ("sdf", "match"),
     [
-        (BALL.replace("<mass>5.0", "<mass>-1"), "has a mass of -1.0 kg"),
+        (BALL.replace("<mass>5.0", "<mass>-1"), "has a mass of -1 kg; it must not be negative"),
         (BALL.replace("<mass>5.0", "<mass>nan"), "<mass> is 'nan'"),
         (BALL.replace("<mass>5.0", "<mass>1e30"), r"has a mass of 1e\+30 kg; it must be .* 1e\+09"),
         (BALL.replace("<radius>0.1", "<radius>1e30"), r"extends more than 1e\+06 m"),

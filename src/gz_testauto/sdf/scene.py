@@ -18,6 +18,7 @@ from shapely.geometry.base import BaseGeometry
 from gz_testauto.base.errors import SdfError
 from gz_testauto.base.pose import Pose
 from gz_testauto.sdf.document import Element, SdfDocument
+from gz_testauto.sdf.dynamics import read_mass_kg, read_surface
 from gz_testauto.sdf.floor import GROUND_TOLERANCE_M, is_floor_slab
 from gz_testauto.sdf.geometry_reader import read_geometry
 from gz_testauto.sdf.includes import ModelLibrary
@@ -210,10 +211,14 @@ def scene_model(node: ModelNode, library: ModelLibrary) -> SceneModel:
     """Return the model of a tree whose pose is in the world frame."""
     shapes: List[CollisionShape] = []
     links: Dict[str, Pose] = {}
+    static_links = frozenset(node.static_links())
     for scope, model, model_pose in node.walk():
         for link in model.links:
             links[scope + link.name] = model_pose * link.pose
+            if scope + link.name not in static_links:
+                read_mass_kg(model.document, link.element)  # raises an error if it is invalid
             for collision in link.element.findall("collision"):
+                read_surface(model.document, collision)
                 geometry = read_geometry(
                     model.document, required(model.document, collision, "geometry"), library
                 )
@@ -230,7 +235,6 @@ def scene_model(node: ModelNode, library: ModelLibrary) -> SceneModel:
                         geometry=geometry,
                     )
                 )
-    static_links = frozenset(node.static_links())
     return SceneModel(
         name=node.name,
         pose=node.pose,

@@ -189,11 +189,18 @@ def test_a_path_that_no_file_can_have_is_rejected(node, path):
 
 def test_multiply_is_cancelled_at_shutdown_and_removes_its_worlds(monkeypatch, tmp_path):
     monkeypatch.setattr(rospy, "is_shutdown", lambda: True)
-    request = srv.MultiplyWorldRequest(str(ROOM), SPEC, 1_000_000, 1, str(tmp_path / "out"))
+    request = srv.MultiplyWorldRequest(str(ROOM), SPEC, 10_000, 1, str(tmp_path / "out"))
     (service,) = MULTIPLIER.services
     response = respond(service, spawner_node.write_worlds, request)
-    assert response.message == "the node stopped after 1 of 1000000 worlds, which were removed"
+    assert response.message == "the node stopped after 1 of 10000 worlds, which were removed"
     assert list(tmp_path.iterdir()) == []
+
+
+def test_multiply_rejects_more_worlds_than_a_client_would_wait_for(tmp_path):
+    request = srv.MultiplyWorldRequest(str(ROOM), SPEC, 10_001, 1, str(tmp_path / "out"))
+    (service,) = MULTIPLIER.services
+    response = respond(service, spawner_node.write_worlds, request)
+    assert response.message.startswith("count is 10001; it must be at most 10000.")
 
 
 def test_a_marker_shows_all_boxes_of_a_table(node):

@@ -33,6 +33,7 @@ from gz_testauto.worlds.multiply import multiply
 from gz_testauto.worlds.spawner import Draw, ObstacleSpawner
 
 COLOR = ColorRGBA(0.85, 0.45, 0.2, 0.8)
+MAX_WORLDS = 10_000  # of one call, which its client cannot cancel
 # held while worlds are written, so that the node stops after they are removed
 _MULTIPLYING = threading.Lock()
 
@@ -187,6 +188,11 @@ def main() -> int:
 def write_worlds(request: srv.MultiplyWorldRequest) -> srv.MultiplyWorldResponse:
     if not request.out:
         raise SpecError("the field 'out' is empty; set it to the directory for the worlds")
+    if request.count > MAX_WORLDS:
+        raise SpecError(
+            f"count is {request.count}; it must be at most {MAX_WORLDS}. The command gz_testauto "
+            "multiply has no limit"
+        )
     out = resources.resolve(request.out, user_directory())
     world = existing_file(request.world, "world")
     with _MULTIPLYING:
