@@ -46,7 +46,16 @@ def scene_of(*models, floor=PLANE, more=""):
 
 def monitor(*goals, estimate=None, floor=PLANE, **rules):
     first, *further = goals or (Pose2D(10, 0),)
-    given = TerminationRules(first, 0.5, 60.0, 5.0, 0.25, 2.0, 0.8, tuple(further))
+    given = TerminationRules(
+        goal=first,
+        tolerance_m=0.5,
+        timeout_s=60.0,
+        stuck_window_s=5.0,
+        stuck_distance_m=0.25,
+        max_linear_mps=2.0,
+        max_tilt_rad=0.8,
+        further=tuple(further),
+    )
     scene = scene_of(floor=floor)
     contacts, levels = ContactClassifier("robot", ["ground::l::c"]), LowestLevels(scene)
     recorder = Recorder(BODY, ObstacleField(scene, Heights(0.01, 2.0)), contacts)
