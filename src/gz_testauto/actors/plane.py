@@ -23,7 +23,7 @@ class MotionPlane:
 
     def require(self, pose: Pose, time_s: float, model: str, remedy: str) -> None:
         """Raise ``SceneError`` with ``model`` and ``remedy`` if contacts have lifted or tilted the
-        model, which is now at ``pose``."""
+        model, which is now at ``pose``, since the first call."""
         if self._level is None:
             self._level = pose
             return

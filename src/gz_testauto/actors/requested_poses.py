@@ -14,8 +14,8 @@ from gz_testauto.base.pose import Pose, quaternion_product
 from gz_testauto.simulators.changes import Change, SetModel, Vector
 from gz_testauto.simulators.interface import NamedModel
 
-# Largest difference of position (along each axis) and orientation from the computed pose, above the
-# rounding errors of simulators.
+# Largest difference of position (along each axis) and orientation from the computed pose.
+# Rounding errors of simulators are smaller.
 TOLERANCE_M, TOLERANCE_RAD = 1e-5, 1e-4
 
 # Tolerance until the first request for a spawned model. Gazebo rounds its start pose to six

@@ -90,8 +90,7 @@ class ObjectTracker:
         self._objects = self._update(time_s, latest_s)
 
     def _update(self, time_s: float, latest_s: float) -> Tuple[TrackedObject, ...]:
-        """Return all tracked objects, observed at the latest ``latest_s`` and predicted from
-        ``time_s``."""
+        """Return the objects observed at or before ``latest_s``, predicted from ``time_s`` on."""
         past = [received for received in self._past if received.time_s <= latest_s]
         if past:
             current_snapshot, previous_snapshot = past[-1], past[-2] if len(past) > 1 else None

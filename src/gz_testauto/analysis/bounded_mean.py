@@ -104,7 +104,8 @@ def _at_most(values: np.ndarray, end: float, limit: float) -> float:
     if slopes.min() > 0.0:
         return 0.0
     # In u = log t the integrand falls off exponentially on both sides, where the trapezoidal rule
-    # converges faster than any power of the step. Its frequency grows with the root of the worlds.
+    # converges faster than any power of the step. Its frequency grows with the square root of the
+    # number of worlds.
     step = min(_LARGEST_STEP, _STEP / float(np.sqrt(shapes.sum())))
     slopes = slopes / np.abs(slopes).max()
     upper_limit = np.log(1.0 / _SMALLEST) / shapes[np.abs(slopes) == 1.0].sum()

@@ -18,13 +18,13 @@ _TOLERANCE = 1e-9
 _HALVINGS = 30
 _GAIN = 1e-8  # gain of the log-likelihood at which the search stops
 
-# Largest step of a converged coefficient, if columns have deviations of about 1.
+# Largest step of a converged coefficient, if columns have standard deviations of about 1.
 _CONVERGED = 1e-3
 
 # Added to a matrix, which is singular if the columns separate success from failure.
 _RIDGE, _SMALLEST = 1e-12, 1e-300
 
-# Coefficient above which a limit is infinite, if columns have deviations of about 1.
+# Coefficient above which a limit is infinite, if columns have standard deviations of about 1.
 _UNLIMITED = 50.0
 
 

@@ -57,7 +57,8 @@ def validate_as(
 def parse_entry(
     shape: Type[Shape], line: bytes, location: str, error_class: Type[GzTestautoError], remedy: str
 ) -> Shape:
-    """Return a line of JSON converted to the type ``shape``, or raise ``error_class``."""
+    """Return a line of JSON converted to the type ``shape``. Raises ``error_class``, with
+    ``location`` and ``remedy`` in its message, if the line does not have that type."""
     try:
         return _adapter(shape).validate_python(json.loads(line))  # type: ignore[no-any-return, arg-type]
     except ValidationError as invalid:

@@ -198,7 +198,7 @@ class Registry:
 
 
 def _exported_references(directory: Path, attribute: str) -> List[str]:
-    # rospkg requires a configured rosdep to list dependent packages.
+    # The manifest is read here, since rospkg requires a configured rosdep for it.
     try:
         root = read_manifest(directory)
     except (OSError, etree.XMLSyntaxError):

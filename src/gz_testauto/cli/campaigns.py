@@ -56,7 +56,8 @@ def add_selection_arguments(parser: argparse.ArgumentParser) -> None:
 
 def load_campaign(arguments: argparse.Namespace) -> CampaignSpec:
     """Return the campaign with ``--seed`` and ``--no-plugins`` applied. Only a command with the
-    same values can resume it. Raises ``ResultsError`` for a file of results that is not trusted."""
+    same values can resume it. Raises ``ResultsError`` for a campaign file in a directory of results
+    whose code is not trusted."""
     spec = load(arguments.campaign, CampaignSpec)
     require_trust_in_file(arguments.campaign, spec, arguments.trust)
     seed = CampaignOptions.of(seed=arguments.seed).seed

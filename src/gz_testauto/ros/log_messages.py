@@ -101,7 +101,7 @@ def _output_before(lines: Sequence[str], start: int) -> List[str]:
     while first > 0 and not _OUTPUT_OF_ROSLAUNCH.match(lines[first - 1].strip()):
         first -= 1
     output = [line.strip() for line in lines[first:start]]
-    # Errors in separate lines are returned as messages.
+    # Lines that report an error themselves are already among the messages of the log.
     output = [_shorten_middle(line, LINE_LENGTH) for line in output if not _ERROR.search(line)]
     return [line for line in output if _CAUSE.search(line)][:MAX_OUTPUT_LINES] or output[
         -MAX_OUTPUT_LINES:

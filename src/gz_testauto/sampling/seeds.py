@@ -15,8 +15,8 @@ FIRST = "first"
 LATIN_HYPERCUBE = "lhs"  # a block of a Latin hypercube: number of the block
 SOBOL = "sobol"
 TRIAL = 1  # the simulator of a trial: world index, repetition
-# The planner of a trial, below the seed of the trial: name of the robot, number of goals that
-# precede the current goal.
+# The planner of a trial, derived from the seed of the trial: name of the robot, number of goals
+# that precede the current goal.
 PLANNER = "planner"
 CONTROL_SAMPLE = 2  # the control sample of a screening
 # An actor of a trial: name of its entry, number, world index, repetition, and 1 for draws during
@@ -33,7 +33,7 @@ LOCALIZATION = "localization"
 TRACKING = "tracking"
 TERRAIN = "terrain"  # a terrain for the comparison of simulators: name of the terrain
 PROBE = "probe"  # the probes of a terrain: name of the terrain
-LAYOUT = "layout"  # the cells of a maze or a cave, below the number of the layout
+LAYOUT = "layout"  # the cells of a maze or a cave, derived from the number of the layout
 PERTURBATION = "perturbation"  # the small changes of a repeated trial: number of the repeat
 # A candidate of a tuning: number of the candidate, ``TRAINING`` for the seed of the training
 # worlds, or ``SPLIT`` for the order of listed worlds.

@@ -32,7 +32,8 @@ class SelectSpec(Spec):
 
 
 class RandomizationTermSpec(Spec):
-    """The keys of all terms. A term must set exactly one of ``set``, ``add`` and ``scale``."""
+    """The keys that each term of the randomization has. A term must set exactly one of ``set``,
+    ``add`` and ``scale``."""
 
     name: str = Field(pattern=NAME)
     """Name of the term. Results contain the drawn value as ``drawn_<name>``."""

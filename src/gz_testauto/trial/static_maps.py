@@ -129,7 +129,8 @@ class StaticMaps:
     def _plan_within(
         self, inputs: MapInputs, scene: WorldScene, candidate_bounds: Sequence[Bounds]
     ) -> _GlobalPlan:
-        """Plan within the first bounds in which all legs have a path."""
+        """Plan within the first bounds in which all legs have a path. Raises ``SpecError`` if there
+        are none."""
         for bounds in candidate_bounds:
             grid = self._make_map(scene, bounds)
             paths = self._paths(grid, inputs.legs)

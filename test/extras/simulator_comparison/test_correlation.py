@@ -149,3 +149,8 @@ def test_a_cell_is_the_mean_of_valid_trials_and_of_completed_ones_for_length():
 def test_other_worlds_are_rejected():
     with pytest.raises(ResultsError, match="world_0000 differs"):
         correlation(campaign(), campaign(hashes="other"), "spl")
+
+
+def test_worlds_that_only_the_first_campaign_has_are_rejected():
+    with pytest.raises(ResultsError, match="world_0002 is missing in the second"):
+        correlation(campaign(), campaign(worlds=2), "spl")

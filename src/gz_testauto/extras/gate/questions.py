@@ -184,7 +184,7 @@ class _Question:
 
     def answer(self, errors: Tuple[float, float], fixed: bool) -> QuestionVerdict:
         """Return the verdict. ``errors`` are the allowed probabilities of passing and of failing
-        wrongly. ``fixed`` states that the number of worlds was declared before."""
+        wrongly. ``fixed`` states that the number of worlds was declared before the first trial."""
         values, limit = np.array([*self.values.values()], dtype=float), self.limit
         passed, failed, more, ends = False, False, None, (math.nan, math.nan)
         if fixed and len(values):

@@ -274,7 +274,7 @@ class _LinkTreeBuilder:
         for name, (index, center, inertial) in self._links.items():
             moments = _principal(inertial)[1]
             built.links[name] = LinkPlace(body, index, center, inertial.mass_kg, moments)
-            if inertial.mass_kg:
+            if inertial.mass_kg:  # PyBullet has computed other moments from the shapes
                 client.changeDynamics(body, index, localInertiaDiagonal=moments)
         for name, numbers in self._joints.items():
             axes = [(number, self._rows[number].axis) for number in numbers]

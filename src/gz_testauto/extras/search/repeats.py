@@ -69,7 +69,8 @@ class RepeatTask:
 def run_repeats(
     task: RepeatTask, repeats: Sequence[Repeat], journal: Journal, workers: int = 1
 ) -> Generator[Tuple[Repeat, Optional[StoredTrial], str], None, None]:
-    """Yield each repeat with its answer, or with the cause if the simulator failed."""
+    """Yield each repeat with its answer, which is added to the journal, or with the cause if the
+    simulator failed."""
     with ExitStack() as at_exit:
         answers: Iterator[Tuple[Optional[StoredTrial], str]] = map(task, repeats)
         if workers > 1 and len(repeats) > 1:

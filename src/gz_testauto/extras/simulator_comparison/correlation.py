@@ -87,8 +87,9 @@ def require_same_worlds(first: CampaignResults, second: CampaignResults) -> None
     hashes = {world.name: world.sha256 for world in second.worlds}
     for world in first.worlds:
         if hashes.get(world.name) != world.sha256:
+            reason = "differs in" if world.name in hashes else "is missing in the second of"
             raise ResultsError(
-                f"{world.name} differs in the two campaigns; only equal worlds can be compared"
+                f"{world.name} {reason} the two campaigns; only equal worlds can be compared"
             )
 
 

@@ -217,11 +217,13 @@ def ranking_verdict(
     first = table.order[0]
     shares = acceptability(table, SPREAD, measured, seed)[:, 0]
     combined = float(shares[first])
-    weights = float(acceptability(table, SPREAD, None, seed)[first, 0])
-    measurement = float(acceptability(table, 0.0, measured, seed)[first, 0])
+    by_weights = float(acceptability(table, SPREAD, None, seed)[first, 0])
+    by_measurement = float(acceptability(table, 0.0, measured, seed)[first, 0])
     decisive = _decisive_criteria(table)  # a winner must be first for any scores in these criteria
     winner = table.entries[first] if combined >= SURE and not decisive else None
-    decides = () if combined >= SURE else _deciding_factors(table, shares, weights, measurement)
+    decides: Tuple[str, ...] = ()
+    if combined < SURE:
+        decides = _deciding_factors(table, shares, by_weights, by_measurement)
     if decisive:
         lacking = "; ".join(f"{name} of {', '.join(table.left_out[name])}" for name in decisive)
         decides += (
@@ -232,7 +234,7 @@ def ranking_verdict(
     if unknown.any():
         names = ", ".join(table.criteria[column] for column in np.flatnonzero(unknown))
         decides += (f"Criteria that are unknown for all entries do not count: {names}.",)
-    return RankingVerdict(winner, combined, weights, measurement, decides)
+    return RankingVerdict(winner, combined, by_weights, by_measurement, decides)
 
 
 def _reason_of_no_ranking(table: ScoreTable, not_ranked: Mapping[str, str]) -> str:
@@ -262,7 +264,7 @@ def _decisive_criteria(table: ScoreTable) -> Tuple[str, ...]:
 
 
 def _deciding_factors(
-    table: ScoreTable, shares: np.ndarray, weights: float, measurement: float
+    table: ScoreTable, shares: np.ndarray, by_weights: float, by_measurement: float
 ) -> Tuple[str, ...]:
     leading = lead(table)
     assert leading is not None, "two or more entries"
@@ -272,18 +274,18 @@ def _deciding_factors(
         f"is first in {100 * shares[first]:.1f} % of draws, and {leading.second} in "
         f"{100 * shares[second]:.1f} %. The winner must be first in {100 * SURE:.0f} %."
     ]
-    if weights < SURE and leading.parts:
+    if by_weights < SURE and leading.parts:
         sentences.append(
             f"The weights decide. Criteria in favor of {leading.first}: "
             f"{_criteria_for(leading, 1)}. Criteria in favor of {leading.second}: "
             f"{_criteria_for(leading, -1)}."
         )
-    if measurement < SURE:
+    if by_measurement < SURE:
         sentences.append(
             f"More repetitions can decide: with the specified weights {leading.first} is first in "
-            f"{100 * measurement:.1f} % of the resampled measurements."
+            f"{100 * by_measurement:.1f} % of the resampled measurements."
         )
-    if weights >= SURE and measurement >= SURE:
+    if by_weights >= SURE and by_measurement >= SURE:
         sentences.append("More repetitions or more precise weights can decide the ranking.")
     return tuple(sentences)
 

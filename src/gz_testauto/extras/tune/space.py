@@ -237,7 +237,8 @@ def _parameter_with_declared_limits(
         if whole:
             low, high = math.ceil(low), math.floor(high)
     elif "exclusiveMinimum" in schema or "exclusiveMaximum" in schema or (log and low <= 0):
-        margin = 0.01 * (high - low)  # the limits themselves are not allowed
+        # The limits themselves are not allowed, or there is no logarithm of the lower one.
+        margin = 0.01 * (high - low)
         low, high = low + margin, high - margin
     return Parameter(name, float(low), float(high), log, whole)
 

@@ -29,7 +29,8 @@ def union(geometries: Iterable[BaseGeometry]) -> BaseGeometry:
 def circle_segments(radius_m: float) -> int:
     """Return the number of segments of the polygon that represents a circle, a multiple of 4 and at
     most 4096. Up to this limit, the polygon is within ``TOLERANCE_M`` of the circle."""
-    # vertices outside and edge middles inside by the same distance radius · tan²(π / 2n)
+    # With n segments, the vertices are outside of the circle and the middles of the edges inside,
+    # both by radius · tan²(π / 2n).
     quarter_segments = math.pi / 2 / math.atan(math.sqrt(TOLERANCE_M / max(radius_m, TOLERANCE_M)))
     return int(min(4096, max(16, 4 * math.ceil(quarter_segments / 4))))
 

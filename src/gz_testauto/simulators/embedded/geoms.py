@@ -21,7 +21,7 @@ from gz_testauto.sdf.meshes.surfaces import Heightmap, Mesh
 from gz_testauto.sdf.shapes import Cylinder, Geometry, Plane, Polyline
 from gz_testauto.simulators.mujoco_geoms import primitive, text
 
-# MuJoCo reads at most 200,000 triangles of an STL file.
+# Half of the 200,000 triangles that MuJoCo reads at most of an STL file.
 MAX_FACES = 100_000
 
 # Target numbers of convex pieces for a static and for a moving mesh, which takes more time.

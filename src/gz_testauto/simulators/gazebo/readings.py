@@ -177,7 +177,7 @@ def _orientation(message: Any) -> np.ndarray:
 
 
 def contact_from(message: Any, stamp_ns: int) -> Contact:
-    # Gazebo reports the forces in link frames, whose poses in that step are unknown.
+    # Forces are omitted: Gazebo reports them in link frames, whose poses in that step are unknown.
     return Contact(
         stamp_s=stamp_ns / 1e9,
         first=own_name(message.collision1),

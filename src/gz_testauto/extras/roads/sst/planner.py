@@ -350,7 +350,8 @@ def vehicle_of(limits: RobotLimits, unit_m: float) -> Vehicle:
 def remove_tracked_objects(
     scan: LaserScan, base: Pose2D, objects: Sequence[TrackedObject]
 ) -> LaserScan:
-    """Remove the returns from tracked objects. ``base`` is the pose of the base."""
+    """Return the scan with infinite ranges of the rays that end at tracked objects. ``base`` is the
+    pose of the base."""
     if not objects:
         return scan
     hits = np.flatnonzero(np.isfinite(scan.ranges_m))

@@ -189,7 +189,7 @@ class ScenarioHook(Hook):
             raise SceneError(f"the scenario failed {at}: {message}") from error
 
     def middle(self, number: int) -> Pose:
-        """Return the current pose of an object's center in Scenic's axes."""
+        """Return the current pose of the center of ``objects[number]`` in Scenic's axes."""
         obj = self.objects[number]
         assert self.context is not None
         state = None if obj.name is None else self.context.state(obj.name)

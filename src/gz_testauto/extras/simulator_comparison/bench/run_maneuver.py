@@ -85,7 +85,8 @@ class SimulatedRun:
 
 def run_maneuver(simulator: Simulator, request: ManeuverRequest) -> SimulatedRun:
     simulation = load_scene(simulator, request)
-    # samples of single steps are averaged here, means of the simulator need a step per sample
+    # Readings of single steps are averaged here. A simulator that averages itself needs one step
+    # per sample.
     step_s = SAMPLE_S if simulator.inertial == PERIOD_MEANS else PERIOD_S
     _require_step(simulation, request.step_s)
     robot = request.robots[0].robot.name

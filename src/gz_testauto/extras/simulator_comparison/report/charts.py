@@ -113,7 +113,9 @@ def _case_rows(of_entries: Sequence[Mapping[str, float]]) -> List[Tuple[str, Lis
 
 
 class Bar(NamedTuple):
-    """Contribution of a criterion to the lead, to the right for the first entry."""
+    """Bar of a criterion in the chart of the lead of the first entry over the second. ``begin`` and
+    ``width`` are in SVG units. The bar points to the right if the criterion is in favor of the
+    first entry."""
 
     criterion: str
     text: str
