@@ -43,14 +43,12 @@ def test_release_runs_a_campaign_in_a_new_environment(distributions, tmp_path, v
         for name, value in os.environ.items()
         if name not in {"PYTHONPATH", "VIRTUAL_ENV", "ROS_PACKAGE_PATH", "CMAKE_PREFIX_PATH"}
     }
-    run(python_of(version), "-m", "venv", tmp_path / "new")
-    programs = tmp_path / "new" / "bin"
-    run(programs / "pip", "install", "--upgrade", "pip>=23,<27", env=environment)
-    constraints = CHECKOUT / "constraints.txt"
-    install = ("install", "--no-compile", "--constraint", constraints)  # compiled if imported
-    run(programs / "pip", *install, release, env=environment)
+    python = tmp_path / "new" / "bin" / "python"
+    uv = (sys.executable, "-m", "uv")
+    run(*uv, "venv", "--quiet", "--python", python_of(version), tmp_path / "new", env=environment)
+    options = ("--python", python, "--constraint", CHECKOUT / "constraints.txt")
+    run(*uv, "pip", "install", *options, release, env=environment)
     campaign = ("run", "smoke_campaign", "--simulator", "embedded", "--out", "results")
-    command = programs / "gz_testauto"
-    output = run(command, *campaign, cwd=tmp_path, env=environment)
+    output = run(python.with_name("gz_testauto"), *campaign, cwd=tmp_path, env=environment)
     assert "fgm" in output
     assert (tmp_path / "results" / "report.html").is_file()
