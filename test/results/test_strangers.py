@@ -194,7 +194,8 @@ def test_reading_as_an_ordinary_user_runs_no_program_either(tmp_path):
     place.mkdir()
     os.chown(place, 65534, 65534)
     options = ["-q", "-p", "no:cacheprovider", f"--basetemp={place / 'tests'}", "-k", name]
-    environment = {**os.environ, "HOME": str(place), "TMPDIR": str(place)}
+    # A new home has no compiled code of numba.
+    environment = {**os.environ, "HOME": str(place), "TMPDIR": str(place), "NUMBA_DISABLE_JIT": "1"}
     command = [*user, sys.executable, "-m", "pytest", str(Path(__file__)), *options]
     done = subprocess.run(
         command, env=environment, cwd=str(place), capture_output=True, text=True, timeout=600

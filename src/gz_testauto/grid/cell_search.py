@@ -48,6 +48,6 @@ def shortest_cells(occupied, start, goal):  # type: ignore[no-untyped-def]
         return np.empty(0, dtype=np.int64)
     cells = [goal]
     while cells[-1] != start:
-        step = steps[cells[-1]]
+        step = int(steps[cells[-1]])
         cells.append(cells[-1] - (step // 3 - 1) * columns - (step % 3 - 1))
     return np.array(cells)
