@@ -247,8 +247,8 @@ class Script(Actor):
             if is_near:
                 triggered_s = 0.0 if self.trigger_distance_m is None else context.time_s
                 self._start_s = triggered_s + self.delay_s
-        ends_s = context.time_s + context.duration_s
-        x_m, y_m, yaw_rad = self.expected(np.array([ends_s]))[0].tolist()
+        step_end_s = context.time_s + context.duration_s
+        x_m, y_m, yaw_rad = self.expected(np.array([step_end_s]))[0].tolist()
         x, y, _ = self.pose.position
         speed = ((x_m - x) / context.duration_s, (y_m - y) / context.duration_s, 0.0)
         turn = wrap_angle(yaw_rad - self.pose.yaw_rad) / context.duration_s

@@ -137,12 +137,12 @@ class _NamedFileSearch:
         def value_of(match: "re.Match[str]") -> str:
             kind, name, default = match.groups()
             if kind == "find":
-                package = find_file(f"package://{name}")
-                if package is None:
+                directory = find_file(f"package://{name}")
+                if directory is None:
                     self.missing_packages.add(name)
                     if self._is_evaluated:
                         self.needed_packages.add(name)
-                return match.group() if package is None else str(package)
+                return match.group() if directory is None else str(directory)
             if kind == "arg":
                 return scope.get(name, match.group())
             if kind == "dirname":

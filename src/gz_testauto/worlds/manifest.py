@@ -122,7 +122,7 @@ def _read_manifest(directory: Path) -> WorldSet:
     data = read_manifest_data(path)
     content = validate_as(_ManifestContent, data, str(path), SpecError, "generate the worlds again")
     entries = tuple(
-        _create_record(*numbered_world, directory) for numbered_world in enumerate(content.worlds)
+        _create_record(index, world, directory) for index, world in enumerate(content.worlds)
     )
     if not entries:
         raise SpecError(f"{path}: the file lists no worlds; generate the worlds again")

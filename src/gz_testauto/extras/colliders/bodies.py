@@ -144,10 +144,10 @@ class Bodies:
 
     def touching(self) -> FrozenSet[Pair]:
         """Return the pairs of names of the colliders that intersect."""
-        centers = self._positions_m + np.einsum(
+        centers_m = self._positions_m + np.einsum(
             "nij,nj->ni", self._rotations, self._sphere_centers_m
         )
-        distances_m = np.linalg.norm(centers[:, None] - centers[None], axis=-1)
+        distances_m = np.linalg.norm(centers_m[:, None] - centers_m[None], axis=-1)
         near = np.triu(distances_m <= self._sphere_radii_m[:, None] + self._sphere_radii_m[None], 1)
         return frozenset(
             (self.names[first], self.names[second])

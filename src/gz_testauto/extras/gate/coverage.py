@@ -139,6 +139,7 @@ def _invalid_trials(sides: Sequence[GateSide], options: GateOptions) -> Iterator
             share = len(invalid) / len(trials)
             remedy = "repeat them with `run --retry-invalid`"
             if share < 1.0:
+                # Rounded up to 0.1 %, but below 1, which the option does not accept.
                 enough = math.ceil(1000 * share) / 1000
                 remedy += f", or declare {name} {min(enough, 0.999):g}"
             yield NotJudged(

@@ -137,6 +137,7 @@ def _list_world_files(worlds: WorldsSpec) -> List[WorldFileSpec]:
         entries = list(worlds.files)
     else:
         assert worlds.directory is not None, "checked by the caller"
+        # An empty name means the name of the file.
         entries = [
             WorldFileSpec(
                 file=world.path.name, name=world.name if world.name != world.path.stem else ""

@@ -189,19 +189,19 @@ class _Conversion:
             self._extensions.extend_visual(element, link)
 
     def _add_joint(self, joint: UrdfJoint, child: str) -> None:
-        kind = _JOINT_TYPES.get(joint.kind)
-        if kind is None:
+        sdf_type = _JOINT_TYPES.get(joint.kind)
+        if sdf_type is None:
             return
-        is_locked = kind == "fixed" and joint.name in self._extensions.turned_revolute
-        kind = "revolute" if is_locked else kind
-        element = _new_element(self._model, "joint", joint.line, name=joint.name, type=kind)
+        is_locked = sdf_type == "fixed" and joint.name in self._extensions.turned_revolute
+        sdf_type = "revolute" if is_locked else sdf_type
+        element = _new_element(self._model, "joint", joint.line, name=joint.name, type=sdf_type)
         parent = joint.parent.name
         pose = _new_element(element, "pose", joint.line)
         pose.set("relative_to", "__model__" if parent == WORLD else parent)
         pose.text = joint.origin.to_text()
         _new_element(element, "parent", joint.line).text = parent
         _new_element(element, "child", joint.line).text = child
-        if kind != "fixed":
+        if sdf_type != "fixed":
             axis = _new_element(element, "axis", joint.line)
             if not is_locked:
                 _add_numbers(axis, "xyz", joint.axis)

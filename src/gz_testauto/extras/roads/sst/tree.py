@@ -398,13 +398,13 @@ def cheapest_path(tree, scene, goal_m, least_m):  # type: ignore[no-untyped-def]
             best = node
     if best < 0:
         best = farthest
-    length, node = 0, best
+    edge_count, node = 0, best
     while node > 0:
-        length += 1
+        edge_count += 1
         node = tree.parents[node]
-    controls, steps = np.empty((length, 2)), np.empty(length, dtype=np.int64)
+    controls, steps = np.empty((edge_count, 2)), np.empty(edge_count, dtype=np.int64)
     node = best
-    for place in range(length - 1, -1, -1):
+    for place in range(edge_count - 1, -1, -1):
         controls[place], steps[place] = tree.controls[node], tree.steps[node]
         node = tree.parents[node]
     return controls, steps, tree.costs[best] if best >= 0 else -1.0

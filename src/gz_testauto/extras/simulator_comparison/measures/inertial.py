@@ -140,6 +140,8 @@ def _yaw_rate_rmse(pair: Pair) -> float:
 
 
 def _summary_error_of(columns: slice) -> Callable[[Pair], float]:
+    """Return a function of a pair: :func:`summary_error`, summed over the axes ``columns``."""
+
     def error(pair: Pair) -> float:
         summary, reference = mean_and_range(pair.first), mean_and_range(pair.second)
         return float(summary_error(*summary, *reference)[columns].sum())

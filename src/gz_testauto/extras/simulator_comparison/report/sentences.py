@@ -308,7 +308,7 @@ def axis_texts(differences: Sequence[AxisDifferences]) -> List[Tuple[str, List[s
     biases = np.mean([d.bias for d in differences], axis=0).tolist()
     gains = np.array([d.gain for d in differences])
     known = [column[~np.isnan(column)] for column in gains.T]
-    means = [float(np.exp(np.log(g).mean())) if len(g) else math.nan for g in known]
+    means = [float(np.exp(np.log(values).mean())) if len(values) else math.nan for values in known]
     return [
         ("bias", [f"{bias:+.3g}" for bias in biases]),
         ("gain", ["-" if math.isnan(mean) else f"{mean:.3g}" for mean in means]),
