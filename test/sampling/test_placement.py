@@ -2,7 +2,6 @@
 
 import itertools
 import math
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -402,77 +401,3 @@ def test_obstructed_heights_include_the_height_of_the_ground():
     (sphere,) = place(spec, 0).obstacles
     assert sphere.obstructing(Heights(1.8, 3.0)).radius_m == pytest.approx(0.4)
     assert sphere.obstructing(Heights(0.0, 0.9)).core.is_empty
-
-
-DISC = {"radius_m": 0.5, "length_m": 1.0}
-
-
-def given_again(placer, placed):
-    return [
-        placer.sampler.given(
-            one.name,
-            *one.pose.planar,
-            dict(zip(one.model.kind.size_names, one.size)),
-        )
-        for one in placed.obstacles
-    ]
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_given_values_of_a_placed_set_result_in_the_same_set(seed):
-    placer = Placer(spec_of(FOREST), SITE)
-    placed = placer.place(np.random.default_rng(seed))
-    assert placer.place_given(given_again(placer, placed)) == replace(placed, redrawn=0)
-
-
-@pytest.mark.parametrize(
-    ("x_m", "y_m", "violated"),
-    [
-        (0.0, 7.0, "outside the region"),
-        (-6.5, -6.5, "outside the region"),
-        (0.5, 0.5, "keep_out"),
-        (-6.0, -6.0, "keep_out"),
-    ],
-)
-def test_given_obstacle_that_violates_a_constraint_is_rejected(x_m, y_m, violated):
-    placer = Placer(spec_of(FOREST), SITE)
-    disc = placer.sampler.given(
-        "obstacle_cylinder_0", x_m, y_m, 0.0, {"radius_m": 0.5, "length_m": 1.0}
-    )
-    with pytest.raises(PlacementError, match=f"'obstacle_cylinder_0'.*{violated}"):
-        placer.place_given([disc])
-
-
-def test_given_obstacles_that_are_too_near_are_rejected():
-    placer = Placer(spec_of(FOREST), SITE)
-    size = {"radius_m": 0.5, "length_m": 1.0}
-    discs = [
-        placer.sampler.given(f"obstacle_cylinder_{i}", 2.0, -2.0 - 1.2 * i, 0.0, size)
-        for i in (0, 1)
-    ]
-    assert placer.place_given(discs[:1]).obstacles[0].pose.position[:2] == (2.0, -2.0)
-    with pytest.raises(PlacementError, match=r"'obstacle_cylinder_1'.*other obstacles"):
-        placer.place_given(discs)
-
-
-@pytest.mark.parametrize("solvable", ["{margin_m: 0.1}", "false"])
-def test_given_obstacles_without_a_path_are_rejected(solvable):
-    text = """
-obstacles: [{type: box, count: 1, size_x_m: [1, 20]}]
-region: {circle: {x_m: 0, y_m: 0, radius_m: 1}}
-min_gap_m: 0
-"""
-    placer = Placer(spec_of(f"{text}\nsolvable: {solvable}"), SITE)
-    size = {"size_x_m": 15.59, "size_y_m": 0.3, "size_z_m": 1.0}
-    wall = [placer.sampler.given("obstacle_box_0", 0.0, 0.0, 0.0, size)]
-    if solvable == "false":
-        assert placer.place_given(wall).shortest_path_m is None
-    else:
-        with pytest.raises(PlacementError, match="no path"):
-            placer.place_given(wall)
-
-
-@pytest.mark.parametrize(("name", "size"), [("obstacle_box_9", {}), ("obstacle_ball_0", {"r": 1})])
-def test_given_values_of_an_unknown_obstacle_or_size_are_rejected(name, size):
-    with pytest.raises(PlacementError, match=name):
-        Placer(spec_of(FOREST), SITE).sampler.given(name, 0.0, 0.0, 0.0, size)

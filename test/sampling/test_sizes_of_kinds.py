@@ -71,7 +71,7 @@ def test_the_unit_models_have_a_hundred_kilograms_per_cubic_meter():
     assert [m.mass_kg for m in (BOX, CYLINDER, SPHERE)] == pytest.approx(masses)
     assert SPHERE.mass_of((1.0,), None) == pytest.approx(8 * masses[2])
     assert SPHERE.mass_of((1.0,), 3.0) == pytest.approx(4 * math.pi)
-    assert all(m.static and m.resizable for m in (BOX, CYLINDER, SPHERE))
+    assert all(m.static for m in (BOX, CYLINDER, SPHERE))
     assert [m.kind.marker for m in (BOX, CYLINDER, SPHERE)] == ["CUBE", "CYLINDER", "SPHERE"]
 
 
@@ -162,7 +162,7 @@ def test_static_element_is_written_unless_it_is_false_by_default():
     assert static_of("<static>0</static>", True) == ["true"]
 
 
-def test_an_include_is_named_by_a_child_and_cannot_be_resized(tmp_path):
+def test_an_include_is_named_by_a_child(tmp_path):
     (tmp_path / "crate").mkdir()
     (tmp_path / "crate" / "model.config").write_text("<model><sdf>model.sdf</sdf></model>")
     (tmp_path / "crate" / "model.sdf").write_text(TABLE)
@@ -176,7 +176,6 @@ def test_an_include_is_named_by_a_child_and_cannot_be_resized(tmp_path):
     model = ObstacleModel.of("model", scene_model, document)
     if model.element.tag != "include":
         pytest.skip("the scene expands its includes")
-    assert not model.resizable
     text = model.sdf("again", Pose((1.0, 0.0, 0.0)), (1.0,), 7.0, True)
     assert "<name>again</name>" in text
 

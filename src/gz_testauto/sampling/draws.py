@@ -11,14 +11,13 @@ import math
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Callable, Dict, List, Mapping, Optional, Sequence, Tuple, cast
+from typing import Callable, Dict, List, Optional, Sequence, Tuple, cast
 
 import numpy as np
 import shapely
 from shapely.geometry.base import BaseGeometry
 
 from gz_testauto.base.errors import PlacementError
-from gz_testauto.base.registry import unknown_name
 from gz_testauto.grid.visibility import inflate
 from gz_testauto.sampling.models import ObstacleKind, ObstacleModel, Size
 from gz_testauto.sampling.naming import obstacle_name
@@ -174,26 +173,6 @@ class ObstacleSampler:
                     continue
             proposals.append(Proposal(slot, x, y, yaw, tuple(size)))
         return proposals if coverage is None else _cover_ground(proposals, coverage, ground_m2)
-
-    def given(
-        self, name: str, x_m: float, y_m: float, yaw_rad: float, size: Mapping[str, float]
-    ) -> Proposal:
-        """Return the obstacle ``name`` of the specification with the given values, in the world
-        frame. Raises ``PlacementError`` if the specification has no such obstacle or size.
-        """
-        slots = {slot.name: slot for slot in self.slots}
-        if name not in slots:
-            raise PlacementError(unknown_name("obstacle", name, slots))
-        names = slots[name].model.kind.size_names
-        if set(names) != set(size):
-            raise PlacementError(
-                f"obstacle {name!r} has the sizes {', '.join(names)}; those given are "
-                f"{', '.join(size) or 'none'}"
-            )
-        x_m, y_m, yaw_rad, *sizes = map(
-            _rounded, (x_m, y_m, yaw_rad, *(size[size_name] for size_name in names))
-        )
-        return Proposal(slots[name], x_m, y_m, yaw_rad, tuple(sizes))
 
     def position(self, slot: Slot, first: float, second: float) -> Tuple[float, float]:
         """Return a position (m, world frame) for two numbers in [0, 1)."""

@@ -183,11 +183,6 @@ class ObstacleModel:
     def kind(self) -> Type[ObstacleKind]:
         return OBSTACLE_KINDS.get(self.type)  # type: ignore[no-any-return]
 
-    @property
-    def resizable(self) -> bool:
-        """Return whether the size can be changed. An include must be expanded first."""
-        return bool(self.element.tag == "model") and self.element.find(".//include") is None
-
     def outline(self, size: Size) -> Outline:
         return self.kind.outline_of_size(self, size)
 

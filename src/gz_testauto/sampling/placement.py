@@ -12,7 +12,6 @@ from typing import Counter as CounterType
 from typing import Optional, Sequence, Tuple
 
 import numpy as np
-import shapely
 from shapely.geometry.base import BaseGeometry
 
 from gz_testauto.base.errors import PlacementError
@@ -20,7 +19,6 @@ from gz_testauto.base.pose import Pose
 from gz_testauto.grid.search import path_length_m
 from gz_testauto.sampling.constraints import (
     FIXED,
-    TOLERANCE_M,
     Constraints,
     PlacedShapes,
     PositionedShape,
@@ -31,7 +29,6 @@ from gz_testauto.sampling.difficulty import Difficulty, DifficultyEvaluator
 from gz_testauto.sampling.draws import ObstacleSampler, Proposal
 from gz_testauto.sampling.models import ObstacleModel, Size
 from gz_testauto.sampling.outline import Outline
-from gz_testauto.sampling.regions import places_of
 from gz_testauto.sampling.site import Site
 from gz_testauto.sdf.floor import Heights
 from gz_testauto.spec.obstacles import ObstacleSpec
@@ -130,34 +127,6 @@ class Placer:
         if last_error is not None:
             raise PlacementError(str(last_error))
         raise PlacementError(self._unsolvable_message())
-
-    def place_given(self, proposals: Sequence[Proposal]) -> ObstacleSet:
-        """Return the obstacles with exactly the given values. Raises ``PlacementError`` with the
-        name of the obstacle and the violated constraint, or if a required path does not exist."""
-        placed_shapes = PlacedShapes(self._constraints)
-        for proposal in proposals:
-            shape = Shape(proposal)
-            positioned = PositionedShape(shape, proposal.x_m, proposal.y_m)
-            center, slot = shapely.Point(proposal.x_m, proposal.y_m), proposal.slot
-            violated_constraint: Optional[str] = "outside the region"
-            places = places_of(self.spec, slot.group)
-            if (
-                slot.group.x_m is not None or places.distance(center) < TOLERANCE_M
-            ):  # positions are rounded
-                relations = Relations(shape, placed_shapes, self._constraints)
-                violated_constraint = placed_shapes.violated(positioned) or relations.violated(
-                    positioned
-                )
-            if violated_constraint is not None:
-                raise PlacementError(
-                    f"obstacle {slot.name!r} at ({proposal.x_m:g}, {proposal.y_m:g}) violates a "
-                    f"constraint of the obstacle specification: {violated_constraint}; move it"
-                )
-            placed_shapes.add(positioned)
-        obstacle_set = self._evaluate(tuple(map(_create_obstacle, placed_shapes.placed)), 0)
-        if obstacle_set is None:
-            raise PlacementError("the given obstacles leave no path from start to goal; move one")
-        return obstacle_set
 
     def _evaluate(self, obstacles: Tuple[Obstacle, ...], draw: int) -> Optional[ObstacleSet]:
         """Compute path and difficulty. Return None if a required path does not exist."""
