@@ -3,7 +3,7 @@
 import contextlib
 from dataclasses import replace
 from pathlib import Path
-from typing import Dict, Iterable, Iterator, Mapping, Optional, Sequence, Tuple, Union
+from typing import Any, Dict, Iterable, Iterator, Mapping, Optional, Sequence, Tuple, Union
 
 from typing_extensions import override
 
@@ -226,28 +226,9 @@ class ActorSimulation(Simulation):
             delayed_scan = filter_.delayed(delayed_scan, snapshot.time_s)
         return replace(snapshot, scan=delayed_scan)
 
-    # unused: the public methods call those of the inner simulation
+    def _unused(self, *arguments: Any, **keywords: Any) -> Any:
+        """Raise ``NotImplementedError``: the public methods call those of the inner simulation."""
+        raise NotImplementedError
 
-    def _snapshot(self) -> Snapshot:
-        return self._inner.snapshot()
-
-    def _drive(self, command: Twist2D) -> None:
-        self._inner.drive(command)
-
-    def _step(self, count: int) -> None:
-        self._inner.step(count * self.step_size_s)
-
-    def _spawn(self, models: Sequence[NamedModel]) -> None:
-        self._inner.spawn(models)
-
-    def _delete(self, names: Sequence[str]) -> None:
-        self._inner.delete(names)
-
-    def _set_states(self, states: Mapping[str, ModelState]) -> None:
-        self._inner.set_states(states)
-
-    def _save_world(self, path: Path) -> None:
-        self._inner.save_world(path)
-
-    def _model_names(self) -> Iterable[str]:
-        return self._inner.snapshot().models
+    _snapshot = _drive = _step = _spawn = _delete = _unused
+    _set_states = _save_world = _model_names = _unused
