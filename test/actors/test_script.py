@@ -52,13 +52,9 @@ def test_actor_with_one_waypoint_stays_there():
     assert timetable.at(np.array([0.0, 9.0]), 0.5) == pytest.approx(np.array([[1, 2, 0.5]] * 2))
 
 
-@pytest.mark.parametrize(
-    ("points", "speeds", "message"),
-    [(CORNER, [1.0], "2 legs, but 1 speeds"), ([[1, 1], [1, 1]], [1.0], "the same position")],
-)
-def test_invalid_timetable_is_rejected(points, speeds, message):
-    with pytest.raises(ValueError, match=message):
-        Timetable(np.array(points), np.array(speeds))
+def test_invalid_timetable_is_rejected():
+    with pytest.raises(ValueError, match="the same position"):
+        Timetable(np.array([[1, 1], [1, 1]]), np.array([1.0]))
 
 
 def errors_m(simulation, script, periods):

@@ -121,19 +121,11 @@ class Timetable:
         wait_s: float = 0.0,
         repeat: str = "once",
     ) -> None:
-        points = np.asarray(points_m, dtype=float).reshape(-1, 2)
-        speeds = np.asarray(speeds_mps, dtype=float)
-        if repeat == "back_and_forth":
-            speeds = np.append(speeds, speeds[::-1])
-        points = _repeat_points(points, repeat)
-        if len(speeds) != len(points) - 1:
-            raise ValueError(
-                f"{len(points)} points have {len(points) - 1} legs, but {len(speeds)} speeds"
-            )
+        points = _closed(points_m, repeat)
         lengths = np.hypot(*np.diff(points, axis=0).T)
         if not (lengths > 0.0).all():
             raise ValueError("two consecutive waypoints have the same position")
-        self._set_legs(points, lengths / speeds, wait_s, repeat != "once")
+        self._set_legs(points, lengths / np.asarray(speeds_mps, dtype=float), wait_s, repeat)
 
     @classmethod
     def of_times(
@@ -141,24 +133,19 @@ class Timetable:
     ) -> "Timetable":
         """Return a timetable with a time (s) for each of ``points_m`` (n, 2), the first of which is
         0, and with ``loop`` a further time for the return to the first point."""
-        points = np.asarray(points_m, dtype=float).reshape(-1, 2)
-        durations = np.diff(np.asarray(times_s, dtype=float))
-        if repeat == "back_and_forth":
-            durations = np.append(durations, durations[::-1])
-        points = _repeat_points(points, repeat)
-        if len(durations) != len(points) - 1:
-            raise ValueError(
-                f"{len(points)} points need {len(points)} times, but have {len(durations) + 1}"
-            )
         table = cls.__new__(cls)
-        table._set_legs(points, durations, 0.0, repeat != "once")
+        durations = np.diff(np.asarray(times_s, dtype=float))
+        table._set_legs(_closed(points_m, repeat), durations, 0.0, repeat)
         return table
 
     def _set_legs(
-        self, points: np.ndarray, durations: np.ndarray, wait_s: float, repeats: bool
+        self, points: np.ndarray, durations: np.ndarray, wait_s: float, repeat: str
     ) -> None:
+        if repeat == "back_and_forth":
+            points = np.vstack([points, points[-2::-1]])
+            durations = np.append(durations, durations[::-1])
         elapsed_s = np.cumsum(durations + wait_s)
-        self.repeats = repeats
+        self.repeats = repeat != "once"
         self.duration_s = float(elapsed_s[-1]) if len(elapsed_s) else 0.0
         self._points, self._offsets = points, np.diff(points, axis=0)
         self._starts_s = np.concatenate([[0.0], elapsed_s[:-1]])  # of each leg
@@ -184,9 +171,8 @@ class Timetable:
         return np.column_stack([positions, self._yaws[leg]])
 
 
-def _repeat_points(points: np.ndarray, repeat: str) -> np.ndarray:
-    if repeat == "back_and_forth":
-        return np.vstack([points, points[-2::-1]])
+def _closed(points_m: np.ndarray, repeat: str) -> np.ndarray:
+    points = np.asarray(points_m, dtype=float).reshape(-1, 2)
     return np.vstack([points, points[:1]]) if repeat == "loop" else points
 
 
