@@ -69,14 +69,9 @@ class EffectSpec(LocatedSpec):
     """Time (s) for which the effect is active after its condition starts to hold; default: while
     the condition holds."""
 
-    @property
-    def has_models(self) -> bool:
-        """Return whether the effect changes models, which have a position."""
-        return True
-
     @model_validator(mode="after")
     def _require_position(self) -> "EffectSpec":
-        if not self.has_models and self.when.trigger_distance_m is not None:
+        if not isinstance(self, ModelEffectSpec) and self.when.trigger_distance_m is not None:
             raise ValueError(
                 f"when.trigger_distance_m is not supported by the effect {self.effect!r}, which "
                 "has no position; use 'when.region'"
@@ -162,11 +157,6 @@ class LightEffect(EffectSpec):
     interval_s: Optional[Positive] = None
     """Length (s) of an interval. If set, the effect acts in every second interval."""
 
-    @property
-    def has_models(self) -> bool:
-        """Return False."""
-        return False
-
 
 class GravityEffect(EffectSpec):
     """The world has another gravity, which acts downwards."""
@@ -174,11 +164,6 @@ class GravityEffect(EffectSpec):
     effect: Literal["gravity"]
     mps2: NotNegative
     """Magnitude (m/s²) of gravity."""
-
-    @property
-    def has_models(self) -> bool:
-        """Return False."""
-        return False
 
 
 Effect = Annotated[
