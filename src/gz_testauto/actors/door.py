@@ -1,7 +1,7 @@
 """The behavior ``door``: a door opens while a model is near."""
 
 import math
-from typing import Tuple
+from typing import ClassVar, Tuple
 
 import shapely
 from pydantic import Field
@@ -41,6 +41,7 @@ class DoorSpec(ActorSpec):
     """Time (s) for which the door remains open after the last model of ``trigger`` has left."""
     swing_rad: Annotated[float, Field(gt=-3.15, lt=3.15)] = 1.5
     """Angle (rad) by which a swinging door opens, counter-clockwise."""
+    needs_free_path: ClassVar[bool] = False  # a leaf touches the obstacles beside its doorway
 
     @property
     @override
@@ -69,10 +70,6 @@ class DoorSpec(ActorSpec):
         length, _, height = self.size_m
         shift = length / 2 if self.kind == "swinging" else 0.0
         return self.size_m, self.mass_kg, (shift, 0.0, height / 2)
-
-    @property
-    def needs_free_path(self) -> bool:
-        return False  # a leaf touches the obstacles on both sides of its doorway
 
 
 class Door(Actor):

@@ -130,6 +130,8 @@ class ActorSpec(Spec):
 
     has_several_starts: ClassVar[bool] = False
     """True if each actor of an entry has a separate start; False if all have the same start."""
+    needs_free_path: ClassVar[bool] = True
+    """True if :attr:`path` must be free of obstacles."""
 
     def create(self, new: Any) -> Tuple[Any, Pose2D]:
         """Create an actor (:class:`~gz_testauto.actors.actor.Actor`) from ``new``
@@ -146,11 +148,6 @@ class ActorSpec(Spec):
         """Raise ``SpecError`` if the behavior names an unknown lane of the world's ``road``, or
         needs a road and has none."""
         return
-
-    @property
-    def needs_free_path(self) -> bool:
-        """Return whether :attr:`path` must be free of obstacles."""
-        return True
 
     @property
     def solid(self) -> Solid:
