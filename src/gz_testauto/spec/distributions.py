@@ -19,7 +19,7 @@ from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag,
 from pydantic_core import PydanticCustomError
 from typing_extensions import Annotated, Self
 
-from gz_testauto.spec.model import LARGEST, Bounded, Spec
+from gz_testauto.spec.model import LARGEST, Bounded, Spec, fault
 
 
 class Fixed(Spec):
@@ -188,26 +188,24 @@ Distribution = Annotated[
 
 
 def _require_positive(distribution: Any) -> Any:
-    low, high = distribution.support
-    if not low > 0:
-        text = f"is {low:g}" if low == high else f"can be {low:g}"
-        raise PydanticCustomError("predicate", "{text}", {"text": f"{text}; it must be > 0"})
-    return distribution
+    return _require_support(distribution, distribution.support[0] > 0, "it must be > 0")
 
 
 def _require_not_negative(distribution: Any) -> Any:
+    return _require_support(distribution, distribution.support[0] >= 0, "it must be >= 0")
+
+
+def _require_support(distribution: Any, is_valid: bool, rule: str) -> Any:
     low, high = distribution.support
-    if low < 0:
-        text = f"is {low:g}" if low == high else f"can be {low:g}"
-        raise PydanticCustomError("predicate", "{text}", {"text": f"{text}; it must be >= 0"})
+    if not is_valid:
+        raise fault(f"{'is' if low == high else 'can be'} {low:g}; {rule}")
     return distribution
 
 
 def _require_share(distribution: Any) -> Any:
     for bound in distribution.support:
         if not 0 <= bound <= 1:
-            text = f"can be {bound:g}; it must be between 0 and 1"
-            raise PydanticCustomError("predicate", "{text}", {"text": text})
+            raise fault(f"can be {bound:g}; it must be between 0 and 1")
     return distribution
 
 
