@@ -8,11 +8,11 @@ import json
 from pathlib import Path
 from typing import Any, Dict, List, Mapping, Optional, Tuple, Type, TypeVar
 
-from pydantic import ValidationError
+from pydantic import BeforeValidator, ValidationError, ValidationInfo
 
 from gz_testauto.base.errors import SpecError
 from gz_testauto.base.registry import unknown_name
-from gz_testauto.spec.model import CLASSES, LocatedSpec, Spec, YamlLocation
+from gz_testauto.spec.model import CLASSES, LocatedSpec, Spec, YamlLocation, is_stored, resolve_path
 from gz_testauto.spec.yaml_source import YamlSource, read_yaml_text
 
 SpecType = TypeVar("SpecType", bound=Spec)
@@ -29,6 +29,17 @@ def load(path: Path, spec_class: Type[SpecType]) -> SpecType:
     """
     path = Path(path)
     return parse(read_yaml_text(path), spec_class, path)
+
+
+def from_file(spec_class: Type[Spec]) -> BeforeValidator:
+    """Return a validator that replaces the path of a YAML file by its specification."""
+
+    def read(value: Any, info: ValidationInfo) -> Any:
+        if is_stored(info) or not isinstance(value, (str, Path)):
+            return value
+        return load(resolve_path(value, info), spec_class)
+
+    return BeforeValidator(read)
 
 
 def parse(

@@ -22,7 +22,7 @@ from typing_extensions import Annotated
 
 from gz_testauto.base.errors import SpecError
 from gz_testauto.base.registry import Registry, unknown_name
-from gz_testauto.spec.loader import load
+from gz_testauto.spec.loader import from_file
 from gz_testauto.spec.model import (
     Point,
     Spec,
@@ -157,11 +157,5 @@ class RoadSpec(Spec):
         return route
 
 
-def _load_road(value: Any, info: ValidationInfo) -> Any:
-    if is_stored(info) or not isinstance(value, (str, Path)):
-        return value
-    return load(resolve_path(value, info), RoadSpec)
-
-
-RoadOrFile = Annotated[Optional[RoadSpec], BeforeValidator(_load_road)]
+RoadOrFile = Annotated[Optional[RoadSpec], from_file(RoadSpec)]
 """A road, or the path of a YAML file with a road."""

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, ClassVar, Dict, List, Mapping, Optional, Pattern, Set, Tuple, Type, cast
 
 from pydantic import (
-    BeforeValidator,
     ConfigDict,
     Field,
     ValidationInfo,
@@ -22,7 +21,7 @@ from typing_extensions import Annotated, Self
 
 from gz_testauto.base.errors import MissingDependencyError, PluginError
 from gz_testauto.base.registry import Registry
-from gz_testauto.spec.loader import SUBPATH, load
+from gz_testauto.spec.loader import SUBPATH, from_file
 from gz_testauto.spec.model import (
     Expression,
     Point,
@@ -30,9 +29,7 @@ from gz_testauto.spec.model import (
     Spec,
     SpecPath,
     ViaSpec,
-    is_stored,
     require_different,
-    resolve_path,
 )
 from gz_testauto.spec.obstacles import ObstacleSpec
 from gz_testauto.spec.road import RoadOrFile
@@ -47,12 +44,6 @@ MOST_COPIES = 10_000
 
 PATH_M = "path_m"
 """Key in ``published`` for the length (m) of the shortest path, which the BARN score needs."""
-
-
-def _load_obstacles(value: Any, info: ValidationInfo) -> Any:
-    if is_stored(info) or not isinstance(value, (str, Path)):
-        return value
-    return load(resolve_path(value, info), ObstacleSpec)
 
 
 class RandomNumbers(Spec):
@@ -190,7 +181,7 @@ class WorldsSpec(Spec):
 
     base: Optional[SpecPath] = None
     """The base world to which random obstacles are added."""
-    obstacles: Annotated[Optional[ObstacleSpec], BeforeValidator(_load_obstacles)] = None
+    obstacles: Annotated[Optional[ObstacleSpec], from_file(ObstacleSpec)] = None
     """The obstacle specification for ``base``, or the path of its YAML file."""
     count: Optional[int] = Field(None, ge=1, le=MOST_TRIALS)
     """Number of worlds that are generated."""
