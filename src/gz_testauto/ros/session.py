@@ -41,15 +41,15 @@ class ProgressCallback(Protocol):
 
 
 RequestHandler = Callable[[Any], object]  # a function from a request to the response of a session
-SessionStart = Callable[[Any, ProgressCallback], RequestHandler]
+SessionStart = Callable[[ProgressCallback], RequestHandler]
 
 
 class Session:
     """The parent's connection to a running session."""
 
-    def __init__(self, start: SessionStart, settings: object, log_file: Path) -> None:
-        """Start a process that calls ``start`` with ``settings``, which must both support pickle.
-        Its output is written to ``log_file``."""
+    def __init__(self, start: SessionStart, log_file: Path) -> None:
+        """Start a process that calls ``start``, which must support pickle. Its output is written to
+        ``log_file``."""
         self._trials_file = log_file.with_name(TRIALS_FILE)
         self._connection, child_end = multiprocessing.Pipe()
         command = [sys.executable, "-m", "gz_testauto.ros.session", str(child_end.fileno())]
@@ -57,7 +57,7 @@ class Session:
             "the trial's process", command, log_file, pass_fds=[child_end.fileno()]
         )
         child_end.close()
-        self._connection.send((start, settings))
+        self._connection.send(start)
 
     def request(self, request: object, should_stop: StopRequest, silence_timeout_s: float) -> Any:
         """Send a request and return its response.
@@ -160,11 +160,11 @@ def _serve() -> None:
     def handle(request: Any) -> object:
         if not handlers:
             report("starting roscore")
-            handlers.append(start(settings, report))
+            handlers.append(start(report))
         return handlers[0](request)
 
     with contextlib.suppress(EOFError, OSError):
-        start, settings = parent.recv()
+        start = parent.recv()
         serve_requests(parent, handle)
     sys.stdout.flush()
     os._exit(0)  # rospy's threads would wait for the master, which ends with this process

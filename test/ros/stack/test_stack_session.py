@@ -30,8 +30,6 @@ def test_missing_message_package_is_reported_with_its_name(tmp_path, monkeypatch
     stack = SimpleNamespace(start_timeout_s=90.0)
     campaign = SimpleNamespace(spec=SimpleNamespace(stack=stack))
     with pytest.raises(MissingDependencyError) as raised:
-        executor.start_stack_session(
-            executor.StackSessionSettings(campaign, tmp_path, tmp_path), lambda doing: None
-        )
+        executor.start_stack_session(campaign, tmp_path, tmp_path, lambda doing: None)
     assert "ROS package trajectory_msgs" in str(raised.value)
     assert "\n" not in str(raised.value)

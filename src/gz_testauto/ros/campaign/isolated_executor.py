@@ -6,8 +6,9 @@ import rospy.
 
 import os
 import sys
+from functools import partial
 from pathlib import Path
-from typing import Mapping, NamedTuple, Optional, Union
+from typing import Mapping, Optional, Union
 
 from gz_testauto.base.errors import MasterError, SimulatorError
 from gz_testauto.ros.launched_process import LaunchedProcess
@@ -28,12 +29,6 @@ SIMULATOR = "/simulator"
 IDENTITY = "identity"  # request to which a session responds with the simulator's identity
 
 Parameter = Union[str, float, int, bool]
-
-
-class NodeSessionSettings(NamedTuple):
-    bed: BuiltinTestBed
-    logs: Path
-    simulator_parameters: Mapping[str, Parameter]
 
 
 class IsolatedNodesExecutor(SessionExecutor):
@@ -62,29 +57,34 @@ class IsolatedNodesExecutor(SessionExecutor):
 
     def _start_session(self, request: object) -> Session:
         logs = new_log_directory(self._logs, f"worker_{os.getpid()}")
-        settings = NodeSessionSettings(self._bed, logs, self._parameters)
-        return Session(start_node_session, settings, logs / "session.log")
+        start = partial(start_node_session, self._bed, logs, self._parameters)
+        return Session(start, logs / "session.log")
 
     @property
     def _silence_timeout_s(self) -> float:
         return self._bed.spec.limits.hang_timeout_s
 
 
-def start_node_session(settings: NodeSessionSettings, report: ProgressCallback) -> RequestHandler:
+def start_node_session(
+    bed: BuiltinTestBed,
+    logs: Path,
+    simulator_parameters: Mapping[str, Parameter],
+    report: ProgressCallback,
+) -> RequestHandler:
     """Start a master and a simulator node; return the handler of trials and :data:`IDENTITY`."""
-    start_master(settings.logs / "ros_home", settings.logs, MASTER_TIMEOUT_S)
+    start_master(logs / "ros_home", logs, MASTER_TIMEOUT_S)
     import rospy  # after start_master has set the environment
 
     from gz_testauto.ros.campaign.executor import RosTrialExecutor
 
     rospy.set_param("/use_sim_time", True)
-    rospy.set_param(SIMULATOR, dict(settings.simulator_parameters))
+    rospy.set_param(SIMULATOR, dict(simulator_parameters))
     rospy.init_node("campaign", disable_signals=True)
     report("starting the simulator node")
     simulator = LaunchedProcess(
         "the simulator node",
         [sys.executable, "-m", "gz_testauto.ros.simulator.node", f"__name:={SIMULATOR[1:]}"],
-        settings.logs / "simulator.log",
+        logs / "simulator.log",
     )
 
     def check_simulator() -> bool:
@@ -94,7 +94,7 @@ def start_node_session(settings: NodeSessionSettings, report: ProgressCallback) 
             raise SimulatorError(failure)
         return False  # the parent process stops a trial by ending this process
 
-    trials = RosTrialExecutor(settings.bed, settings.logs, check_simulator)
+    trials = RosTrialExecutor(bed, logs, check_simulator)
     trials.open()
 
     def handle(request: Union[Trial, str]) -> Union[TrialResult, SimulatorIdentity]:

@@ -2,8 +2,9 @@
 # No import of rospy at module level: one process runs many sessions in succession.
 
 import shutil
+from functools import partial
 from pathlib import Path
-from typing import NamedTuple, Optional, Tuple
+from typing import Optional, Tuple
 
 from gz_testauto.base import resources
 from gz_testauto.base.errors import MissingDependencyError, SpecError
@@ -27,12 +28,6 @@ from gz_testauto.trial.trial import Trial
 PACKAGES = {"rosrun": "rosbash"}  # Debian packages of ROS commands in packages of another name
 BAG_COMMANDS = ("rosrun", "rosbag")
 SLACK_S = 30.0  # time that a session can exceed its longest wait before it counts as hung
-
-
-class StackSessionSettings(NamedTuple):
-    bed: StackTestBed
-    logs: Path
-    bags: Path
 
 
 class StackExecutor(SessionExecutor):
@@ -68,8 +63,8 @@ class StackExecutor(SessionExecutor):
 
     def _start_session(self, request: Trial) -> Session:
         logs = new_log_directory(self._logs, request.label)
-        settings = StackSessionSettings(self._bed, logs, self._bags)
-        return Session(start_stack_session, settings, logs / "session.log")
+        start = partial(start_stack_session, self._bed, logs, self._bags)
+        return Session(start, logs / "session.log")
 
     @property
     def _silence_timeout_s(self) -> float:
@@ -77,10 +72,12 @@ class StackExecutor(SessionExecutor):
         return SLACK_S + max(limits.stall_timeout_s, 3 * self._stack.start_timeout_s)
 
 
-def start_stack_session(settings: StackSessionSettings, report: ProgressCallback) -> RequestHandler:
+def start_stack_session(
+    bed: StackTestBed, logs: Path, bags: Path, report: ProgressCallback
+) -> RequestHandler:
     """Start a ROS master and a node; return the handler that runs a trial."""
-    home = settings.logs / "ros_home"
-    core = start_master(home, settings.logs, settings.bed.spec.stack.start_timeout_s)
+    home = logs / "ros_home"
+    core = start_master(home, logs, bed.spec.stack.start_timeout_s)
     import rospy  # after start_master has set the environment
 
     try:
@@ -98,7 +95,7 @@ def start_stack_session(settings: StackSessionSettings, report: ProgressCallback
 
     rospy.set_param("/use_sim_time", True)
     rospy.init_node("gz_testauto_trial", disable_signals=True)
-    return StackTrialRunner(settings.bed, settings.logs, settings.bags, home, core, report).execute
+    return StackTrialRunner(bed, logs, bags, home, core, report).execute
 
 
 def _require_ros(spec: StackCampaignSpec) -> None:
