@@ -69,12 +69,8 @@ class ActionGoals:
     @property
     def connected(self) -> bool:
         """True if a server is connected to all topics except feedback."""
-        return bool(
-            self._goals.get_num_connections()
-            and self._cancels.get_num_connections()
-            and self._subscribers[0].get_num_connections()
-            and self._subscribers[1].get_num_connections()
-        )
+        topics = (self._goals, self._cancels, *self._subscribers[:2])
+        return all(topic.get_num_connections() for topic in topics)
 
     def close(self) -> None:
         for topic in (*self._subscribers, self._goals, self._cancels):
@@ -98,16 +94,12 @@ class ActionGoals:
 
     def send_again(self) -> None:
         """Send the same goal again; a server ignores duplicates."""
-        with self._lock:
-            message = self._message
-        if message is not None:
-            self._goals.publish(message)
+        if self._message is not None:
+            self._goals.publish(self._message)
 
     def cancel(self) -> None:
-        with self._lock:
-            message = self._message
-        if message is not None:
-            self._cancels.publish(GoalID(rospy.Time(), message.goal_id.id))
+        if self._message is not None:
+            self._cancels.publish(GoalID(rospy.Time(), self._message.goal_id.id))
 
     def _on_status(self, statuses: GoalStatusArray) -> None:
         with self._lock:
@@ -118,9 +110,8 @@ class ActionGoals:
                     self._is_listed, self._missed_count = True, 0
                     self._update(status)
                     return
-            self._missed_count += (
-                self._is_listed
-            )  # feedback can overtake status messages sent before it
+            # Feedback can overtake status messages sent before it.
+            self._missed_count += self._is_listed
             if self._missed_count >= MISSED_STATUSES:
                 self.status = GoalStatus.LOST
 
