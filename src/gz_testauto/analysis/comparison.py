@@ -18,7 +18,7 @@ import functools
 import itertools
 import math
 from dataclasses import dataclass, replace
-from typing import Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
+from typing import Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple, TypeVar
 
 import numpy as np
 
@@ -142,6 +142,9 @@ class Comparison:
         # A sequential interval can exclude the present mean, so it decides if it excludes 0.
         value, low, high, _ = self.difference
         return 1.0 if low > 0.0 or (value >= 0.0 and not high < 0.0) else -1.0
+
+
+Compared = TypeVar("Compared", MetricComparison, Comparison)
 
 
 @dataclass(frozen=True)
@@ -354,29 +357,22 @@ def _holm_adjusted(pairs: Sequence[Comparison]) -> List[Comparison]:
     secondary = iter(holm([metric.p_value for pair in pairs for metric in pair.metrics]))
     return [
         replace(
-            pair,
-            p_adjusted=p_adjusted,
-            significant=p_adjusted < ALPHA,
-            relevant=_is_relevant(pair.difference.value, pair.smallest_relevant),
-            metrics=tuple(_adjusted_metric(metric, next(secondary)) for metric in pair.metrics),
+            _adjusted(pair, p_adjusted),
+            metrics=tuple(_adjusted(metric, next(secondary)) for metric in pair.metrics),
         )
         for pair, p_adjusted in zip(pairs, primary)
     ]
 
 
-def _adjusted_metric(comparison: MetricComparison, p_adjusted: float) -> MetricComparison:
+def _adjusted(comparison: Compared, p_adjusted: float) -> Compared:
+    # A difference of NaN or 0 is never relevant.
+    smallest_relevant = comparison.smallest_relevant * (1.0 - rounding.TOLERANCE)
     return replace(
         comparison,
         p_adjusted=p_adjusted,
         significant=p_adjusted < ALPHA,
-        relevant=_is_relevant(comparison.difference.value, comparison.smallest_relevant),
+        relevant=abs(comparison.difference.value) > smallest_relevant,
     )
-
-
-def _is_relevant(estimate: float, smallest: float) -> bool:
-    """Return whether the magnitude of ``estimate`` is at least ``smallest``, within the rounding
-    tolerance. The result is False for NaN, and for 0."""
-    return abs(estimate) > smallest * (1.0 - rounding.TOLERANCE)
 
 
 def _overall_test(planner_rates: Sequence[WorldValues]) -> Tuple[float, str]:

@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import Dict, List, Optional, Sequence, Tuple
 
-from gz_testauto.analysis.comparison import ALPHA, Comparison, Comparisons, compare
+from gz_testauto.analysis.comparison import ALPHA, Compared, Comparison, Comparisons, compare
 from gz_testauto.analysis.early_stop import EarlyStop, early_stop, success_rates
 from gz_testauto.analysis.intervals import SELECTED, Estimate
 from gz_testauto.analysis.summary import PlannerSummary, summarize
@@ -88,25 +88,17 @@ def _without_interval(estimate: Estimate) -> Estimate:
 
 
 def _without_tests(pair: Comparison) -> Comparison:
-    metrics = tuple(
-        replace(
-            metric,
-            difference=_without_interval(metric.difference),
-            p_value=math.nan,
-            p_adjusted=math.nan,
-            significant=False,
-            relevant=False,
-        )
-        for metric in pair.metrics
-    )
+    return replace(_without_test(pair), metrics=tuple(map(_without_test, pair.metrics)))
+
+
+def _without_test(comparison: Compared) -> Compared:
     return replace(
-        pair,
-        difference=_without_interval(pair.difference),
+        comparison,
+        difference=_without_interval(comparison.difference),
         p_value=math.nan,
         p_adjusted=math.nan,
         significant=False,
         relevant=False,
-        metrics=metrics,
     )
 
 
