@@ -22,13 +22,7 @@ def compiled_for(signature: str) -> Callable[[Any], Any]:
 
 
 def _compile(function: Any, signature: Optional[str]) -> Any:
-    return _compile_with_cache(numba.njit, function, signature, error_model="numpy")
-
-
-def _compile_with_cache(
-    compile_with: Callable[..., Any], function: Any, signature: Any, **options: Any
-) -> Any:
     try:
-        return compile_with(signature, cache=True, **options)(function)
+        return numba.njit(signature, cache=True, error_model="numpy")(function)
     except RuntimeError:  # neither the source's directory nor the user's cache is writable
-        return compile_with(signature, **options)(function)
+        return numba.njit(signature, error_model="numpy")(function)
