@@ -220,11 +220,4 @@ class Snapshot:
 
     def of_robot(self, robot: str) -> "Snapshot":
         """Return the snapshot with the sensor data of another robot. Raises ``KeyError``."""
-        readings = self.others[robot]
-        return replace(
-            self,
-            scan=readings.scan,
-            imu=readings.imu,
-            contacts=readings.contacts,
-            sensors=readings.sensors,
-        )
+        return replace(self, **vars(self.others[robot]))
