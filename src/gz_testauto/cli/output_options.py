@@ -5,38 +5,22 @@ from pathlib import Path
 
 from gz_testauto.cli.options import processors, worker_count
 
+# The options that name a file or a directory, with their help.
+OUTPUTS = {
+    "html": "write one HTML page with all results, as a campaign does at its end",
+    "csv": "write one row per trial as CSV; - prints the CSV instead of the table",
+    "latex": "write the tables with intervals and notes in LaTeX (booktabs)",
+    "figures": "plot success rates, their differences, and success over difficulty, sized for one "
+    "column of a paper (requires matplotlib)",
+    "plots": "plot every world with the trajectories of all planners (requires matplotlib)",
+}
+
 
 def add_output_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--html",
-        type=Path,
-        metavar="FILE",
-        help="write one HTML page with all results, as a campaign does at its end",
-    )
-    parser.add_argument(
-        "--csv",
-        metavar="FILE",
-        help="write one row per trial as CSV; - prints the CSV instead of the table",
-    )
-    parser.add_argument(
-        "--latex",
-        type=Path,
-        metavar="FILE",
-        help="write the tables with intervals and notes in LaTeX (booktabs)",
-    )
-    parser.add_argument(
-        "--figures",
-        type=Path,
-        metavar="DIR",
-        help="plot success rates, their differences, and success over difficulty, sized for one "
-        "column of a paper (requires matplotlib)",
-    )
-    parser.add_argument(
-        "--plots",
-        type=Path,
-        metavar="DIR",
-        help="plot every world with the trajectories of all planners (requires matplotlib)",
-    )
+    for name, text in OUTPUTS.items():
+        value = "DIR" if name in ("figures", "plots") else "FILE"
+        kind = str if name == "csv" else Path
+        parser.add_argument(f"--{name}", type=kind, metavar=value, help=text)
     parser.add_argument(
         "--format",
         choices=("png", "svg", "pdf"),
@@ -53,5 +37,4 @@ def add_output_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def requests_outputs(arguments: argparse.Namespace) -> bool:
-    names = ("html", "csv", "latex", "figures", "plots")
-    return any(getattr(arguments, name) not in (None, "-") for name in names)
+    return any(getattr(arguments, name) not in (None, "-") for name in OUTPUTS)
