@@ -8,8 +8,10 @@ from scripted import record, short_recording
 
 from gz_testauto.metrics.interface import builtin_metrics
 from gz_testauto.metrics.recording import ContactEpisode
+from gz_testauto.report.page.page import PageMaker
 from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.results.manifest import Manifest
+from gz_testauto.results.opened import OpenedResults
 from gz_testauto.results.store import ResultStore
 from gz_testauto.trial.outcome import Outcome
 from gz_testauto.worlds.record import WorldRecord
@@ -40,6 +42,11 @@ class Parsed(html.parser.HTMLParser):
             self.text += data
         else:
             self.scripts[self._script] += data
+
+
+def make_page(directory):
+    """Return the page of a results directory, without links to files."""
+    return PageMaker(OpenedResults(directory)).make()
 
 
 def results(

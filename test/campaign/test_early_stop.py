@@ -4,6 +4,7 @@ import random
 import sqlite3
 
 import pytest
+from page_results import make_page
 from scripted import CONFIG, ScriptedExecutor
 
 from gz_testauto.analysis.early_stop import early_stop
@@ -11,7 +12,6 @@ from gz_testauto.analysis.overview import analyze
 from gz_testauto.base.errors import SimulatorError, SpecError
 from gz_testauto.campaign.runner import run_campaign
 from gz_testauto.cli.main import main
-from gz_testauto.report.page.page import make_page
 from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.results.store import ResultStore
 from gz_testauto.spec.campaign import CampaignSpec, StopSpec

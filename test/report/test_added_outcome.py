@@ -7,7 +7,7 @@ from html import unescape
 from pathlib import Path
 
 import pytest
-from page_results import results
+from page_results import make_page, results
 from rich.console import Console
 from scripted import record, short_recording
 
@@ -17,7 +17,6 @@ from gz_testauto.campaign.progress import Progress
 from gz_testauto.cli.main import main
 from gz_testauto.cli.progress import BarListener, LineListener
 from gz_testauto.report.latex import to_latex
-from gz_testauto.report.page.page import make_page
 from gz_testauto.report.table import print_report
 from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.results.paper_log import CampaignLog

@@ -3,11 +3,11 @@
 import json
 
 import pytest
+from page_results import make_page
 from table_results import store_table
 
 from gz_testauto.base.errors import ResultsError
 from gz_testauto.cli.main import main
-from gz_testauto.report.page.page import make_page
 from gz_testauto.results.judged_corpus import JUDGED_CORPUS, read_judged_corpus
 
 TABLE = "world,planner,outcome,time_s\nw0,fgm,reached,20\nw1,fgm,collided,5\n"

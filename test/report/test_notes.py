@@ -7,6 +7,7 @@ import json
 import re
 
 import pytest
+from page_results import make_page
 from rich.console import Console
 from scripted import record
 
@@ -15,7 +16,6 @@ from gz_testauto.metrics.interface import builtin_metrics
 from gz_testauto.report import notes as written
 from gz_testauto.report.export import to_json
 from gz_testauto.report.latex import latex_text, to_latex
-from gz_testauto.report.page.page import make_page
 from gz_testauto.report.table import print_report
 from gz_testauto.report.verdicts import success_verdict
 from gz_testauto.results.directory import CampaignDirectory

@@ -7,10 +7,10 @@ import shutil
 import numpy as np
 import pytest
 from explain_data import store
+from page_results import make_page
 
 from gz_testauto.cli.main import main
 from gz_testauto.extras.explain import explain_cli
-from gz_testauto.report.page.page import make_page
 from gz_testauto.report.sections import SECTIONS
 
 

@@ -13,7 +13,6 @@ from gz_testauto.base.errors import ResultsError
 from gz_testauto.cli.main import main
 from gz_testauto.extras.search import perturb_cli
 from gz_testauto.extras.search.stored_robustness import ANSWERS, read_counts, section
-from gz_testauto.report.page.page import make_page
 from gz_testauto.results.records import CampaignResults
 from gz_testauto.trial.outcome import Outcome
 from gz_testauto.worlds.record import WorldRecord
@@ -133,11 +132,11 @@ def test_section_counts_robust_fragile_and_untested_outcomes(tmp_path):
 
 def test_table_of_worlds_marks_fragile_outcomes(tmp_path):
     out = page_results.results(tmp_path / "out")
-    assert "fragile" not in make_page(out).html
+    assert "fragile" not in page_results.make_page(out).html
     write(out, repeats("world_0000--dwa--0", "reached", "collided"))
-    assert "fragile</a>" not in make_page(out).html
+    assert "fragile</a>" not in page_results.make_page(out).html
     write(out, repeats("world_0000--dwa--0", *["reached"] * 3))
-    html = make_page(out).html
+    html = page_results.make_page(out).html
     assert html.count("</span> collided, fragile</a>") == 1
     assert html.count("</span> collided</a>") == 1
 
@@ -189,7 +188,7 @@ def test_killed_command_continues_with_the_same_answers(finished, monkeypatch, c
     assert (finished / "report.html").read_bytes() == page
     assert perturb(finished, "--count", "2") == 0
     assert len(calls) == 4 + 5
-    assert "section-robustness-of-outcomes" in make_page(finished).html
+    assert "section-robustness-of-outcomes" in page_results.make_page(finished).html
 
 
 @pytest.mark.slow

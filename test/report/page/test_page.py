@@ -8,7 +8,7 @@ import re
 import sqlite3
 
 import pytest
-from page_results import HOSTILE, Parsed, results
+from page_results import HOSTILE, Parsed, make_page, results
 from scripted import record
 
 from gz_testauto.analysis.comparison import PairedCounts, rate_difference
@@ -16,7 +16,7 @@ from gz_testauto.analysis.overview import analyze
 from gz_testauto.base.errors import ResultsError
 from gz_testauto.cli.main import main
 from gz_testauto.report.page import page as page_module
-from gz_testauto.report.page.page import PAGE, make_page, write_final_page
+from gz_testauto.report.page.page import PAGE, write_final_page
 from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.results.records import AttemptRecord
 from gz_testauto.results.store import ResultStore, load_campaign

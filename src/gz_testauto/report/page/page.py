@@ -91,11 +91,6 @@ def write_comparison_page(
     return list(page.problems)
 
 
-def make_page(directory: Path) -> Page:
-    """Return the page of a results directory, without links to files."""
-    return PageMaker(OpenedResults(directory)).make()
-
-
 class PageMaker:
     """A generator of the page of one results directory, which caches the data of finished trials.
 
