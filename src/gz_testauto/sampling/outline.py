@@ -12,7 +12,7 @@ import numpy as np
 import shapely
 from shapely.geometry.base import BaseGeometry
 
-from gz_testauto.base.arithmetic import matrix_product
+from gz_testauto.base.pose import Pose2D
 
 QUARTER_SEGMENTS = 16  # segments per quarter circle in the polygon of a circle
 
@@ -90,14 +90,7 @@ class Outline:
 
     def moved(self, x_m: float, y_m: float, yaw_rad: float) -> "Outline":
         """Return the outline rotated about the origin, then moved."""
-
-        def move(points: np.ndarray) -> np.ndarray:
-            cosine, sine = math.cos(yaw_rad), math.sin(yaw_rad)
-            # transposed, since points are rows
-            rotation = np.array([[cosine, sine], [-sine, cosine]])
-            return matrix_product(points, rotation) + np.array([x_m, y_m])
-
-        return _TransformedOutline(self, self.radius_m, move)
+        return _TransformedOutline(self, self.radius_m, Pose2D(x_m, y_m, yaw_rad).apply)
 
     def distance_m(self, other_outline: "Outline") -> float:
         gap_m = (
