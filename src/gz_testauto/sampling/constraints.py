@@ -18,7 +18,7 @@ from gz_testauto.sampling.models import ObstacleKind
 from gz_testauto.sampling.outline import Outline
 from gz_testauto.sampling.regions import places_of
 from gz_testauto.sampling.site import Site
-from gz_testauto.spec.distributions import Distribution
+from gz_testauto.spec.distributions import is_constant
 from gz_testauto.spec.obstacles import WALLS, DistanceRange, ObstacleGroup, ObstacleSpec
 from gz_testauto.spec.regions import union_of
 
@@ -252,9 +252,4 @@ def _varies_only_in_size(group: ObstacleGroup) -> bool:
     if group.x_m is None or group.y_m is None:
         return False
     sizes = [size for _, size in group.sizes if size is not None]
-    return _is_constant(group.x_m) and _is_constant(group.y_m) and not all(map(_is_constant, sizes))
-
-
-def _is_constant(distribution: Distribution) -> bool:
-    low, high = distribution.support
-    return bool(low == high)
+    return is_constant(group.x_m) and is_constant(group.y_m) and not all(map(is_constant, sizes))

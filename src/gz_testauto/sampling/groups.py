@@ -13,6 +13,7 @@ from gz_testauto.sampling.kinds import ScaledObstacles
 from gz_testauto.sampling.models import ObstacleKind, ObstacleModel, set_static
 from gz_testauto.sdf.document import Element, SdfDocument
 from gz_testauto.sdf.scene import read_scene
+from gz_testauto.spec.distributions import is_constant
 from gz_testauto.spec.obstacles import AnyObstacles, StepSpec, as_kind
 
 MOST_PARTS = 1000
@@ -43,11 +44,11 @@ class GroupObstacles(ScaledObstacles):
         if self.static is False:
             raise ValueError("a group cannot be pushed; remove static, or use single obstacles")
         for index, part in enumerate(self.parts):
-            varied_keys = [name for name, value in part.sizes if value and not _is_constant(value)]
+            varied_keys = [name for name, value in part.sizes if value and not is_constant(value)]
             varied_keys += [
                 name
                 for name, value in (("x_m", part.x_m), ("y_m", part.y_m), ("yaw_rad", part.yaw_rad))
-                if value is None or not _is_constant(value)
+                if value is None or not is_constant(value)
             ]
             if part.count.min != part.count.max:
                 varied_keys.append("count")
@@ -118,8 +119,3 @@ class GroupObstacles(ScaledObstacles):
             for _ in range(part.count.max):
                 yield part, pose.planar
                 pose = step_pose * pose
-
-
-def _is_constant(distribution: Any) -> bool:
-    low, high = distribution.support
-    return bool(low == high)

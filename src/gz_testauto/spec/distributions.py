@@ -187,6 +187,12 @@ Distribution = Annotated[
 """A number, a range or a distribution, in the forms that the module lists."""
 
 
+def is_constant(distribution: Any) -> bool:
+    """Return whether a distribution has only one value."""
+    low, high = distribution.support
+    return bool(low == high)
+
+
 def _require_positive(distribution: Any) -> Any:
     return _require_support(distribution, distribution.support[0] > 0, "it must be > 0")
 
