@@ -135,8 +135,13 @@ def exit_status(stop: StopSignals, *campaigns: CampaignResults) -> int:
     plus the signal number if a signal stopped the command."""
     if stop():
         return stop.exit_status
-    invalid = sum(len(results.invalid) for results in campaigns)
-    if not invalid:
+    return status_of_invalid(sum(len(results.invalid) for results in campaigns))
+
+
+def status_of_invalid(count: int) -> int:
+    """Return the exit status for a number of invalid trials, and print the number unless it is
+    0."""
+    if not count:
         return 0
-    print(f"{invalid} invalid trials; --retry-invalid repeats them", file=sys.stderr)
+    print(f"{count} invalid trials; --retry-invalid repeats them", file=sys.stderr)
     return EXIT_INVALID

@@ -35,12 +35,12 @@ from gz_testauto.campaign.campaign_files import campaign_path
 from gz_testauto.campaign.signals import StopSignals
 from gz_testauto.campaign.simulator import select_simulator
 from gz_testauto.cli.campaigns import (
-    EXIT_INVALID,
     add_campaign_arguments,
     add_simulator_argument,
     chosen_planner,
     load_campaign,
     run_trials,
+    status_of_invalid,
 )
 from gz_testauto.cli.options import whole_number
 from gz_testauto.cli.progress import announce_stop
@@ -159,11 +159,7 @@ def run(arguments: argparse.Namespace) -> int:
             return stop.exit_status
     report = BoundaryReport(spec.planners[0].name, arguments.vary.key, outcomes, rate)
     _write_and_print(report, levels, invalid, arguments)
-    total = sum(invalid.values())
-    if not total:
-        return 0
-    print(f"{total} invalid trials; --retry-invalid repeats them", file=sys.stderr)
-    return EXIT_INVALID
+    return status_of_invalid(sum(invalid.values()))
 
 
 def _write_and_print(

@@ -30,7 +30,7 @@ from typing import List, Optional, Sequence
 from gz_testauto.base.errors import ResultsError, SpecError
 from gz_testauto.base.escaping import escape_text
 from gz_testauto.campaign.signals import StopSignals
-from gz_testauto.cli.campaigns import EXIT_INVALID
+from gz_testauto.cli.campaigns import status_of_invalid
 from gz_testauto.cli.options import comma_separated, worker_count
 from gz_testauto.cli.outputs import print_text
 from gz_testauto.cli.progress import announce_stop
@@ -168,13 +168,8 @@ def _benchmark(arguments: argparse.Namespace, stop: StopSignals) -> Optional[int
         cards.append(card)
     require_comparable([*cards, *other_cards], paths)
     _print_cards(arguments, standard, [*cards, *other_cards])
-    invalid = sum(
-        len(result.trials) - len(result.valid) for card in cards for result in card.classes.values()
-    )
-    if not invalid:
-        return 0
-    print(f"{invalid} invalid trials; --retry-invalid repeats them", file=sys.stderr)
-    return EXIT_INVALID
+    results = [result for card in cards for result in card.classes.values()]
+    return status_of_invalid(sum(len(result.trials) - len(result.valid) for result in results))
 
 
 def _print_cards(
