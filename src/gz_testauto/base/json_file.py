@@ -2,8 +2,9 @@
 
 import functools
 import json
+import math
 from pathlib import Path
-from typing import Any, Dict, Type, TypeVar
+from typing import Any, Dict, Optional, Type, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -17,6 +18,11 @@ MOST_JSON_BYTES = 10_000_000  # parsing needs up to 25 times this memory
 
 # The remedy for a damaged file that no command can write again.
 RESTORE = "restore the file from a copy"
+
+
+def finite_or_none(value: Optional[float]) -> Optional[float]:
+    """Return the number, or None instead of NaN and infinity, which JSON lacks."""
+    return None if value is None or not math.isfinite(value) else float(value)
 
 
 def read_json_object(

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Optional, Sequence, Tuple
 
 from gz_testauto.base.errors import ResultsError
-from gz_testauto.base.json_file import read_json_object, validate_as
+from gz_testauto.base.json_file import finite_or_none, read_json_object, validate_as
 from gz_testauto.extras.explain.model import Explanation
 from gz_testauto.report.plain import count_text, joined, number_text, p_text
 from gz_testauto.report.sections import Section, SectionTable
@@ -201,10 +201,6 @@ def section_of(stored: ExplanationFile, is_current: bool = True) -> Section:
 def fingerprint(results: CampaignResults) -> str:
     trials = [(record.trial, record.outcome.value, record.finished_at) for record in results.trials]
     return hashlib.sha256(json.dumps(trials).encode("utf-8")).hexdigest()
-
-
-def finite_or_none(value: float) -> Optional[float]:
-    return float(value) if math.isfinite(value) else None
 
 
 def _significant(value: float) -> str:

@@ -14,8 +14,9 @@ import numpy as np
 from sklearn.tree import DecisionTreeRegressor
 
 from gz_testauto.analysis.summary import clustered_rate
+from gz_testauto.base.json_file import finite_or_none
 from gz_testauto.extras.explain.features import FeatureTable
-from gz_testauto.extras.explain.stored import LeafRow, finite_or_none
+from gz_testauto.extras.explain.stored import LeafRow
 from gz_testauto.report.plain import number_text
 
 DEPTH = 2  # largest number of conditions

@@ -5,12 +5,13 @@ missing result is ``skipped`` if this is allowed, and otherwise an ``error``.
 """
 
 import math
-from typing import Any, Callable, Iterable, Iterator, List, Sequence, Tuple
+from typing import Callable, Iterable, Iterator, List, Sequence, Tuple
 
 from lxml import etree
 
 from gz_testauto.base.errors import GzTestautoError
 from gz_testauto.base.escaping import escape_text
+from gz_testauto.base.json_file import finite_or_none
 from gz_testauto.extras.gate.corpus import (
     CorpusVerdict,
     corpus_document,
@@ -123,7 +124,10 @@ def to_document(judged: GateEvaluation) -> dict:
         "verdict": judged.verdict.value,
         "answers": [
             {
-                **{key: _finite_or_none(value) for key, value in vars(answer).items()},
+                **{
+                    key: finite_or_none(value) if isinstance(value, float) else value
+                    for key, value in vars(answer).items()
+                },
                 "kind": answer.kind.value,
                 "verdict": answer.verdict.value,
                 "reason": verdict_line(answer),
@@ -240,10 +244,6 @@ def _junit_name(text: str) -> str:
 def _shortened_list(worlds: Sequence[str]) -> str:
     more = f" and {len(worlds) - SHOWN} more" if len(worlds) > SHOWN else ""
     return f"{', '.join(worlds[:SHOWN])}{more}"
-
-
-def _finite_or_none(value: Any) -> Any:
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _estimate(answer: QuestionVerdict) -> str:

@@ -10,6 +10,7 @@ from rich.table import Table
 
 from gz_testauto.analysis.intervals import LEVEL, Estimate, success_rate
 from gz_testauto.base.errors import MissingDependencyError
+from gz_testauto.base.json_file import finite_or_none
 from gz_testauto.extras.search.boundary import METHOD, FailureRates, Outcomes
 from gz_testauto.extras.search.varied import Number
 from gz_testauto.report.plain import interval_text, joined, number_text, plain_table
@@ -151,7 +152,7 @@ class BoundaryReport:
 
     def _boundary_json(self, compared: FailureRates) -> Dict[str, Any]:
         boundary = self._boundary_of(compared) or Estimate.unknown()
-        value, *interval = (number if math.isfinite(number) else None for number in boundary[:3])
+        value, *interval = map(finite_or_none, boundary[:3])
         return {
             "rate": compared.rate,
             "value": value,

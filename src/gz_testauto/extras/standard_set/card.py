@@ -16,7 +16,7 @@ from typing import Any, Dict, Iterator, List, Mapping, Optional
 from gz_testauto.analysis.intervals import Estimate, success_rate
 from gz_testauto.analysis.repeatability import recording_bits
 from gz_testauto.base.errors import ResultsError
-from gz_testauto.base.json_file import read_json_object, validate_as
+from gz_testauto.base.json_file import finite_or_none, read_json_object, validate_as
 from gz_testauto.extras.standard_set.classes import StandardSet
 from gz_testauto.results.comparability import SHA256, file_sha256
 from gz_testauto.results.directory import CampaignDirectory, write_atomically
@@ -153,7 +153,7 @@ def class_result(run: ClassRun, count: Optional[int]) -> ClassResult:
             continue
         valid = record.outcome.valid
         bits = recording_bits(read_trajectory(trajectories / record.trajectory)) if valid else ""
-        metrics = {name: _finite_or_none(record.metrics.get(name)) for name in SHOWN_METRICS}
+        metrics = {name: finite_or_none(record.metrics.get(name)) for name in SHOWN_METRICS}
         trials[record.world] = CardTrial(
             hashes[record.world], record.outcome, bits, metrics if valid else {}
         )
@@ -198,10 +198,6 @@ def _is_of_planner(name: str) -> bool:
 def _hash_if_file(value: Any) -> Any:
     is_file = isinstance(value, str) and os.path.isabs(value) and os.path.isfile(value)
     return SHA256 + file_sha256(Path(value)) if is_file else value
-
-
-def _finite_or_none(value: Optional[float]) -> Optional[float]:
-    return None if value is None or not math.isfinite(value) else float(value)
 
 
 def _json_content(card: ScoreCard) -> Dict[str, Any]:

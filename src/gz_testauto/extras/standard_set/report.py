@@ -9,6 +9,7 @@ from rich.text import Text
 
 from gz_testauto.analysis.intervals import Estimate, success_rate
 from gz_testauto.base.escaping import escape_text
+from gz_testauto.base.json_file import finite_or_none
 from gz_testauto.extras.standard_set.card import (
     CardTrial,
     ClassResult,
@@ -195,8 +196,8 @@ def to_json(cards: Sequence[ScoreCard], pairs: Sequence[PlannerPair], standard: 
                 "second": pair.second,
                 **pair.counts._asdict(),
                 "difference": _json_estimate(pair.difference),
-                "p_value": _finite_or_none(pair.p_value),
-                "p_adjusted": _finite_or_none(pair.p_adjusted),
+                "p_value": finite_or_none(pair.p_value),
+                "p_adjusted": finite_or_none(pair.p_adjusted),
                 "significant": pair.significant,
             }
             for pair in pairs
@@ -215,9 +216,9 @@ def _card_summary(card: ScoreCard, standard: StandardSet) -> Dict[str, Any]:
             "invalid": len(trials) - len(valid),
             "success": _json_estimate(success(valid)),
             "outcomes": {outcome: outcomes.count(outcome) for outcome in sorted(set(outcomes))},
-            "spl": _finite_or_none(mean_of(valid, "spl", completed=False)),
-            "time_s": _finite_or_none(mean_of(valid, "time_s", completed=True)),
-            "clearance_min_m": _finite_or_none(mean_of(valid, "clearance_min_m", completed=True)),
+            "spl": finite_or_none(mean_of(valid, "spl", completed=False)),
+            "time_s": finite_or_none(mean_of(valid, "time_s", completed=True)),
+            "clearance_min_m": finite_or_none(mean_of(valid, "clearance_min_m", completed=True)),
         }
     total = classes.pop(TOTAL)
     return {
@@ -234,12 +235,8 @@ def _card_summary(card: ScoreCard, standard: StandardSet) -> Dict[str, Any]:
 
 def _json_estimate(estimate: Estimate) -> Dict[str, Any]:
     return {
-        "value": _finite_or_none(estimate.value),
-        "low": _finite_or_none(estimate.low),
-        "high": _finite_or_none(estimate.high),
+        "value": finite_or_none(estimate.value),
+        "low": finite_or_none(estimate.low),
+        "high": finite_or_none(estimate.high),
         "method": estimate.method,
     }
-
-
-def _finite_or_none(value: float) -> Any:
-    return value if math.isfinite(value) else None

@@ -14,6 +14,7 @@ from rich.text import Text
 from gz_testauto import __version__
 from gz_testauto.analysis.comparison import compare, valid_trials_by_world
 from gz_testauto.analysis.intervals import LEVEL
+from gz_testauto.base.json_file import finite_or_none
 from gz_testauto.extras.tune.space import Parameter, describe
 from gz_testauto.extras.tune.tuning import Tuning
 from gz_testauto.report.plain import indented, number_text, plain_table
@@ -160,14 +161,14 @@ class TuningResult:
             "held_out": {
                 "figures": [asdict(figures) for figures in figures_of(self.held_out, names)],
                 "worlds": pair.worlds,
-                "difference": _finite_or_none(pair.difference.value),
+                "difference": finite_or_none(pair.difference.value),
                 "interval": [
-                    _finite_or_none(pair.difference.low),
-                    _finite_or_none(pair.difference.high),
+                    finite_or_none(pair.difference.low),
+                    finite_or_none(pair.difference.high),
                 ],
                 "level": LEVEL,
                 "method": pair.difference.method,
-                "p_value": _finite_or_none(pair.p_value),
+                "p_value": finite_or_none(pair.p_value),
                 "only_tuned": list(pair.first_won),
                 "only_defaults": list(pair.second_won),
                 "invalid": len(self.held_out.invalid),
@@ -219,10 +220,6 @@ class TuningResult:
             *values,
             "",
         )
-
-
-def _finite_or_none(value: float) -> Any:
-    return value if math.isfinite(value) else None
 
 
 def _rounded(value: Any, decimals: int) -> str:

@@ -5,8 +5,9 @@ import io
 import math
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Dict, Optional
+from typing import Any, Dict
 
+from gz_testauto.base.json_file import finite_or_none
 from gz_testauto.extras.simulator_comparison.bench.simulated import RunConditions
 from gz_testauto.extras.simulator_comparison.estimates import Measured
 from gz_testauto.extras.simulator_comparison.findings import AxisDifferences, Findings, Ranking
@@ -90,15 +91,15 @@ def findings_to_json(findings: Findings) -> Dict[str, Any]:
 
 def _axes_data(differences: AxisDifferences) -> Dict[str, Any]:
     return {
-        "bias": dict(zip(AXES, map(_finite_or_none, differences.bias))),
-        "gain": dict(zip(AXES, map(_finite_or_none, differences.gain))),
+        "bias": dict(zip(AXES, map(finite_or_none, differences.bias))),
+        "gain": dict(zip(AXES, map(finite_or_none, differences.gain))),
     }
 
 
 def _conditions_data(conditions: RunConditions) -> Dict[str, Any]:
     grounds = [
         {
-            name: _finite_or_none(value) if isinstance(value, float) else value
+            name: finite_or_none(value) if isinstance(value, float) else value
             for name, value in asdict(ground).items()
         }
         for ground in conditions.grounds
@@ -110,18 +111,14 @@ def _measured_data(measured: Measured) -> Dict[str, Any]:
     if measured.missing:
         return {"missing": measured.missing}
     return {
-        "value": _finite_or_none(measured.estimate.value),
-        "low": _finite_or_none(measured.estimate.low),
-        "high": _finite_or_none(measured.estimate.high),
+        "value": finite_or_none(measured.estimate.value),
+        "low": finite_or_none(measured.estimate.low),
+        "high": finite_or_none(measured.estimate.high),
         "method": measured.estimate.method,
-        "floor": _finite_or_none(measured.floor),
-        "p_same_as_reference": _finite_or_none(measured.p_tie),
-        "cases": {case: _finite_or_none(value) for case, value in measured.by_case.items()},
+        "floor": finite_or_none(measured.floor),
+        "p_same_as_reference": finite_or_none(measured.p_tie),
+        "cases": {case: finite_or_none(value) for case, value in measured.by_case.items()},
     }
-
-
-def _finite_or_none(value: float) -> Optional[float]:
-    return float(value) if math.isfinite(value) else None
 
 
 def _ranking_data(ranking: Ranking) -> Dict[str, Any]:
@@ -130,17 +127,17 @@ def _ranking_data(ranking: Ranking) -> Dict[str, Any]:
         "ranked": verdict.ranked,
         "winner": verdict.winner,
         "verdict": verdict.text,
-        "first_under_weights_and_measurements": _finite_or_none(verdict.share),
-        "first_under_weights": _finite_or_none(verdict.by_weights),
-        "first_under_measurements": _finite_or_none(verdict.by_measurement),
+        "first_under_weights_and_measurements": finite_or_none(verdict.share),
+        "first_under_weights": finite_or_none(verdict.by_weights),
+        "first_under_measurements": finite_or_none(verdict.by_measurement),
         "entries": {
             name: {
                 "total": float(table.totals[row]),
-                "low": _finite_or_none(ranking.intervals[row, 0]),
-                "high": _finite_or_none(ranking.intervals[row, 1]),
+                "low": finite_or_none(ranking.intervals[row, 0]),
+                "high": finite_or_none(ranking.intervals[row, 1]),
                 "bounds": table.bounds[row].tolist(),
                 "scores": {
-                    criterion: _finite_or_none(table.scores[row, column])
+                    criterion: finite_or_none(table.scores[row, column])
                     for column, criterion in enumerate(table.criteria)
                 },
                 "rank_acceptability": ranking.near_ranks[row].tolist(),
