@@ -5,9 +5,10 @@ import pytest
 import shapely
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 
 from gz_testauto.grid import occupancy
-from gz_testauto.grid.occupancy import OccupancyGrid
+from gz_testauto.grid.occupancy import OccupancyGrid, rectangles_of
 
 
 def test_cells_are_occupied_exactly_if_a_shape_touches_them():
@@ -107,3 +108,13 @@ def test_inflation_is_that_of_the_distances_to_occupied_cells(radius_m, share):
     grid = OccupancyGrid(cells, 0.1, 0.0, 0.0)
     expected = grid.clearance_m() <= radius_m + 1e-9
     assert np.array_equal(grid.inflate(radius_m).occupied, expected)
+
+
+@pytest.mark.slow
+@settings(max_examples=60, deadline=None)
+@given(arrays(bool, st.tuples(st.integers(1, 9), st.integers(1, 9))))
+def test_rectangles_cover_each_cell_once(cells):
+    count = np.zeros(cells.shape, dtype=int)
+    for row, column, rows, columns in rectangles_of(cells):
+        count[row : row + rows, column : column + columns] += 1
+    assert np.array_equal(count, cells.astype(int))

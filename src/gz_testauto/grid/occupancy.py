@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import Callable, Iterable, Tuple
+from typing import Callable, Dict, Iterable, List, NamedTuple, Tuple
 
 import numpy as np
 import shapely
@@ -157,6 +157,40 @@ def cells_with_center_inside(
     index = row * (columns + 1) + column
     windings = np.bincount(index, weight, rows * (columns + 1)).reshape(rows, columns + 1)
     return np.asarray(np.cumsum(windings, axis=1)[:, :columns] > 0.5)
+
+
+class CellRectangle(NamedTuple):
+    """A rectangle of cells: its first row and column, and its numbers of rows and columns."""
+
+    row: int
+    column: int
+    rows: int
+    columns: int
+
+
+def runs_of(cells: np.ndarray) -> List[Tuple[int, int, int]]:
+    """Return the runs of True in rows: row, first column, and end (exclusive)."""
+    change = np.diff(np.pad(cells.astype(np.int8), ((0, 0), (1, 1))), axis=1)
+    (row, first), (_, end) = np.nonzero(change == 1), np.nonzero(change == -1)
+    return list(zip(row.tolist(), first.tolist(), end.tolist()))
+
+
+def rectangles_of(cells: np.ndarray) -> List[CellRectangle]:
+    """Return disjoint rectangles that cover exactly the True cells of a bool array."""
+    runs_by_row: List[List[Tuple[int, int]]] = [[] for _ in range(len(cells) + 1)]
+    for row, first, end in runs_of(cells):
+        runs_by_row[row].append((first, end))
+    rectangles: List[CellRectangle] = []
+    first_rows: Dict[Tuple[int, int], int] = {}
+    # A run of cells in a row is joined with equal runs in the next rows.
+    for row, runs in enumerate(runs_by_row):
+        present = set(runs)
+        for run in [run for run in first_rows if run not in present]:
+            first = first_rows.pop(run)
+            rectangles.append(CellRectangle(first, run[0], row - first, run[1] - run[0]))
+        for run in runs:
+            first_rows.setdefault(run, row)
+    return rectangles
 
 
 def _cell_count(extent_m: float, resolution_m: float) -> int:

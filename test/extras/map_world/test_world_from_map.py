@@ -4,15 +4,12 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
 
 from gz_testauto.base.errors import SpecError
 from gz_testauto.campaign.trial_runner import TrialRunner
 from gz_testauto.cli.main import main
 from gz_testauto.extras.map_world.areas import ends_of_largest_area
-from gz_testauto.extras.map_world.walls import find_mission, rectangles_of
+from gz_testauto.extras.map_world.walls import find_mission
 from gz_testauto.grid.map_server import FREE, OCCUPIED, UNKNOWN, MapFile, read_map_file
 from gz_testauto.sdf.scene import read_scene
 from gz_testauto.spec.campaign import CampaignSpec
@@ -94,16 +91,6 @@ def test_image_that_is_not_a_pgm_is_read(office, tmp_path):
     (tmp_path / "copy.png").write_text("no image")
     with pytest.raises(SpecError, match=r"copy.png: the file is not an image"):
         read_map_file(path)
-
-
-@pytest.mark.slow
-@settings(max_examples=60, deadline=None)
-@given(arrays(bool, st.tuples(st.integers(1, 9), st.integers(1, 9))))
-def test_rectangles_cover_each_cell_once(cells):
-    count = np.zeros(cells.shape, dtype=int)
-    for row, column, rows, columns in rectangles_of(cells):
-        count[row : row + rows, column : column + columns] += 1
-    assert np.array_equal(count, cells.astype(int))
 
 
 def test_start_and_goal_are_at_the_ends_of_the_longest_corridor():

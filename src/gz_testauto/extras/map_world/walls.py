@@ -5,12 +5,12 @@ occupied cells as the original map.
 """
 
 import math
-from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
+from typing import NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 
 from gz_testauto.grid.map_server import MapFile
-from gz_testauto.grid.occupancy import cells_within
+from gz_testauto.grid.occupancy import CellRectangle, cells_within
 
 WALLS = "map_walls"  # name of the model with the walls
 
@@ -62,41 +62,11 @@ _BOX = """        <{kind} name="{kind}_{number}">
 _MATERIAL = "\n          <material><diffuse>0.6 0.6 0.63 1</diffuse></material>"
 
 
-class CellRectangle(NamedTuple):
-    """A rectangle of cells: its first row and column, and its numbers of rows and columns."""
-
-    row: int
-    column: int
-    rows: int
-    columns: int
-
-
 class FreeMission(NamedTuple):
     """A start with heading and a goal in free space (m, rad, world frame)."""
 
     start: Tuple[float, float, float]
     goal: Tuple[float, float]
-
-
-def rectangles_of(cells: np.ndarray) -> List[CellRectangle]:
-    """Return disjoint rectangles that cover exactly the True cells of a bool array."""
-    rectangles: List[CellRectangle] = []
-    first_rows: Dict[Tuple[int, int], int] = {}
-    # A run of cells in a row is joined with equal runs in the next rows.
-    for row in range(len(cells) + 1):
-        runs = _true_runs(cells[row]) if row < len(cells) else []
-        for run in [run for run in first_rows if run not in runs]:
-            first = first_rows.pop(run)
-            rectangles.append(CellRectangle(first, run[0], row - first, run[1] - run[0]))
-        for run in runs:
-            first_rows.setdefault(run, row)
-    return sorted(rectangles)
-
-
-def _true_runs(cells: np.ndarray) -> List[Tuple[int, int]]:
-    """Return for each run of True cells in a row its first index, and the index after its last."""
-    edges = np.flatnonzero(np.diff(np.concatenate([[0], cells.astype(np.int8), [0]])))
-    return list(zip(edges[::2].tolist(), edges[1::2].tolist()))
 
 
 def world_text(

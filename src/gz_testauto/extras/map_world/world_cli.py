@@ -21,8 +21,9 @@ import numpy as np
 from gz_testauto.base.disk import disk_errors, make_directory, replace_file
 from gz_testauto.base.errors import SpecError
 from gz_testauto.campaign.campaign_files import input_path
-from gz_testauto.extras.map_world.walls import find_mission, rectangles_of, world_text
+from gz_testauto.extras.map_world.walls import find_mission, world_text
 from gz_testauto.grid.map_server import read_map_file
+from gz_testauto.grid.occupancy import rectangles_of
 
 GROUP = ("worlds", 3)
 MOST_BOXES = 20_000  # Gazebo needs minutes to load more
@@ -108,7 +109,7 @@ def run(arguments: argparse.Namespace) -> int:
     walls = (
         map_file.occupied | map_file.unknown if arguments.unknown == "wall" else map_file.occupied
     )
-    rectangles = rectangles_of(walls)
+    rectangles = sorted(rectangles_of(walls))
     boxes = len(rectangles)
     if boxes > MOST_BOXES:
         raise SpecError(

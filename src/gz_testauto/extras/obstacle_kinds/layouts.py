@@ -8,6 +8,7 @@ from pydantic import AfterValidator, model_validator
 from typing_extensions import Annotated, Literal
 
 from gz_testauto.extras.obstacle_kinds.assembled import AssembledKind, BoxPart
+from gz_testauto.grid.occupancy import rectangles_of, runs_of
 from gz_testauto.sampling.models import Size
 from gz_testauto.sampling.seeds import LAYOUT, child_generator
 from gz_testauto.spec.distributions import (
@@ -100,13 +101,13 @@ class MazeObstacles(LayoutKind):
         along_x, along_y = _maze(columns, rows, loops, layout)
         x_m, y_m = columns * cell / 2, rows * cell / 2
         parts = []
-        for line, first, last in _true_runs(along_x):
+        for line, first, last in runs_of(along_x):
             length = (last - first) * cell + thickness
             center = (first + last) / 2 * cell - x_m
             parts.append(BoxPart(center, line * cell - y_m, height / 2, length, thickness, height))
         padded = np.pad(along_x, ((0, 0), (1, 1)))
         corner_is_in_wall = padded[:, 1:] | padded[:, :-1]  # whether a wall along x contains it
-        for line, first, last in _true_runs(along_y):
+        for line, first, last in runs_of(along_y):
             ends = [-0.5 if corner_is_in_wall[end, line] else 0.5 for end in (first, last)]
             low = first * cell - ends[0] * thickness - y_m
             high = last * cell + ends[1] * thickness - y_m
@@ -152,10 +153,10 @@ class CaveObstacles(LayoutKind):
         x_m, y_m = columns * cell / 2, rows * cell / 2
         return [
             BoxPart.between(
-                (left * cell - x_m, low * cell - y_m, 0.0),
-                (right * cell - x_m, high * cell - y_m, height),
+                (column * cell - x_m, row * cell - y_m, 0.0),
+                ((column + columns) * cell - x_m, (row + rows) * cell - y_m, height),
             )
-            for low, high, left, right in _rectangles(occupied)
+            for row, column, rows, columns in rectangles_of(occupied)
         ]
 
 
@@ -216,37 +217,6 @@ def _maze(columns: int, rows: int, loops: float, layout: float) -> Tuple[np.ndar
 
 def _columns_and_rows(size: Size) -> Tuple[int, int]:
     return round(size[0]), round(size[1])
-
-
-def _true_runs(lines: np.ndarray) -> List[Tuple[int, int, int]]:
-    """Return the runs of True in rows: row, first element, and end (exclusive)."""
-    change = np.diff(np.pad(lines.astype(int), ((0, 0), (1, 1))), axis=1)
-    (row, first), (_, last) = np.nonzero(change == 1), np.nonzero(change == -1)
-    return [(int(r), int(a), int(b)) for r, a, b in zip(row, first, last)]
-
-
-def _rectangles(occupied: np.ndarray) -> List[Tuple[int, int, int, int]]:
-    """Return disjoint rectangles of occupied cells: rows ``low``, ``high``, columns ``left``,
-    ``right``. The ends are exclusive."""
-    done: List[Tuple[int, int, int, int]] = []
-    growing: List[Tuple[int, int, int]] = []
-    runs = _true_runs(occupied)
-    for row in range(len(occupied) + 1):
-        # a run continues in the next row if this row has the same run
-        runs_of_row = [(left, right) for at, left, right in runs if at == row]
-        done += [
-            (low, row, left, right)
-            for low, left, right in growing
-            if (left, right) not in runs_of_row
-        ]
-        continued = [rectangle for rectangle in growing if rectangle[1:] in runs_of_row]
-        new = [
-            (row, *run)
-            for run in runs_of_row
-            if all(run != rectangle[1:] for rectangle in continued)
-        ]
-        growing = continued + new
-    return done
 
 
 def _are_constant(*distributions: Any) -> bool:
