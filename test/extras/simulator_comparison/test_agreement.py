@@ -8,7 +8,7 @@ from scripted import record
 
 from gz_testauto.analysis.intervals import success_rate
 from gz_testauto.base.errors import ResultsError
-from gz_testauto.extras.simulator_comparison.agreement import agreement, confirmation
+from gz_testauto.extras.simulator_comparison.agreement import CONTROL, agreement, confirmation
 from gz_testauto.results.records import CampaignResults
 from gz_testauto.trial.outcome import Outcome
 from gz_testauto.worlds.record import WorldRecord
@@ -102,11 +102,11 @@ def screened(count, *others):
 def test_control_sample_represents_the_trials_that_were_not_chosen():
     first = screened(100)
     second = screened(100, (0, Outcome.STUCK), (12, Outcome.COLLIDED))
-    reasons = {**dict.fromkeys(range(10), "close"), **dict.fromkeys(range(10, 20), "control")}
-    found = confirmation(first, second, reasons, "control")
+    reasons = {**dict.fromkeys(range(10), "close"), **dict.fromkeys(range(10, 20), CONTROL)}
+    found = confirmation(first, second, reasons)
     assert found.screened == 100
-    assert found.trials == {"close": 10, "control": 10}
-    assert found.same == {"close": 9, "control": 9}
+    assert found.trials == {"close": 10, CONTROL: 10}
+    assert found.same == {"close": 9, CONTROL: 9}
     # nine of the ten chosen, and nine tenths of the ninety others
     assert found.overall.value == pytest.approx((9 + 0.9 * 90) / 100)
     expected = success_rate(9, 10)
@@ -117,7 +117,7 @@ def test_control_sample_represents_the_trials_that_were_not_chosen():
 
 def test_an_agreement_over_all_trials_has_no_interval():
     found = confirmation(
-        screened(4), screened(4, (1, Outcome.STUCK)), dict.fromkeys(range(4), "close"), "control"
+        screened(4), screened(4, (1, Outcome.STUCK)), dict.fromkeys(range(4), "close")
     )
     assert found.overall.value == 0.75
     assert "all were run in both" in found.overall.method
@@ -125,7 +125,7 @@ def test_an_agreement_over_all_trials_has_no_interval():
 
 
 def test_without_a_control_sample_the_others_are_unknown():
-    found = confirmation(screened(4), screened(4), {0: "close"}, "control")
+    found = confirmation(screened(4), screened(4), {0: "close"})
     assert math.isnan(found.overall.value)
 
 

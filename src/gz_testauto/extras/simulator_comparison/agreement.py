@@ -1,4 +1,5 @@
-"""Agreement of two simulators on the same trials of two campaigns."""
+"""Agreement of two simulators on the same trials of two campaigns, and the selection of trials of a
+screened campaign to run again in a more expensive simulator."""
 
 import math
 from dataclasses import dataclass
@@ -17,8 +18,15 @@ from gz_testauto.extras.simulator_comparison.correlation import (
 )
 from gz_testauto.metrics.interface import SUCCESS, Metric
 from gz_testauto.results.records import CampaignResults, TrialRecord
+from gz_testauto.sampling.seeds import CONTROL_SAMPLE, child_generator
+from gz_testauto.trial.outcome import Outcome
 
 Pair = Tuple[TrialRecord, TrialRecord]
+
+INVALID = "invalid"
+DISAGREE = "planners disagree"
+CLOSEST = "lowest clearance"
+CONTROL = "control sample"
 
 CORRELATED = (SUCCESS, "spl")  # as in Kadian et al.
 
@@ -78,6 +86,51 @@ def agreement(first: CampaignResults, second: CampaignResults) -> SimulatorAgree
     )
 
 
+def possible_reasons() -> Tuple[str, ...]:
+    """Return the reasons to select a trial, of which the first that applies counts."""
+    crashes = (outcome.label for outcome in Outcome if outcome.declaration.crash)
+    return (INVALID, DISAGREE, *crashes, CLOSEST, CONTROL)
+
+
+def choose_trials(
+    results: CampaignResults, seed: int, closest: int, control: int
+) -> Dict[int, str]:
+    """Select trials of a screened campaign, and return the reasons by the index of the trial.
+
+    The same results and seed select the same trials. Of the trials without a reason, the
+    ``closest`` ones of lowest clearance are added, and ``control`` random ones, which represent
+    those that are not selected.
+    """
+    reasons: Dict[int, str] = {}
+
+    def add_reason(records: List[TrialRecord], reason: str) -> None:
+        for record in records:
+            reasons.setdefault(record.trial, reason)
+
+    add_reason([r for r in results.trials if not r.outcome.valid], INVALID)
+    for records in _trials_by_run(results):
+        if len({record.completed for record in records}) > 1:
+            add_reason(records, DISAGREE)
+    for outcome in Outcome:
+        if outcome.declaration.crash:
+            add_reason([r for r in results.trials if r.outcome is outcome], outcome.label)
+    remaining = [record for record in results.trials if record.trial not in reasons]
+    by_clearance = sorted(remaining, key=lambda r: (r.metrics["clearance_min_m"], r.trial))
+    add_reason(by_clearance[:closest], CLOSEST)
+    remaining = [record for record in remaining if record.trial not in reasons]
+    drawn = child_generator(seed, CONTROL_SAMPLE).permutation(len(remaining))[:control]
+    add_reason([remaining[index] for index in sorted(drawn.tolist())], CONTROL)
+    return reasons
+
+
+def _trials_by_run(results: CampaignResults) -> List[List[TrialRecord]]:
+    runs: Dict[tuple, List[TrialRecord]] = {}
+    for record in results.trials:
+        if record.outcome.valid:
+            runs.setdefault((record.world_index, record.repetition), []).append(record)
+    return list(runs.values())
+
+
 @dataclass(frozen=True)
 class Confirmation:
     """The results of a second simulator for the trials that were selected for it.
@@ -95,10 +148,10 @@ class Confirmation:
 
 
 def confirmation(
-    first: CampaignResults, second: CampaignResults, reasons: Mapping[int, str], control: str
+    first: CampaignResults, second: CampaignResults, reasons: Mapping[int, str]
 ) -> Confirmation:
-    """Compare a screened campaign with its confirmation. ``reasons`` has reasons by the index of
-    the trial; ``control`` is that of the random sample."""
+    """Compare a screened campaign with its confirmation. ``reasons`` are those of
+    :func:`choose_trials`."""
     trials: Dict[str, int] = {}
     same: Dict[str, int] = {}
     agreements_by_world: Dict[str, List[bool]] = {}
@@ -107,10 +160,10 @@ def confirmation(
         reason, is_same = reasons[trial.trial], trial.outcome is partner.outcome
         trials[reason] = trials.get(reason, 0) + 1
         same[reason] = same.get(reason, 0) + is_same
-        if reason == control:
+        if reason == CONTROL:
             agreements_by_world.setdefault(trial.world, []).append(is_same)
-    chosen = sum(count for reason, count in trials.items() if reason != control)
-    agreed = sum(count for reason, count in same.items() if reason != control)
+    chosen = sum(count for reason, count in trials.items() if reason != CONTROL)
+    agreed = sum(count for reason, count in same.items() if reason != CONTROL)
     remaining = sum(record.outcome.valid for record in first.trials) - chosen
     return Confirmation(
         screened=len(first.trials),

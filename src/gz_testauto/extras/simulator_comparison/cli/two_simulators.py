@@ -20,7 +20,11 @@ from gz_testauto.cli.campaigns import (
 )
 from gz_testauto.cli.options import whole_number
 from gz_testauto.cli.progress import announce_stop, print_status
-from gz_testauto.extras.simulator_comparison.agreement import agreement, confirmation
+from gz_testauto.extras.simulator_comparison.agreement import (
+    agreement,
+    choose_trials,
+    confirmation,
+)
 from gz_testauto.extras.simulator_comparison.findings import evaluate_bench
 from gz_testauto.extras.simulator_comparison.open_loop import open_loop_bench
 from gz_testauto.extras.simulator_comparison.report.agreement import (
@@ -28,7 +32,6 @@ from gz_testauto.extras.simulator_comparison.report.agreement import (
     print_confirmation,
 )
 from gz_testauto.extras.simulator_comparison.report.terminal import print_open_loop
-from gz_testauto.extras.simulator_comparison.screening import CONTROL, choose_trials
 from gz_testauto.report.plain import report_console
 from gz_testauto.results.records import CampaignResults
 from gz_testauto.spec.campaign import BuiltinCampaignSpec
@@ -145,10 +148,10 @@ def run_screening(arguments: argparse.Namespace) -> int:
         if stop():
             print("stopped while screening; the same command continues", file=sys.stderr)
             return exit_status(stop, screened)
-        chosen = choose_trials(screened, fast.seed, arguments.closest, arguments.control)
-        confirmed = _run_trials(slow, arguments, TrialSelection(trials=chosen.trials), stop)
+        reasons = choose_trials(screened, fast.seed, arguments.closest, arguments.control)
+        confirmed = _run_trials(slow, arguments, TrialSelection(trials=frozenset(reasons)), stop)
         print_confirmation(
-            confirmation(screened, confirmed, chosen.reasons, CONTROL),
+            confirmation(screened, confirmed, reasons),
             fast.simulator,
             slow.simulator,
             report_console(sys.stderr) if arguments.json else None,

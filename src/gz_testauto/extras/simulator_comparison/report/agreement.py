@@ -8,8 +8,12 @@ from rich.table import Table
 
 from gz_testauto.analysis.intervals import Estimate
 from gz_testauto.base.escaping import escape_all_texts
-from gz_testauto.extras.simulator_comparison.agreement import Confirmation, Pair, SimulatorAgreement
-from gz_testauto.extras.simulator_comparison.screening import possible_reasons
+from gz_testauto.extras.simulator_comparison.agreement import (
+    Confirmation,
+    Pair,
+    SimulatorAgreement,
+    possible_reasons,
+)
 from gz_testauto.report.plain import (
     interval_text,
     methods_text,
