@@ -5,7 +5,7 @@ missing result is ``skipped`` if this is allowed, and otherwise an ``error``.
 """
 
 import math
-from typing import Callable, Iterable, Iterator, List, Sequence, Tuple
+from typing import Callable, Dict, Iterable, Iterator, List, Sequence, Tuple
 
 from lxml import etree
 
@@ -22,6 +22,7 @@ from gz_testauto.extras.gate.coverage import NotJudged
 from gz_testauto.extras.gate.questions import QuestionKind, QuestionVerdict, Verdict
 from gz_testauto.extras.gate.request import GateEvaluation
 from gz_testauto.report.plain import count_text, number_text
+from gz_testauto.results.records import TrialRecord
 
 SHOWN = 5  # number of worlds in one line
 
@@ -105,7 +106,25 @@ def to_junit(name: str, judged: GateEvaluation) -> str:
     corpus = [_corpus_case(verdict) for verdict in judged.corpus.verdicts]
     answers = [*corpus, *(_answer_case(answer) for answer in judged.answers)]
     missing = [_not_judged_case(item) for item in judged.not_judged]
-    return junit_suite(name, f"{name}.{judged.campaign}", [*answers, *missing], _properties(judged))
+    return _suite(name, f"{name}.{judged.campaign}", [*answers, *missing], _properties(judged))
+
+
+def worlds_to_junit(name: str, judged: GateEvaluation) -> str:
+    """Return a test case for each planner and world, which passes if each trial reached the goal.
+
+    The type of a ``failure`` is ``lost`` if the baseline reached the goal more often, else
+    ``failed``. A case is an ``error`` if all trials are invalid, and ``skipped`` without a trial.
+    """
+    trials: _Trials = {}
+    for side in judged.sides:
+        for record in side.recorded:
+            trials.setdefault((record.planner, record.world), []).append(record)
+    cases = [
+        _world_case(pair.planner, world, pair.baseline, trials)
+        for pair in judged.pairs
+        for world in (judged.sides[0].worlds if judged.sides else ())
+    ]
+    return _suite(name, f"{name}.{judged.campaign}", cases)
 
 
 def error_message(error: Exception) -> str:
@@ -115,7 +134,7 @@ def error_message(error: Exception) -> str:
 
 
 def error_to_junit(name: str, message: str) -> str:
-    return junit_suite(name, name, [("can be judged", "error", "error", message, ())])
+    return _suite(name, name, [("can be judged", "error", "error", message, ())])
 
 
 def to_document(judged: GateEvaluation) -> dict:
@@ -156,17 +175,50 @@ def _sorted_by_verdict(judged: GateEvaluation) -> List[QuestionVerdict]:
     return sorted(judged.answers, key=lambda answer: order.index(answer.verdict))
 
 
-Case = Tuple[str, str, str, str, Sequence[str]]
+_Case = Tuple[str, str, str, str, Sequence[str]]
 """A test case: name, element (empty if it passed), type, message, and further lines."""
 
 
-def _corpus_case(verdict: CorpusVerdict) -> Case:
+def _corpus_case(verdict: CorpusVerdict) -> _Case:
     element = _ELEMENTS[verdict.verdict]
     title = f"corpus: {verdict.planner} in {verdict.world}"
     return title, element, verdict.outcome or "invalid", corpus_line(verdict), ()
 
 
-def _answer_case(answer: QuestionVerdict) -> Case:
+_Trials = Dict[Tuple[str, str], List[TrialRecord]]  # by planner and world
+
+
+def _world_case(planner: str, world: str, baseline: str, trials: _Trials) -> _Case:
+    title = f"{planner} in {world}"
+    records = trials.get((planner, world), [])
+    valid = [record for record in records if record.outcome.valid]
+    lines = [f"{record.outcome.value}: {record.detail}" for record in records]
+    if not records:
+        return title, "skipped", "not run", "no trial has finished", ()
+    if not valid:
+        return title, "error", "invalid", f"{title}: all trials are invalid", lines
+    text = f"{planner} {_reached_text(valid)}"
+    baseline_records = [
+        record for record in trials.get((baseline, world), ()) if record.outcome.valid
+    ]
+    if baseline_records:
+        text += f", {baseline} {_reached_text(baseline_records)}"
+    if all(record.completed for record in valid):
+        return title, "", "", text, ()
+    lost = bool(baseline_records) and _success_share(baseline_records) > _success_share(valid)
+    return title, "failure", "lost" if lost else "failed", text, lines
+
+
+def _success_share(records: Sequence[TrialRecord]) -> float:
+    return sum(record.completed for record in records) / len(records)
+
+
+def _reached_text(records: Sequence[TrialRecord]) -> str:
+    completed = sum(record.completed for record in records)
+    return f"reached the goal in {completed} of {count_text(len(records), 'trial')}"
+
+
+def _answer_case(answer: QuestionVerdict) -> _Case:
     passed = answer.verdict is Verdict.PASSED
     lines = [] if passed else [f"{_loss_text(answer)} {world}" for world in answer.lost]
     if not passed:
@@ -175,7 +227,7 @@ def _answer_case(answer: QuestionVerdict) -> Case:
     return answer.question, element, answer.verdict.value, verdict_line(answer), lines
 
 
-def _not_judged_case(item: NotJudged) -> Case:
+def _not_judged_case(item: NotJudged) -> _Case:
     worlds = [f"not judged {world}" for world in item.worlds]
     # rosunit prints only the name of a skipped case, as passed, so it contains the reason.
     name, element = (
@@ -200,10 +252,10 @@ def _properties(judged: GateEvaluation) -> Iterator[Tuple[str, str]]:
         yield "note", note
 
 
-def junit_suite(
+def _suite(
     name: str,
     classname: str,
-    cases: Sequence[Case],
+    cases: Sequence[_Case],
     properties: Iterable[Tuple[str, str]] = (),
 ) -> str:
     elements = [element for _, element, *_ in cases]

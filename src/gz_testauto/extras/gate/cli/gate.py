@@ -36,9 +36,9 @@ from gz_testauto.extras.gate.report import (
     evaluate_with_junit,
     gate_lines,
     to_document,
+    worlds_to_junit,
 )
 from gz_testauto.extras.gate.request import evaluate_results
-from gz_testauto.extras.gate.world_cases import worlds_to_junit
 from gz_testauto.results.directory import write_atomically
 
 GROUP = ("continuous integration", 1)
