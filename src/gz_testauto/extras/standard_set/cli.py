@@ -29,6 +29,7 @@ from typing import List, Optional, Sequence
 
 from gz_testauto.base.errors import ResultsError, SpecError
 from gz_testauto.base.escaping import escape_text
+from gz_testauto.base.parameters import construct
 from gz_testauto.campaign.signals import StopSignals
 from gz_testauto.cli.campaigns import status_of_invalid
 from gz_testauto.cli.options import comma_separated, worker_count
@@ -44,7 +45,6 @@ from gz_testauto.extras.standard_set.card import (
 )
 from gz_testauto.extras.standard_set.classes import StandardSet
 from gz_testauto.extras.standard_set.pairs import compare_cards, require_comparable, version_note
-from gz_testauto.extras.standard_set.planner_files import read_planners
 from gz_testauto.extras.standard_set.report import markdown, print_card, print_pairs, to_json
 from gz_testauto.extras.standard_set.runs import SetRunner, available_classes
 from gz_testauto.extras.standard_set.verification import (
@@ -54,11 +54,13 @@ from gz_testauto.extras.standard_set.verification import (
     differing_versions,
     summarized,
 )
+from gz_testauto.planners import PLANNERS
 from gz_testauto.report.plain import report_console
 from gz_testauto.results.comparability import SHA256
 from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.results.manifest import Manifest
 from gz_testauto.spec.campaign import BuiltinPlannerSpec
+from gz_testauto.spec.loader import load
 
 GROUP = ("planners", 1)
 EXIT_DIFFERENT = 1
@@ -144,7 +146,7 @@ def _benchmark(arguments: argparse.Namespace, stop: StopSignals) -> Optional[int
     if not arguments.planners:
         raise SpecError("PLANNER is missing; specify a planner, or a card with --verify")
     standard = StandardSet()
-    planners = read_planners(arguments.planners)
+    planners = _read_planners(arguments.planners)
     paths = [standard.card_path(text) for text in arguments.against]
     other_cards = [read_card(path, standard) for path in paths]
     chosen = standard.chosen(arguments.only)
@@ -249,7 +251,7 @@ def _planner(arguments: argparse.Namespace, identity: PlannerIdentity) -> Builti
     Raises ``ResultsError`` for a planner of another name, or without a planner on the command line
     if a parameter of the card is a file, which the card does not contain.
     """
-    planners = read_planners(arguments.planners)
+    planners = _read_planners(arguments.planners)
     for text, planner in zip(arguments.planners, planners):
         if planner.name != identity.name:
             raise ResultsError(
@@ -272,3 +274,30 @@ def _planner(arguments: argparse.Namespace, identity: PlannerIdentity) -> Builti
 def _print_lines(lines: Sequence[str]) -> None:
     for line in lines:
         print(escape_text(line))
+
+
+def _read_planners(texts: Sequence[str]) -> List[BuiltinPlannerSpec]:
+    """Return planners by names or by paths of YAML files with the keys of a campaign's planner.
+
+    Raises ``UnknownNameError`` for an unknown planner, and ``SpecError`` for invalid parameters and
+    for names that appear twice.
+    """
+    planners = [_read_planner(text) for text in texts]
+    names = [planner.name for planner in planners]
+    for name in names:
+        if names.count(name) > 1:
+            raise SpecError(
+                f"planner {name!r} appears twice; remove one, or set another 'name' in its file"
+            )
+    return planners
+
+
+def _read_planner(text: str) -> BuiltinPlannerSpec:
+    is_file = Path(text).suffix in (".yaml", ".yml")
+    if is_file:
+        planner = load(Path(text), BuiltinPlannerSpec)
+    else:
+        PLANNERS.get(text)
+        planner = BuiltinPlannerSpec(name=text, plugin=text)
+    construct(PLANNERS, planner.plugin, planner.parameters)
+    return planner
