@@ -1,15 +1,32 @@
-"""Compose the command for the installation of an extra."""
+"""Import the libraries of an extra, and compose the command for its installation."""
 
+import contextlib
 import json
 import shlex
 import sys
 from importlib import metadata
 from pathlib import Path
+from typing import Iterator
 
-from gz_testauto.base.errors import ResourceError
+from gz_testauto.base.errors import MissingDependencyError, ResourceError
 from gz_testauto.base.resources import PACKAGE, share_directory
 
 UNKNOWN = "CHECKOUT"  # placeholder for the directory of the source if it is unknown
+
+
+@contextlib.contextmanager
+def importing(subject: str, extra: str) -> Iterator[None]:
+    """Convert an ``ImportError`` to ``MissingDependencyError`` with the installation of an extra.
+
+    ``subject`` begins the message, such as ``plots need matplotlib``.
+    """
+    try:
+        yield
+    except ImportError as error:
+        raise MissingDependencyError(
+            f"{subject}, which cannot be imported ({error}); install it with "
+            f"{install_command(extra)}"
+        ) from error
 
 
 def install_command(extra: str) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from gz_testauto.base.errors import MissingDependencyError, SpecError, UnknownNameError
-from gz_testauto.base.installation import install_command
+from gz_testauto.base.installation import importing
 from gz_testauto.base.observation import Snapshot
 from gz_testauto.base.pose import Pose
 from gz_testauto.extras.colliders.flat import FARTHEST_M, rays
@@ -25,13 +25,8 @@ from gz_testauto.simulators.mujoco_geoms import (
     text,
 )
 
-try:
+with importing("colliders need the library FCL", "colliders"):
     import fcl
-except ImportError as error:
-    raise MissingDependencyError(
-        f"colliders need the library FCL, which cannot be imported ({error}); install it with "
-        f"{install_command('colliders')}"
-    ) from error
 
 Pair = Tuple[str, str]
 

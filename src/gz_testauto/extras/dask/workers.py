@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Set, Tuple, Type
 
 from gz_testauto import __version__
-from gz_testauto.base.errors import MissingDependencyError, ResultsError, SimulatorError
-from gz_testauto.base.installation import install_command
+from gz_testauto.base.errors import ResultsError, SimulatorError
+from gz_testauto.base.installation import importing
 from gz_testauto.results.attempts import FAILURES
 from gz_testauto.results.comparability import file_sha256
 from gz_testauto.results.inputs import further_files
@@ -268,12 +268,8 @@ class _SubmittedTrial(NamedTuple):
 
 
 def _import_distributed() -> Any:
-    try:
+    with importing("trials on Dask need its package distributed", "dask"):
         import distributed
-    except ImportError as error:
-        raise MissingDependencyError(
-            f"Dask is not installed; install it with {install_command('dask')}"
-        ) from error
     return distributed
 
 

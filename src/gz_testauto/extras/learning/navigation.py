@@ -16,21 +16,16 @@ from typing import Any, Dict, Optional, Tuple, Union
 
 import numpy as np
 
-from gz_testauto.base.errors import MissingDependencyError, SpecError
-from gz_testauto.base.installation import install_command
+from gz_testauto.base.errors import SpecError
+from gz_testauto.base.installation import importing
 from gz_testauto.extras.learning.episode import Episode, EpisodeRunner, PreparedEnvironment
 from gz_testauto.extras.learning.policies.policy import ACTIONS
 
-try:
+with importing("environments need gymnasium", "learning"):
     import gymnasium
     from gymnasium import spaces
     from gymnasium.error import ResetNeeded
     from gymnasium.vector import AsyncVectorEnv, AutoresetMode
-except ImportError as missing:
-    raise MissingDependencyError(
-        f"environments need gymnasium, which cannot be imported ({missing}); install it with "
-        f"{install_command('learning')}"
-    ) from missing
 
 ID = "gz_testauto/Navigation-v0"
 

@@ -5,20 +5,15 @@ from typing import Any, Dict, List, Optional, Tuple, Union
 
 import numpy as np
 
-from gz_testauto.base.errors import MissingDependencyError, SpecError
-from gz_testauto.base.installation import install_command
+from gz_testauto.base.errors import SpecError
+from gz_testauto.base.installation import importing
 from gz_testauto.extras.learning.episode import Episode, EpisodeRunner, PreparedEnvironment
 from gz_testauto.extras.learning.policies.policy import ACTIONS
 
-try:
+with importing("environments with several robots need pettingzoo", "learning"):
     from gymnasium import spaces
     from gymnasium.error import ResetNeeded
     from pettingzoo import ParallelEnv
-except ImportError as missing:
-    raise MissingDependencyError(
-        f"environments with several robots need pettingzoo, which cannot be imported ({missing}); "
-        f"install it with {install_command('learning')}"
-    ) from missing
 
 
 class ParallelNavigationEnv(ParallelEnv):  # type: ignore[misc]

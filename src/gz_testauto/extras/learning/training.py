@@ -13,12 +13,11 @@ import numpy as np
 from gz_testauto.base.disk import PARTIAL_SUFFIX, read_input, read_text
 from gz_testauto.base.errors import (
     GzTestautoError,
-    MissingDependencyError,
     ResultsError,
     SimulatorError,
     SpecError,
 )
-from gz_testauto.base.installation import install_command
+from gz_testauto.base.installation import importing
 from gz_testauto.base.json_file import read_json_object
 from gz_testauto.extras.learning.episode import (
     WORLDS_OF,
@@ -43,16 +42,11 @@ from gz_testauto.results.comparability import (
 from gz_testauto.results.directory import RunDirectory, reporting_disk, write_atomically
 from gz_testauto.sampling.seeds import child_generator
 
-try:
+with importing("training needs Stable-Baselines3", "train"):
     import torch
     from gymnasium import spaces
     from stable_baselines3 import PPO
     from stable_baselines3.common.vec_env import VecEnv
-except ImportError as missing:
-    raise MissingDependencyError(
-        f"training needs Stable-Baselines3, which cannot be imported ({missing}); install it with "
-        f"{install_command('train')}"
-    ) from missing
 
 LOGGER = logging.getLogger(__name__)
 

@@ -11,8 +11,8 @@ import numpy as np
 import shapely
 
 from gz_testauto.base.disk import require_regular
-from gz_testauto.base.errors import MissingDependencyError, SpecError
-from gz_testauto.base.installation import install_command
+from gz_testauto.base.errors import SpecError
+from gz_testauto.base.installation import importing
 from gz_testauto.base.xml_file import read_xml
 
 SPACING_M = 0.1  # distance between the points at which pyxodr samples a lane
@@ -30,13 +30,8 @@ def read_lanes(file: Path, kinds: List[str]) -> List[Dict[str, Any]]:
     Raises ``SpecError`` for a file that cannot be read or contains no lane of these types, and
     ``MissingDependencyError`` if pyxodr is not installed.
     """
-    try:
+    with importing("OpenDRIVE files need pyxodr", "opendrive"):
         from pyxodr.road_objects.network import RoadNetwork
-    except ImportError as error:
-        raise MissingDependencyError(
-            f"OpenDRIVE files need pyxodr, which cannot be imported ({error}); install it with "
-            f"{install_command('opendrive')}"
-        ) from error
     require_regular(file, SpecError)
     try:
         _require_length(file)

@@ -8,7 +8,7 @@ from typing_extensions import Literal
 from gz_testauto.actors.actor import Actor
 from gz_testauto.actors.creation import NewActor
 from gz_testauto.base.errors import MissingDependencyError
-from gz_testauto.base.installation import install_command
+from gz_testauto.base.installation import importing, install_command
 from gz_testauto.base.pose import Pose2D
 from gz_testauto.spec.actors import PlacedActorSpec
 from gz_testauto.spec.model import SpecPath
@@ -31,12 +31,8 @@ class TreeSpec(PlacedActorSpec):
 
 
 def _require_py_trees() -> None:
-    try:
+    with importing("behavior trees need py_trees", "trees"):
         import py_trees
-    except ImportError as error:
-        raise MissingDependencyError(
-            f"behavior trees need py_trees; run {install_command('trees')}"
-        ) from error
     if "memory" not in inspect.signature(py_trees.composites.Sequence.__init__).parameters:
         raise MissingDependencyError(
             f"the py_trees in {py_trees.__file__} is too old (ROS Noetic has 0.7); behavior trees "

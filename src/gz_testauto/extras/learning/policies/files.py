@@ -19,7 +19,7 @@ from gz_testauto.base.disk import (
     require_regular,
 )
 from gz_testauto.base.errors import MissingDependencyError, SpecError
-from gz_testauto.base.installation import install_command
+from gz_testauto.base.installation import importing
 from gz_testauto.base.registry import unknown_name
 from gz_testauto.extras.learning.policies.observations import Named, ObservationEncoder
 from gz_testauto.extras.learning.policies.policy import ACTIONS, KINDS, NetworkPolicy, Policy
@@ -180,14 +180,9 @@ class _StableBaselinesPolicy(Policy):
     """A policy that ``model.save`` of Stable-Baselines3 wrote. It acts deterministically."""
 
     def __init__(self, path: Path, algorithm: str, size: int) -> None:
-        try:
+        with importing(f"{path}: the policy needs Stable-Baselines3", "train"):
             import stable_baselines3
             import torch
-        except ImportError as error:
-            raise MissingDependencyError(
-                f"{path}: the policy needs Stable-Baselines3, which cannot be imported ({error}); "
-                f"install it with {install_command('train')}"
-            ) from error
         algorithm_class = getattr(stable_baselines3, algorithm, None)
         if algorithm_class is None:
             raise SpecError(

@@ -10,8 +10,8 @@ from typing import Any, Callable, Dict, List, Sequence, Tuple
 import numpy as np
 
 from gz_testauto.base.disk import require_regular
-from gz_testauto.base.errors import MissingDependencyError, ResultsError
-from gz_testauto.base.installation import install_command
+from gz_testauto.base.errors import ResultsError
+from gz_testauto.base.installation import importing
 from gz_testauto.base.registry import unknown_name
 
 NANO = Decimal(10) ** -9
@@ -75,14 +75,9 @@ def read_topics(
     """Return stamps (n,) in seconds and values (n, k) of each channel. ``topics`` maps channels to
     topics, and ``joints`` are the joints whose speeds are the values of a topic of joint states.
     Raises ``MissingDependencyError`` without the package ``rosbags``."""
-    try:
+    with importing(f"{path}: reading rosbags needs the package rosbags", "simulator_comparison"):
         from rosbags.highlevel import AnyReader
         from rosbags.typesys import Stores, get_typestore
-    except ImportError as error:
-        raise MissingDependencyError(
-            f"{path}: reading rosbags needs the package rosbags ({error}); install it with "
-            f"{install_command('simulator_comparison')}"
-        ) from error
     if not path.is_dir():
         require_regular(path, ResultsError)
     samples: Dict[str, Tuple[List[Decimal], List[List[float]]]] = {}
