@@ -20,7 +20,6 @@ import argparse
 import functools
 import json
 import shutil
-import sys
 from pathlib import Path
 from typing import Any, Dict
 
@@ -32,6 +31,7 @@ from gz_testauto.base.escaping import escape_text
 from gz_testauto.campaign.resume import open_for_replay
 from gz_testauto.campaign.simulator import select_simulator
 from gz_testauto.campaign.trial_runner import TrialRunner
+from gz_testauto.cli.progress import print_status
 from gz_testauto.cli.replay import find_trial, require_result
 from gz_testauto.cli.trust import add_trust_argument, require_trust
 from gz_testauto.extras.search.edited_world import EditedWorld
@@ -163,7 +163,7 @@ class _Shrinking:
         """Return the content of ``shrunk.json``."""
         with TrialRunner(spec) as runner:
             fails = RepeatableFailureTest(
-                runner, self._world, self._trial, self._journal, _print_progress
+                runner, self._world, self._trial, self._journal, print_status
             )
             first = fails.trial(self._complete)
             if first.outcome is not self._stored.outcome:
@@ -186,7 +186,7 @@ class _Shrinking:
         result["original_repeated_bit_by_bit"] = same_bits
         result["time_s"] = last.recording.duration_s
         self._print_result(result, f"{last.outcome.value}, {escape_text(last.detail)}")
-        with Examination(spec, self._journal, confirm, progress=_print_progress) as examination:
+        with Examination(spec, self._journal, confirm, progress=print_status) as examination:
             if perturbed:
                 count = examination.count(shrunk, last.outcome, perturbed)
                 result["robustness"] = count._asdict()
@@ -205,7 +205,7 @@ class _Shrinking:
             self._out / "candidates",
             self._world,
             self._journal,
-            _print_progress,
+            print_status,
         )
         fails.compare_with(self._stored, self._complete)
         if not fails(self._complete):
@@ -271,7 +271,3 @@ class _Shrinking:
 def _default_out(results: Path, label: str) -> Path:
     folder = results.absolute()
     return folder.with_name(f"{folder.name}_shrunk") / label
-
-
-def _print_progress(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
