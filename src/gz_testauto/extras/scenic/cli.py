@@ -62,8 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--keep-placed",
         action="store_true",
         help="keep valid objects and draw only the others again. This is faster in dense scenes, "
-        "but "
-        "changes the distribution. The limit is 10000 draws, and 200 more for each object",
+        "but changes the distribution. The limit is 10000 draws, and 200 more for each object",
     )
     parser.add_argument(
         "--download",

@@ -189,8 +189,7 @@ def _require_robot_for_ego(path: Path, compiled: Any) -> None:
     if ego is None:
         raise SpecError(
             f"{path}: the program has no ego, which represents the robot in a dynamic scenario; "
-            "add "
-            "`ego = new ...` with the class of the mission item worlds.scenic.mission.start"
+            "add `ego = new ...` with the class of the mission item worlds.scenic.mission.start"
         )
     if ego.behavior is not None:
         raise SpecError(

@@ -274,8 +274,7 @@ def _solid_of_mesh(geometry: Mesh, notes: List[str], hollow: bool) -> Any:
     if not has_many_faces:
         notes.append(
             f"{geometry.path.name} does not enclose a volume without gaps; its convex hull "
-            "replaces "
-            "it; set `hollow: true` in the descriptor to make its inside free"
+            "replaces it; set `hollow: true` in the descriptor to make its inside free"
         )
     return _hull(surface.triangles.reshape(-1, 3))
 

@@ -146,8 +146,7 @@ class _OnnxPolicy(Policy):
         except ImportError as error:
             raise MissingDependencyError(
                 f"{path}: the policy needs onnxruntime, which cannot be imported ({error}); "
-                "install "
-                "it with python3 -m pip install onnxruntime"
+                "install it with python3 -m pip install onnxruntime"
             ) from error
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = (
@@ -166,8 +165,7 @@ class _OnnxPolicy(Policy):
         if isinstance(length, int) and length != size:
             raise SpecError(
                 f"{path}: the input of the model has {length} numbers, but the observations in "
-                "its card "
-                f"have {size}; correct the card"
+                f"its card have {size}; correct the card"
             )
         self._input = model_input.name
 
@@ -200,16 +198,14 @@ class _StableBaselinesPolicy(Policy):
         if shape != (size,):
             raise SpecError(
                 f"{path}: the input of the model has shape {shape}, but the observations in its "
-                "card "
-                f"have ({size},); correct the card"
+                f"card have ({size},); correct the card"
             )
         actions = self._model.action_space
         bounds = (getattr(actions, "low", None), getattr(actions, "high", None))
         if actions.shape != (ACTIONS,) or not np.array_equal(bounds, [[-1, -1], [1, 1]]):
             raise SpecError(
                 f"{path}: the actions of the model are {actions}; they must be {ACTIONS} numbers "
-                "from "
-                "-1 to 1"
+                "from -1 to 1"
             )
 
     def act(self, vector: np.ndarray) -> np.ndarray:

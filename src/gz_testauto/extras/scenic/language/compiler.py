@@ -61,8 +61,7 @@ def raise_if_not_overridable(obj: Any, names: Iterable[str]) -> None:
         if name == "behavior" and obj.behavior is None:
             raise InvalidScenarioError(
                 f"`override` cannot add a behavior to a {kind} without a behavior, which is a "
-                "fixed "
-                f"part of the world; create it as `new {kind} with behavior Stand()`"
+                f"fixed part of the world; create it as `new {kind} with behavior Stand()`"
             )
         if name != "behavior" and name in _built_in_defaults(obj):
             raise InvalidScenarioError(

@@ -43,8 +43,7 @@ def located(path: Path, added: int = LINE_ADDED) -> Iterator[None]:
         if _FROM_EVERYWHERE.search(str(error)):
             raise SpecError(
                 f"{path}: a position is drawn from an unlimited region; define a workspace, such "
-                "as "
-                "`workspace = Workspace(RectangularRegion(0 @ 0, 0, 10, 10))`"
+                "as `workspace = Workspace(RectangularRegion(0 @ 0, 0, 10, 10))`"
             ) from error
         raise SpecError(located_message(path, error, added)) from error
 
