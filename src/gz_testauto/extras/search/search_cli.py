@@ -34,7 +34,6 @@ from pathlib import Path
 from typing import Any, Dict, List, Optional, Sequence
 
 from gz_testauto.analysis.repeats import FRAGILE, ROBUST, UNDECIDED
-from gz_testauto.base.errors import SpecError
 from gz_testauto.base.escaping import escape_text
 from gz_testauto.campaign.campaign_files import campaign_path
 from gz_testauto.campaign.resume import open_for_replay
@@ -48,6 +47,7 @@ from gz_testauto.cli.campaigns import (
     load_campaign,
     run_trials,
 )
+from gz_testauto.cli.options import whole_number
 from gz_testauto.cli.progress import announce_stop
 from gz_testauto.cli.trust import require_trust
 from gz_testauto.extras.search.findings import (
@@ -112,7 +112,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_simulator_argument(parser)
     parser.add_argument(
         "--perturb",
-        type=int,
+        type=whole_number,
         default=REPEATS,
         metavar="N",
         help="perturbed trials per found trial, which do not count for the budget; at least 17 are "
@@ -128,8 +128,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    if arguments.perturb < 0:
-        raise SpecError(f"--perturb is {arguments.perturb}; it must be at least 0")
     spec = select_simulator(load_campaign(arguments), arguments.simulator or "")
     target = read_target(arguments.wanted, len(spec.planners))
     plan = SearchPlan.of_budget(arguments.budget, len(spec.planners), arguments.strategy)

@@ -31,6 +31,7 @@ from gz_testauto.base.escaping import escape_text
 from gz_testauto.campaign.resume import open_for_replay
 from gz_testauto.campaign.simulator import select_simulator
 from gz_testauto.campaign.trial_runner import TrialRunner
+from gz_testauto.cli.options import whole_number
 from gz_testauto.cli.progress import print_status
 from gz_testauto.cli.replay import find_trial, require_result
 from gz_testauto.cli.trust import add_trust_argument, require_trust
@@ -84,7 +85,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--perturb",
-        type=int,
+        type=whole_number,
         default=PERTURBED,
         metavar="N",
         help="perturbed trials for the robustness of the failure, or on a stack new trials for its "
@@ -94,8 +95,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    if arguments.perturb < 0:
-        raise SpecError(f"--perturb is {arguments.perturb}; it must be at least 0")
     directory = CampaignDirectory(arguments.directory)
     with ResultStore.read(directory) as store:
         trust = functools.partial(require_trust, is_trusted=arguments.trust)
