@@ -8,7 +8,7 @@ were selected by failures, their outcomes enter neither rates nor tests.
 import json
 import math
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Callable, Dict, List, Sequence, Tuple
 
@@ -64,7 +64,7 @@ class JudgedCorpus:
     """The verdicts on a corpus, in the order of the trials."""
 
     directory: str = ""
-    verdicts: Tuple[CorpusVerdict, ...] = field(default_factory=tuple)
+    verdicts: Tuple[CorpusVerdict, ...] = ()
 
     @property
     def worlds(self) -> Tuple[str, ...]:

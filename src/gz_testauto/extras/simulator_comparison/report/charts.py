@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import Callable, List, Mapping, NamedTuple, Optional, Sequence, Tuple
+from typing import List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 
@@ -31,8 +31,6 @@ COLORS = 6
 DASHES = ("none", "7 3", "2 3", "9 3 2 3")  # lines differ in color first, then in dash pattern
 
 BAR = 150.0  # longest bar on each side of the middle, in SVG units
-
-Place = Callable[[float], Optional[float]]  # maps a value to its position, NaN to None
 
 
 class ChartRow(NamedTuple):
