@@ -11,7 +11,6 @@ from typing import List
 import numpy as np
 
 from gz_testauto.base.compiled import compiled, compiled_for
-from gz_testauto.base.elementary import arcsin, arctan2
 from gz_testauto.base.observation import Twist2D
 from gz_testauto.base.parameters import Fraction, NotNegative, Positive
 from gz_testauto.planners.limits import DefaultLength, clamp
@@ -77,46 +76,54 @@ def find_gaps(
     sqrt(d² − radius²). A border at the edge of the field of view, which is centered on the x axis,
     has the distance of the other border.
     """
-    distance = np.hypot(points_m[:, 0], points_m[:, 1])
-    is_near = distance < horizon_m
-    distance = distance[is_near]
-    bearing = arctan2(points_m[is_near, 1], points_m[is_near, 0])
-    half = arcsin(np.minimum(1.0, radius_m / np.maximum(distance, 1e-9)))
-    gaps = _gap_array(distance, bearing, half, radius_m, field_of_view_rad / 2, horizon_m)
+    gaps = _gap_array(points_m, radius_m, horizon_m, field_of_view_rad / 2)
     return [Gap(*borders) for borders in gaps.tolist()]
 
 
 @compiled
-def _hidden_sectors(distance, bearing, half, radius_m, half_view):  # type: ignore[no-untyped-def]
+def _near_circles(points_m, radius_m, horizon_m):  # type: ignore[no-untyped-def]
+    """Return distance (m), bearing (rad) and half the hidden angle (rad) of the circle around each
+    point that is nearer than ``horizon_m``, shape (k, 3)."""
+    circles = np.empty((len(points_m), 3))
+    circle_count = 0
+    for x_m, y_m in points_m:
+        distance = math.hypot(x_m, y_m)
+        if distance < horizon_m:
+            half = math.asin(min(1.0, radius_m / max(distance, 1e-9)))
+            circles[circle_count] = (distance, math.atan2(y_m, x_m), half)
+            circle_count += 1
+    return circles[:circle_count]
+
+
+@compiled
+def _hidden_sectors(circles, radius_m, half_view):  # type: ignore[no-untyped-def]
     """Return right border (rad), left border (rad) and distance to the borders (m) of the sector
-    that each circle hides, shape (k, 3). The inputs are those of :func:`_gap_array`."""
-    n = len(distance)
-    sectors = np.empty((2 * n, 3))
+    that each of ``circles`` (:func:`_near_circles`) hides, shape (k, 3)."""
+    sectors = np.empty((2 * len(circles), 3))
     sector_count = 0
     for image in range(2):
-        for number in range(n):
-            center = bearing[number]
+        for distance, center, half in circles:
             if image == 1:
                 # A circle behind the robot can extend beyond ±180°, so its image is also used.
-                if not half[number] + abs(center) > math.pi:
+                if not half + abs(center) > math.pi:
                     continue
                 center -= math.copysign(2 * math.pi, center)
-            right, left = center - half[number], center + half[number]
+            right, left = center - half, center + half
             if left > -half_view and right < half_view:
-                square = distance[number] * distance[number] - radius_m * radius_m
+                square = distance * distance - radius_m * radius_m
                 sectors[sector_count] = (right, left, math.sqrt(max(square, 0.0)))
                 sector_count += 1
     return sectors[:sector_count]
 
 
-@compiled_for("f8[:, ::1](f8[::1], f8[::1], f8[::1], f8, f8, f8)")
-def _gap_array(distance, bearing, half, radius_m, half_view, horizon_m):  # type: ignore[no-untyped-def]
+@compiled_for("f8[:, ::1](Array(f8, 2, 'A', True), f8, f8, f8)")
+def _gap_array(points_m, radius_m, horizon_m, half_view):  # type: ignore[no-untyped-def]
     """Return the fields of each :class:`Gap`, shape (g, 4).
 
-    The inputs are ``distance`` (m) and ``bearing`` (rad) of the obstacle circles, shape (n,), each
-    of which hides ``half`` (rad) on either side of its bearing, and half the field of view (rad).
+    The inputs are those of :func:`find_gaps`, with half the field of view (rad).
     """
-    sectors = _hidden_sectors(distance, bearing, half, radius_m, half_view)
+    circles = _near_circles(points_m, radius_m, horizon_m)
+    sectors = _hidden_sectors(circles, radius_m, half_view)
     gaps = np.empty((len(sectors) + 1, 4))
     if len(sectors) == 0:
         gaps[0] = (-half_view, half_view, horizon_m, horizon_m)
@@ -201,9 +208,15 @@ class FollowTheGap(ReactivePlanner):
 def nearest_distance(points_m: np.ndarray, radius_m: float) -> float:
     """Return the distance (m) from the base to the nearest circle of ``radius_m`` around a point,
     or ``inf`` without points."""
-    if len(points_m) == 0:
-        return math.inf
-    return max(NEAREST_M, float(np.hypot(points_m[:, 0], points_m[:, 1]).min()) - radius_m)
+    return max(NEAREST_M, _smallest_distance(points_m) - radius_m)
+
+
+@compiled_for("f8(Array(f8, 2, 'A', True))")
+def _smallest_distance(points_m):  # type: ignore[no-untyped-def]
+    smallest_m = np.inf
+    for x_m, y_m in points_m:
+        smallest_m = min(smallest_m, math.hypot(x_m, y_m))
+    return smallest_m
 
 
 def weighted_heading(
