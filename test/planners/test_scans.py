@@ -28,6 +28,15 @@ def test_sensor_mounted_upside_down_swaps_left_and_right():
     assert point == pytest.approx((0.5 - math.sqrt(0.5), math.sqrt(0.5)))
 
 
+def test_compiled_points_equal_those_of_numpy_bit_by_bit():
+    generator = np.random.default_rng(6)
+    mount = Pose.from_rpy(*generator.uniform(-0.5, 0.5, 6))
+    ranges, angles = generator.uniform(0.1, 9.0, 541), np.linspace(-HALF_VIEW, HALF_VIEW, 541)
+    hits = np.stack([ranges * np.cos(angles), ranges * np.sin(angles), np.zeros(541)], axis=1)
+    expected = np.ascontiguousarray(mount.apply(hits)[:, :2])
+    assert obstacle_points(scan(ranges, mount)).tobytes() == expected.tobytes()
+
+
 def test_special_values_follow_rep_117():
     points = obstacle_points(scan([-np.inf, np.nan, np.inf, 10.0, 0.05]))
     assert np.hypot(points[:, 0] - 0.5, points[:, 1]) == pytest.approx([0.1, 0.1])

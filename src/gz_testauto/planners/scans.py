@@ -9,8 +9,7 @@ from typing import Tuple
 import numpy as np
 
 from gz_testauto.base.arithmetic import matrix_product
-from gz_testauto.base.compiled import compiled_for
-from gz_testauto.base.elementary import arctan2
+from gz_testauto.base.compiled import compiled, compiled_for
 from gz_testauto.base.observation import LaserScan
 from gz_testauto.base.pose import Pose, Pose2D
 
@@ -26,9 +25,9 @@ def obstacle_points(scan: LaserScan) -> np.ndarray:
     too near to measure (``-inf``, or below ``range_min_m``) gives a point at ``range_min_m``.
     """
     beams = _beams(scan.angle_min_rad, scan.angle_max_rad, len(scan.ranges_m), scan.mount)
-    ranges_m = np.array(scan.ranges_m, dtype=float)
-    hits = _hits(ranges_m, scan.range_min_m, scan.range_max_m, beams.cosines, beams.sines)
-    return (matrix_product(hits, beams.rotation.T) + beams.origin_m)[:, :2]
+    ranges_m = np.ascontiguousarray(scan.ranges_m, dtype=float)
+    hits: np.ndarray = _hits(ranges_m, scan.range_min_m, scan.range_max_m, *beams.in_base_frame)
+    return hits
 
 
 def ray_ends(scan: LaserScan) -> Tuple[np.ndarray, np.ndarray]:
@@ -55,11 +54,9 @@ class _Beams:
         angles_rad = np.linspace(angle_min_rad, angle_max_rad, count)
         self.cosines, self.sines = np.cos(angles_rad), np.sin(angles_rad)
         self.rotation, self.origin_m = mount.rotation, np.asarray(mount.position)
+        self.in_base_frame = (self.cosines, self.sines, self.rotation, self.origin_m)
         inverse = mount.inverse()
-        self.inverse_rotation, self.inverse_origin_m = (
-            inverse.rotation,
-            np.asarray(inverse.position),
-        )
+        self.from_base_frame = (inverse.rotation, np.asarray(inverse.position))
 
 
 _beams = functools.lru_cache(maxsize=8)(_Beams)
@@ -79,44 +76,68 @@ class ScanMemory:
     def points(self, scan: LaserScan, pose: Pose2D) -> np.ndarray:
         """Return the points of the scan, then the remembered points, in the base frame, in meters,
         shape (n, 2). ``pose`` is that of the base in the world at the time of the scan."""
-        visible = obstacle_points(scan)
-        cos, sin = np.cos(pose.yaw_rad), np.sin(pose.yaw_rad)
-        turn = np.array([[cos, -sin], [sin, cos]])
-        origin = np.array([pose.x_m, pose.y_m])
-        past = matrix_product(self._world_m - origin, turn)
-        past = past[self._is_out_of_view(scan, past)]
-        points = np.concatenate([visible, past])
-        near_points = points[np.hypot(points[:, 0], points[:, 1]) < self._radius_m]
-        self._world_m = _one_of_each_cell(matrix_product(near_points, turn.T) + origin, CELL_M)
+        cos, sin = float(np.cos(pose.yaw_rad)), float(np.sin(pose.yaw_rad))
+        in_world = (pose.x_m, pose.y_m, cos, sin)
+        beams = _beams(scan.angle_min_rad, scan.angle_max_rad, len(scan.ranges_m), scan.mount)
+        past = _points_out_of_view(
+            self._world_m,
+            *in_world,
+            scan.mount.position[2],
+            scan.angle_min_rad,
+            scan.angle_max_rad,
+            *beams.from_base_frame,
+        )
+        points = np.concatenate([obstacle_points(scan), past])
+        self._world_m = _remembered_points(points, self._radius_m, *in_world, CELL_M)
         return points
 
-    def _is_out_of_view(self, scan: LaserScan, points_m: np.ndarray) -> np.ndarray:
-        beams = _beams(scan.angle_min_rad, scan.angle_max_rad, len(scan.ranges_m), scan.mount)
-        points_3d_m = np.empty((len(points_m), 3))
-        points_3d_m[:, :2], points_3d_m[:, 2] = points_m, scan.mount.position[2]
-        points_in_sensor_m = (
-            matrix_product(points_3d_m, beams.inverse_rotation.T) + beams.inverse_origin_m
-        )
-        bearing = arctan2(points_in_sensor_m[:, 1], points_in_sensor_m[:, 0])
-        return (bearing < scan.angle_min_rad) | (bearing > scan.angle_max_rad)
 
+@compiled_for("f8[:, ::1](Array(f8, 1, 'C', True), f8, f8, f8[::1], f8[::1], f8[:, ::1], f8[::1])")
+def _hits(  # type: ignore[no-untyped-def]
+    ranges_m, range_min_m, range_max_m, cosines, sines, rotation, origin_m
+):
+    """Return the points of the rays with a return, in the base frame (m), shape (k, 2).
 
-@compiled_for("f8[:, ::1](f8[::1], f8, f8, f8[::1], f8[::1])")
-def _hits(ranges_m, range_min_m, range_max_m, cosines, sines):  # type: ignore[no-untyped-def]
-    """Return the points of the rays with a return, in the frame of the lidar (m), shape (k, 3)."""
-    points_m = np.empty((len(ranges_m), 3))
+    ``rotation`` (3, 3) and ``origin_m`` (3,) are the pose of the lidar in the base frame.
+    """
+    points_m = np.empty((len(ranges_m), 2))
     hit_count = 0
     for ray in range(len(ranges_m)):
         if ranges_m[ray] < range_max_m:  # false for NaN
             distance_m = max(ranges_m[ray], range_min_m)
-            points_m[hit_count, 0] = distance_m * cosines[ray]
-            points_m[hit_count, 1] = distance_m * sines[ray]
-            points_m[hit_count, 2] = 0.0
+            x_m, y_m = distance_m * cosines[ray], distance_m * sines[ray]
+            for axis in range(2):
+                point_m = x_m * rotation[axis, 0] + y_m * rotation[axis, 1]
+                points_m[hit_count, axis] = point_m + origin_m[axis]
             hit_count += 1
     return points_m[:hit_count]
 
 
-@compiled_for("f8[:, ::1](f8[:, ::1], f8)")
+@compiled_for("f8[:, ::1](f8[:, ::1], f8, f8, f8, f8, f8, f8, f8, f8[:, ::1], f8[::1])")
+def _points_out_of_view(  # type: ignore[no-untyped-def]
+    world_m, x_m, y_m, cos, sin, z_m, first_rad, last_rad, rotation, origin_m
+):
+    """Return the points of ``world_m``, shape (n, 2), whose bearings from the lidar are not between
+    ``first_rad`` and ``last_rad``, in the base frame (m), shape (k, 2).
+
+    The base has the pose ``x_m``, ``y_m``, ``cos`` and ``sin`` in the world, and the pose
+    ``rotation`` (3, 3) and ``origin_m`` (3,) in the frame of the lidar, which is at ``z_m``.
+    """
+    points_m = np.empty_like(world_m)
+    count = 0
+    for point in range(len(world_m)):
+        dx_m, dy_m = world_m[point, 0] - x_m, world_m[point, 1] - y_m
+        x, y = dx_m * cos + dy_m * sin, dy_m * cos - dx_m * sin
+        ahead_m = x * rotation[0, 0] + z_m * rotation[0, 2] + y * rotation[0, 1] + origin_m[0]
+        left_m = x * rotation[1, 0] + z_m * rotation[1, 2] + y * rotation[1, 1] + origin_m[1]
+        bearing = math.atan2(left_m, ahead_m)
+        if bearing < first_rad or bearing > last_rad:
+            points_m[count] = (x, y)
+            count += 1
+    return points_m[:count]
+
+
+@compiled
 def _one_of_each_cell(points_m, cell_m):  # type: ignore[no-untyped-def]
     """Return the first point in each cell, in the order of the cells, shape (n, 2)."""
     cells = np.empty(len(points_m), np.int64)
@@ -132,3 +153,18 @@ def _one_of_each_cell(points_m, cell_m):  # type: ignore[no-untyped-def]
             kept_points[point_count] = points_m[order[rank]]
             point_count += 1
     return kept_points[:point_count]
+
+
+@compiled_for("f8[:, ::1](f8[:, ::1], f8, f8, f8, f8, f8, f8)")
+def _remembered_points(  # type: ignore[no-untyped-def]
+    points_m, radius_m, x_m, y_m, cos, sin, cell_m
+):
+    """Return the points nearer than ``radius_m`` to the base, at most one in each cell, in the
+    world frame (m). The pose of the base is as for :func:`_points_out_of_view`."""
+    world_m = np.empty_like(points_m)
+    count = 0
+    for x, y in points_m:
+        if math.hypot(x, y) < radius_m:
+            world_m[count] = (x * cos - y * sin + x_m, x * sin + y * cos + y_m)
+            count += 1
+    return _one_of_each_cell(world_m[:count], cell_m)
