@@ -41,6 +41,24 @@ def test_arcs_are_those_of_a_unicycle(twist):
     assert pose == pytest.approx(drive_arc(Pose2D(0, 0), Twist2D(*twist), 0.8), abs=1e-12)
 
 
+def test_compiled_arcs_equal_those_of_numpy_bit_by_bit():
+    generator = np.random.default_rng(4)
+    twists = generator.uniform((0.0, -1.5), (1.0, 1.5), (12, 2))
+    twists[::4, 1] = 0.0  # a line, for which numpy.sinc avoids a division by zero
+    times = generator.uniform(0.0, 3.0, (12, 20))
+    turns = twists[:, 1:] * times
+    longitudinal = np.sinc(turns / np.pi)
+    lateral = np.sin(turns / 2) * np.sinc(turns / 2 / np.pi)
+    length = twists[:, :1] * times
+    expected = np.stack([length * longitudinal, length * lateral, turns], axis=-1)
+    assert arc_poses(twists, times).tobytes() == expected.tobytes()
+
+
+def test_commands_can_be_integers():
+    sweep = sweep_arcs(FOOTPRINT, np.array([[1, 0]]), np.empty((0, 2)), 3.0, 0.1, 20)
+    assert stoppable(np.array([[1, 0]]), sweep, RobotLimits(RECTANGLE), 0.1).tolist() == [True]
+
+
 def test_sweep_stops_before_points_ahead_and_passes_points_at_the_side():
     twists = np.array([[1.0, 0.0], [0.5, 0.0]])
     wall = np.array([[2.0, y] for y in np.linspace(-1, 1, 41)])

@@ -9,7 +9,13 @@ import numpy as np
 from gz_testauto.base.compiled import compiled, compiled_for
 from gz_testauto.base.observation import Twist2D
 from gz_testauto.planners.interface import RobotLimits
-from gz_testauto.planners.sweep import ConvexFootprint, Sweep, arc_poses, sweep_arcs
+from gz_testauto.planners.sweep import (
+    ConvexFootprint,
+    Sweep,
+    arc_poses,
+    near_points,
+    sweep_arcs,
+)
 
 CLEAR_AHEAD_M = 0.8  # free distance straight ahead at which the turn stops
 
@@ -18,7 +24,7 @@ ARC_LENGTH_M = 2.0
 CURVATURES_PERM = np.array([0.25, 0.5, 0.75, 1.0, 1.5, 2.0])
 
 STEPS = 16  # collision checks along each arc
-POSES = 20  # poses along each arc that are checked for a turn in place
+_SHARES = np.linspace(0.0, 1.0, 20)  # of an arc, at which a turn in place is checked
 TURNING_MARGIN_M = 0.05  # margin around the outline's circle for a turn in place
 
 STANDSTILL = 0.02  # speed (m/s) and yaw rate (rad/s) below which a command counts as a standstill
@@ -102,17 +108,36 @@ def first_exit(
 
     ``twists`` (c, 2) are in m/s and rad/s, and ``points_m`` (n, 2) are in the base frame.
     """
-    speed = twists[:, 0]
-    stop_m = speed * period_s + speed**2 / (2 * limits.max_linear_accel_mps2)
-    free_m = np.where(sweep.blocked, sweep.distance_m, reach_m)
-    # The robot can reach each position between the stopping distance and the first obstacle.
-    share = np.linspace(0.0, 1.0, POSES)
-    driven_m = stop_m[:, None] + share * np.maximum(0.0, free_m - stop_m)[:, None]
-    poses = arc_poses(twists, driven_m / np.maximum(speed, 1e-6)[:, None])
+    twists, braking = np.asarray(twists, dtype=float), limits.max_linear_accel_mps2
+    times_s = _exit_times(
+        twists, sweep.distance_m, sweep.blocked, reach_m, period_s, braking, _SHARES
+    )
     radius_m = footprint.radius_m
-    near_points_m = points_m[np.hypot(points_m[:, 0], points_m[:, 1]) < reach_m + 2 * radius_m]
-    first = _first_with_free_circle(safe, poses, near_points_m, radius_m + TURNING_MARGIN_M)
+    first = _first_with_free_circle(
+        safe,
+        arc_poses(twists, times_s),
+        points_m,
+        reach_m + 2 * radius_m,
+        radius_m + TURNING_MARGIN_M,
+    )
     return None if first < 0 else int(first)
+
+
+@compiled_for("f8[:, ::1](Array(f8, 2, 'A', True), f8[::1], b1[::1], f8, f8, f8, f8[::1])")
+def _exit_times(  # type: ignore[no-untyped-def]
+    twists, distance_m, blocked, reach_m, period_s, braking_mps2, shares
+):
+    """Return times (s) on the arc of each command, shape (c, p), at which the robot can have
+    stopped: at ``shares`` of the part between its stopping distance and the first obstacle."""
+    times_s = np.empty((len(twists), len(shares)))
+    for command in range(len(twists)):
+        speed = twists[command, 0]
+        stop_m = speed * period_s + speed * speed / (2 * braking_mps2)
+        free_m = distance_m[command] if blocked[command] else reach_m
+        for index in range(len(shares)):
+            driven_m = stop_m + shares[index] * max(0.0, free_m - stop_m)
+            times_s[command, index] = driven_m / max(speed, 1e-6)
+    return times_s
 
 
 @compiled
@@ -124,14 +149,18 @@ def _is_circle_free(x_m, y_m, points_m, radius_m):  # type: ignore[no-untyped-de
     return True
 
 
-@compiled_for("i8(b1[::1], f8[:, :, ::1], f8[:, ::1], f8)")
-def _first_with_free_circle(safe, poses, points_m, radius_m):  # type: ignore[no-untyped-def]
+@compiled_for("i8(b1[::1], f8[:, :, ::1], Array(f8, 2, 'A', True), f8, f8)")
+def _first_with_free_circle(  # type: ignore[no-untyped-def]
+    safe, poses, points_m, within_m, radius_m
+):
     """Return the index of the first safe command with a position farther than ``radius_m`` from all
-    points, or -1. ``poses``, shape (c, p, 3), are the p poses on the arc of each command."""
+    points within ``within_m``, or -1. ``poses``, shape (c, p, 3), are those on the arc of each
+    command."""
+    near_m = near_points(points_m, within_m)
     for command in range(len(safe)):
         if safe[command]:
             for pose in range(poses.shape[1]):
                 x_m, y_m = poses[command, pose, 0], poses[command, pose, 1]
-                if _is_circle_free(x_m, y_m, points_m, radius_m):
+                if _is_circle_free(x_m, y_m, near_m, radius_m):
                     return command
     return -1

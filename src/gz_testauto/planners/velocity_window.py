@@ -52,8 +52,20 @@ def _grid(slowest, fastest, rightmost, leftmost, rows, columns):  # type: ignore
 def stoppable(twists: np.ndarray, sweep: Sweep, limits: RobotLimits, period_s: float) -> np.ndarray:
     """Return whether the base can still stop before an obstacle after one control period of each
     command, shape (c,)."""
-    linear, rate = np.abs(twists[:, 0]), np.abs(twists[:, 1])
-    needed_m = linear * period_s + linear**2 / (2 * limits.max_linear_accel_mps2)
-    needed_rad = rate * period_s + rate**2 / (2 * limits.max_angular_accel_radps2)
-    in_reach = (needed_m <= sweep.distance_m) & (needed_rad <= sweep.angle_rad)
-    return ~sweep.blocked | in_reach
+    accelerations = (limits.max_linear_accel_mps2, limits.max_angular_accel_radps2)
+    twists = np.asarray(twists, dtype=float)
+    return np.asarray(_stoppable(twists, *sweep, *accelerations, period_s))
+
+
+@compiled_for("b1[::1](Array(f8, 2, 'A', True), f8[::1], f8[::1], b1[::1], f8, f8, f8)")
+def _stoppable(  # type: ignore[no-untyped-def]
+    twists, distance_m, angle_rad, blocked, linear_mps2, angular_radps2, period_s
+):
+    result = np.empty(len(twists), np.bool_)
+    for command in range(len(twists)):
+        linear, rate = abs(twists[command, 0]), abs(twists[command, 1])
+        needed_m = linear * period_s + linear * linear / (2 * linear_mps2)
+        needed_rad = rate * period_s + rate * rate / (2 * angular_radps2)
+        in_reach = needed_m <= distance_m[command] and needed_rad <= angle_rad[command]
+        result[command] = not blocked[command] or in_reach
+    return result
