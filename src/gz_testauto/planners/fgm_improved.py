@@ -30,7 +30,7 @@ from gz_testauto.planners.sweep import ConvexFootprint, sweep_arcs
 from gz_testauto.planners.velocity_window import dynamic_window, stoppable
 
 SAMPLES = (5, 13)  # speeds and yaw rates in the dynamic window
-FIRST_COMMANDS = 8  # number of commands, nearest to the desired one, that are checked first
+GROUPS = (4, 12, 28)  # indices at which the sorted commands are divided; see _nearest_safe
 STEPS = 20  # collision checks along each arc
 
 
@@ -140,8 +140,8 @@ class ImprovedFollowTheGap(ReactivePlanner):
         braking_m = limits.max_linear_mps**2 / (2 * limits.max_linear_accel_mps2)
         reach_m = max(self.for_robot(self.passage_m), 0.5 + braking_m)
         trapped_twists = []
-        # usually, one of the first commands is safe
-        for twists in (window[:FIRST_COMMANDS], window[FIRST_COMMANDS:]):
+        # usually, one of the first commands is safe, and the others are not checked
+        for twists in np.split(window, GROUPS):
             sweep = sweep_arcs(
                 self._footprint, twists, situation.points_m, reach_m, self._margin_m / 2, STEPS
             )
