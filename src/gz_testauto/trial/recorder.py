@@ -67,6 +67,7 @@ class Recorder:
         self._row_count = 0
         self._start_s = 0.0
         self._last_pose: Optional[Pose] = None
+        self._planar_pose, self._twist = Pose2D(0.0, 0.0), (0.0, 0.0, 0.0)
         self._speed_mps = 0.0
         self._free_space: Optional[_FreeSpace] = None
         self._unmeasured_rows: List[int] = []
@@ -82,8 +83,8 @@ class Recorder:
         if self._row_count == 0:
             self._start_s = snapshot.time_s
         time_s = snapshot.time_s - self._start_s
-        pose = state.pose.planar
-        twist = self._twist_in_base_frame(time_s, pose.yaw_rad, state)
+        self._planar_pose = pose = state.pose.planar
+        self._twist = twist = self._twist_in_base_frame(time_s, pose.yaw_rad, state)
         nan = math.nan
         self._append_row()[:] = (
             time_s,
@@ -120,7 +121,7 @@ class Recorder:
     @property
     def pose(self) -> Pose2D:
         """The latest pose of the base, in the world frame."""
-        return Pose2D(*self._rows[self._row_count - 1, _POSE].tolist())
+        return self._planar_pose
 
     @property
     def span_m(self) -> Tuple[float, float]:
@@ -135,7 +136,7 @@ class Recorder:
 
     @property
     def twist(self) -> Twist2D:
-        forward_mps, _, turn_radps = self._rows[self._row_count - 1, _TWIST].tolist()
+        forward_mps, _, turn_radps = self._twist
         return Twist2D(forward_mps, turn_radps)
 
     @property

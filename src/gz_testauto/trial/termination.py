@@ -102,11 +102,11 @@ def is_stuck(rules: TerminationRules, time_s: np.ndarray, position_m: np.ndarray
     Turning in place does not count as motion. ``time_s`` (n,) and ``position_m`` (n, 3) are all
     samples of the trial, which can be shorter than the window.
     """
-    begin_s = time_s[-1] - rules.stuck_window_s + TIME_SLACK_S
+    begin_s = float(time_s[-1]) - rules.stuck_window_s + TIME_SLACK_S
     if time_s[0] > begin_s:
         return False
     # The sample at or just before the start of the window belongs to it.
-    first = int(np.searchsorted(time_s, begin_s, side="right")) - 1
+    first = int(time_s.searchsorted(begin_s, side="right")) - 1
     (x_m, y_m), (then_x_m, then_y_m) = position_m[-1, :2].tolist(), position_m[first, :2].tolist()
     if math.hypot(then_x_m - x_m, then_y_m - y_m) > 1.001 * rules.stuck_distance_m:
         return False  # a fast check that is sufficient for most samples
@@ -158,7 +158,7 @@ def check_termination(
     """
     on_path = "" if rules.count == 1 else f", on the path to {rules.goal_text}"
     now_s = float(time_s[-1])
-    x_m, y_m = float(position_m[-1, 0]), float(position_m[-1, 1])
+    x_m, y_m, _ = position_m[-1].tolist()
     timed_out = now_s >= rules.timeout_s - TIME_SLACK_S
     since_s = None if tilt_rad is None else tilted_since_s(rules, time_s, tilt_rad)
     if tilt_rad is not None and since_s is not None:
@@ -213,30 +213,31 @@ def require_plausible(
     """
     # No planner, hill, ramp or curb causes a fall: the ground has a hole, or the robot has no
     # collision shapes at the bottom.
-    x_m, y_m, z_m = map(float, position_m[-1])
+    x_m, y_m, z_m = position_m[-1].tolist()
     if not all(map(math.isfinite, (x_m, y_m, z_m))):
         raise SimulatorError(f"the robot's pose is not finite at {time_s[-1]:.2f} s")
     if top_m < bottom_m:
         raise SceneError(_fall_message(f"at {time_s[-1]:.2f} s", position_m[-1], bottom_m))
     if len(time_s) < 2:
         return
-    elapsed_s = float(time_s[-1] - time_s[-2])
+    before_s, now_s = time_s[-2:].tolist()
+    before_x_m, before_y_m, before_z_m = position_m[-2].tolist()
+    elapsed_s = now_s - before_s
     if elapsed_s <= 0.0:
         raise SimulatorError(
-            f"simulated time changed from {time_s[-2]:.6g} s to {time_s[-1]:.6g} s; "
-            "the clock must advance"
+            f"simulated time changed from {before_s:.6g} s to {now_s:.6g} s; the clock must advance"
         )
-    down_mps = float(position_m[-2, 2] - z_m) / elapsed_s
+    down_mps = (before_z_m - z_m) / elapsed_s
     if down_mps > FREE_FALL_MPS:
         raise SceneError(
-            f"the robot fell: at {time_s[-1]:.2f} s it is at z = {z_m:.2f} m and moves down at "
+            f"the robot fell: at {now_s:.2f} s it is at z = {z_m:.2f} m and moves down at "
             f"{down_mps:.1f} m/s; {_ground_remedy(x_m, y_m)}"
         )
-    moved_m = math.hypot(x_m - float(position_m[-2, 0]), y_m - float(position_m[-2, 1]))
+    moved_m = math.hypot(x_m - before_x_m, y_m - before_y_m)
     # Twice the top speed: a slope or a push can move the robot faster than its command.
     if moved_m > JUMP_ALLOWANCE_M + 2.0 * rules.max_linear_mps * elapsed_s:
         raise SimulatorError(
-            f"the robot jumped {moved_m:.2f} m in {elapsed_s:.3g} s at {time_s[-1]:.2f} s: "
+            f"the robot jumped {moved_m:.2f} m in {elapsed_s:.3g} s at {now_s:.2f} s: "
             "another program set its pose, or the physics engine failed"
         )
 
