@@ -150,8 +150,9 @@ class MujocoRobot(SimulatedRobot):
 
     def _set_motors(self) -> None:
         drive, speeds = self.equipment.drive, self.equipment.drive.speeds(self._command)
-        if self._motors:
-            self._engine.data.ctrl[self._motors] = speeds
+        controls = self._engine.data.ctrl
+        for motor, speed in zip(self._motors, speeds):
+            controls[motor] = speed
         if drive.held and self._engine.grip is not None:
             self._engine.grip.turn([wheel.joint for wheel in drive.wheels], speeds)
 
