@@ -45,10 +45,12 @@ class CollisionShape:
     local_pose: Pose
     geometry: Geometry
 
-    @property
+    @functools.cached_property
     def bounds(self) -> np.ndarray:
-        """The axis-aligned bounds (m) in the world frame, shape (3, 2)."""
-        return self.geometry.bounds(self.pose)
+        """The axis-aligned bounds (m) in the world frame, shape (3, 2), read-only."""
+        bounds = self.geometry.bounds(self.pose)
+        bounds.setflags(write=False)
+        return bounds
 
     def footprint(self, z_min: float, z_max: float) -> BaseGeometry:
         """Return the outline between two heights (m), in the world frame."""
