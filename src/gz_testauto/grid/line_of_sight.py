@@ -207,12 +207,15 @@ def shortest_paths(nodes, grid, ahead, target, bend_count):  # type: ignore[no-u
         for node in range(count):
             along_x = points[node, 0] - points[current_node, 0]
             along_y = points[node, 1] - points[current_node, 1]
+            # the cheapest tests first
+            if path_lengths[current_node] >= path_lengths[node]:
+                continue
+            if not _is_tangent(along_x, along_y, nodes, current_node):
+                continue
             path_length = path_lengths[current_node] + math.hypot(along_x, along_y)
             if path_length >= path_lengths[node]:
                 continue
             if target >= 0 and path_length + ahead[node] >= path_lengths[target]:
-                continue
-            if not _is_tangent(along_x, along_y, nodes, current_node):
                 continue
             if target >= 0 and not _is_tangent(along_x, along_y, nodes, node):
                 continue  # without a target, paths can end at a corner without a bend
