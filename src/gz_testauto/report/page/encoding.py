@@ -141,6 +141,7 @@ _CORNERS_OF_A_CIRCLE = 12
 class ShapeTable:
     def __init__(self) -> None:
         self._index: Dict[Tuple, int] = {}
+        self._encoded: Dict[BaseGeometry, List[int]] = {}
         self.shapes: List[Dict[str, Any]] = []
 
     def place(self, outlines: Iterable[BaseGeometry]) -> List[int]:
@@ -148,9 +149,16 @@ class ShapeTable:
         the index and the position (mm) of each part."""
         indexes: List[int] = []
         for outline in outlines:
-            for part in shapely.get_parts(outline).tolist():
-                if part.geom_type == "Polygon" and not part.is_empty:
-                    indexes += self._encode_part(part)
+            encoded = self._encoded.get(outline)
+            if encoded is None:
+                encoded = []
+                parts = shapely.get_parts(outline).tolist()
+                for part in parts:
+                    if part.geom_type == "Polygon" and not part.is_empty:
+                        encoded += self._encode_part(part)
+                if len(parts) > 1:  # such as the walls of a building, which many worlds share
+                    self._encoded[outline] = encoded
+            indexes += encoded
         return indexes
 
     def _encode_part(self, part: shapely.Polygon) -> List[int]:
