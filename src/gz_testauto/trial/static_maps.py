@@ -3,6 +3,7 @@
 Worlds that are multiplied from one base world share a map; other worlds have separate maps.
 """
 
+import functools
 from pathlib import Path
 from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
 
@@ -64,7 +65,6 @@ class StaticMaps:
         self._spec, self._limits = spec, limits
         self.scan_height_m = scan_height_m(spec, robot)
         self._plans: Dict[MapInputs, _GlobalPlan] = {}
-        self._last_paths: Optional[Tuple[Tuple, List[Optional[np.ndarray]]]] = None
 
     def waypoints(self, world: WorldRecord, mission: Mission) -> Tuple[np.ndarray, ...]:
         """Return the waypoints to each goal from the previous goal or the start.
@@ -133,7 +133,14 @@ class StaticMaps:
         are none."""
         for bounds in candidate_bounds:
             grid = self._make_map(scene, bounds)
-            paths = self._paths(grid, inputs.legs)
+            paths = _paths(
+                grid.occupied.tobytes(),
+                grid.occupied.shape,
+                (grid.resolution_m, grid.origin_x_m, grid.origin_y_m),
+                inputs.legs,
+                self._limits,
+                self._spec.global_plan.margin_m,
+            )
             waypoints_m = tuple(path for path in paths if path is not None)
             if len(waypoints_m) == len(paths):
                 for path in waypoints_m:
@@ -141,15 +148,6 @@ class StaticMaps:
                 return _GlobalPlan(bounds, waypoints_m)
             leg = next(leg for leg, path in zip(inputs.legs, paths) if path is None)
         raise SpecError(f"{inputs.base}: {self._no_path_message(inputs, leg, scene, grid)}")
-
-    def _paths(self, grid: OccupancyGrid, legs: Sequence[Leg]) -> List[Optional[np.ndarray]]:
-        # Worlds of one directory often have the same static map.
-        origin = (grid.origin_x_m, grid.origin_y_m)
-        key = (grid.occupied.shape, grid.occupied.tobytes(), origin, legs)
-        if self._last_paths is None or self._last_paths[0] != key:
-            paths = plan_legs(grid, legs, self._limits, self._spec.global_plan.margin_m)
-            self._last_paths = (key, paths)
-        return self._last_paths[1]
 
     def _configured_bounds(self, inputs: MapInputs) -> Bounds:
         bounds = self._spec.global_plan.bounds_m
@@ -235,6 +233,22 @@ class StaticMaps:
                 nearest = min(nearest or (distance_m, name), (distance_m, name))
         assert nearest is not None  # a model occupies the cell
         return nearest[1], nearest[0]
+
+
+# Worlds of one directory often have the same static map, and the page draws the paths again.
+@functools.lru_cache(maxsize=1)
+def _paths(
+    occupied: bytes,
+    shape: Tuple[int, int],
+    placement_m: Tuple[float, float, float],
+    legs: Tuple[Leg, ...],
+    limits: RobotLimits,
+    margin_m: float,
+) -> List[Optional[np.ndarray]]:
+    """Return the paths of :func:`plan_legs` on a grid. ``placement_m`` are its resolution and
+    origin."""
+    grid = OccupancyGrid(np.frombuffer(occupied, bool).reshape(shape), *placement_m)
+    return plan_legs(grid, legs, limits, margin_m)
 
 
 def scan_height_m(spec: CampaignSpec, robot: RobotBody) -> float:

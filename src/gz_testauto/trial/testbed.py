@@ -426,8 +426,9 @@ def robot_limits(spec: CampaignSpec, robot: RobotBody) -> RobotLimits:
     Without a footprint in the campaign, it is the outline of the model's collision shapes.
     """
     footprint_m, steering = spec.robot.footprint_m, spec.robot.steering
+    outline_m = robot.footprint_m if footprint_m is None else footprint_m
     return RobotLimits(
-        footprint_m=robot.footprint_m if footprint_m is None else tuple(footprint_m),
+        footprint_m=tuple((x_m, y_m) for x_m, y_m in outline_m),
         max_linear_mps=spec.robot.max_linear_mps,
         max_angular_radps=spec.robot.max_angular_radps,
         max_linear_accel_mps2=spec.robot.max_linear_accel_mps2,
