@@ -187,15 +187,15 @@ def walls_of(
     """Return the outlines, at ``heights``, of all models except the ground and ``excluded_names``,
     as one polygon per connected part."""
     excluded_set = set(excluded_names)
-    parts: List[BaseGeometry] = []
-    for name, model in scene.models.items():
-        if name in excluded_set:
-            continue
-        for shape in model.collisions:
-            if not shape.is_ground:
-                footprint = shape.footprint(*heights)
-                parts += [part for part in shapely.get_parts(footprint) if part.area > 0]
-    return tuple(parts)
+    footprints = [
+        shape.footprint(*heights)
+        for name, model in scene.models.items()
+        if name not in excluded_set
+        for shape in model.collisions
+        if not shape.is_ground
+    ]
+    parts = shapely.get_parts(footprints)
+    return tuple(parts[shapely.area(parts) > 0])
 
 
 def check_base(site: Site, margin_m: float) -> BaseGeometry:
