@@ -346,10 +346,19 @@ def test_only_the_worlds_of_selected_trials_are_generated(run, smoke, tmp_path):
     assert run(selection=TrialSelection(worlds=1)).results.worlds == resumed.results.worlds
 
 
-def test_a_stop_ends_the_generation_of_worlds_which_then_continues(run):
+@pytest.mark.parametrize("stop_at_call", [2, 3, 4])
+def test_a_stop_during_the_preparation_of_the_base_world_generates_no_world(run, stop_at_call):
     calls = []
-    stopped = run(should_stop=lambda: calls.append(1) or len(calls) > 2)
-    assert 0 < len(stopped.results.worlds) < 2
+    stopped = run(should_stop=lambda: calls.append(1) or len(calls) >= stop_at_call)
+    assert (stopped.results.worlds, stopped.results.trials) == ((), ())
+    assert files_of(stopped.out / "worlds") == {}
+    assert stopped.executor.calls == []
+    assert run().executor.executed == ALL
+
+
+def test_a_stop_ends_the_generation_of_worlds_which_then_continues(run, tmp_path):
+    stopped = run(should_stop=lambda: any(tmp_path.rglob("world_0000.world")))
+    assert len(stopped.results.worlds) == 1
     assert (stopped.results.trials, stopped.results.planned) == ((), len(ALL))
     assert stopped.executor.calls == []
     assert run().executor.executed == ALL
@@ -361,8 +370,8 @@ def test_worlds_are_complete_after_the_runner_was_killed_during_their_generation
 ):
     whole = world_source.WorldRecipe.generator
 
-    def generator(recipe):
-        worlds = whole(recipe)
+    def generator(recipe, before_step):
+        worlds = whole(recipe, before_step)
         generate = worlds.generate
 
         def killed(index, directory):

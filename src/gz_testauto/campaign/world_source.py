@@ -4,6 +4,7 @@ The files of users are never changed: a world that needs ``worlds.repair`` or
 ``worlds.allow_missing`` is copied to the results directory.
 """
 
+import contextlib
 import os
 import time
 from dataclasses import replace
@@ -201,6 +202,10 @@ def _read_directory(worlds: WorldsSpec) -> WorldSet:
     return replace(described_worlds, worlds=tuple(entries))
 
 
+class _PreparationStopped(Exception):
+    """A stop was requested before the base world was prepared."""
+
+
 def _multiply_base(
     spec: CampaignSpec,
     mission: RequiredMission,
@@ -249,9 +254,16 @@ def _multiply_base(
         )
     if progress is not None:
         progress(len(stored_worlds), needed_count)
-    with reporting_disk(folder):
+
+    def stop_before_step() -> None:
+        if should_stop():
+            raise _PreparationStopped
+
+    with reporting_disk(folder), contextlib.suppress(_PreparationStopped):
         make_directory(folder)
-        return recipe.generator().extend(stored_worlds, needed_count, progress, should_stop)
+        generator = recipe.generator(stop_before_step)
+        return generator.extend(stored_worlds, needed_count, progress, should_stop)
+    return stored_worlds
 
 
 def _require_no_other_files(folder: Path) -> None:

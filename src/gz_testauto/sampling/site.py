@@ -4,7 +4,7 @@ mission."""
 import functools
 import math
 from dataclasses import dataclass, field
-from typing import Dict, Iterable, List, Optional, Sequence, Tuple
+from typing import Callable, Dict, Iterable, List, Optional, Sequence, Tuple
 
 import numpy as np
 import shapely
@@ -63,12 +63,14 @@ class Site:
     """The outlines of the base world (m, world frame), and the mission.
 
     Obstacles are placed with a gap to ``walls``. ``mission_walls`` are the walls that obstruct the
-    robot of the mission, by default all.
+    robot of the mission, by default all. ``before_step`` is called before each long computation,
+    and can raise an exception to stop it.
     """
 
     walls: Tuple[BaseGeometry, ...] = ()
     mission: Optional[RequiredMission] = None
     mission_walls: Optional[Tuple[BaseGeometry, ...]] = None
+    before_step: Callable[[], None] = field(default=lambda: None, repr=False)
     _base_areas: Dict[float, BaseGeometry] = field(default_factory=dict, init=False, repr=False)
     _path_bounds: Dict[float, PathBounds] = field(default_factory=dict, init=False, repr=False)
 
@@ -78,6 +80,7 @@ class Site:
         scene: WorldScene,
         mission: Optional[RequiredMission],
         excluded_names: Iterable[str] = (),
+        before_step: Callable[[], None] = lambda: None,
     ) -> "Site":
         heights, excluded_set = (
             ANY_ROBOT if mission is None else mission.heights,
@@ -85,7 +88,7 @@ class Site:
         )
         highest_m = max(ANY_ROBOT.high_m, heights.high_m)
         walls = walls_of(scene, Heights(ANY_ROBOT.low_m, highest_m), excluded_set)
-        return cls(walls, mission, walls_of(scene, heights, excluded_set))
+        return cls(walls, mission, walls_of(scene, heights, excluded_set), before_step)
 
     @property
     def obstructing(self) -> Tuple[BaseGeometry, ...]:
@@ -93,6 +96,7 @@ class Site:
 
     @functools.cached_property
     def wall_union(self) -> BaseGeometry:
+        self.before_step()
         union = shapely.union_all(list(self.walls))
         shapely.prepare(union)
         return union
@@ -116,11 +120,13 @@ class Site:
     def base_area(self, margin_m: float) -> BaseGeometry:
         """Return the area of :func:`check_base`, computed once per margin."""
         if margin_m not in self._base_areas:
+            self.before_step()
             self._base_areas[margin_m] = check_base(self, margin_m)
         return self._base_areas[margin_m]
 
     def path_bounds(self, margin_m: float) -> PathBounds:
         if margin_m not in self._path_bounds:
+            self.before_step()
             free_area, mission = self.free_region(self.base_area(margin_m)), self.mission
             assert free_area is not None and mission is not None  # checked by check_base
             self._path_bounds[margin_m] = PathBounds(

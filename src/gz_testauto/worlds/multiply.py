@@ -82,8 +82,9 @@ def mission_record(mission: RequiredMission) -> Dict[str, Any]:
 class WorldGenerator:
     """A generator of single worlds, in any order, from one base world, specification and seed.
 
-    ``mission`` replaces that of the specification. Raises ``SpecError``, ``SdfError`` or
-    ``PlacementError`` if no worlds can be generated from these inputs.
+    ``mission`` replaces that of the specification. ``before_step`` is that of :class:`Site`. Raises
+    ``SpecError``, ``SdfError`` or ``PlacementError`` if no worlds can be generated from these
+    inputs.
     """
 
     def __init__(
@@ -92,12 +93,12 @@ class WorldGenerator:
         spec: ObstacleSpec,
         seed: int,
         mission: Optional[RequiredMission] = None,
+        before_step: Callable[[], None] = lambda: None,
     ) -> None:
         self._seed = seed
         obstacle_names = [model.name for model in base.obstacles]
-        site = Site.of(
-            base.scene, mission or required_mission(spec.mission), excluded_names=obstacle_names
-        )
+        mission = mission or required_mission(spec.mission)
+        site = Site.of(base.scene, mission, obstacle_names, before_step)
         spec = spec_for_site(spec, site)
         sampler = base.sampler(spec)
         self._placer = Placer(spec, site, sampler)
@@ -218,9 +219,9 @@ class WorldRecipe:
             inputs["allow_missing"] = list(self.allow_missing)
         return inputs
 
-    def generator(self) -> WorldGenerator:
+    def generator(self, before_step: Callable[[], None] = lambda: None) -> WorldGenerator:
         base = BaseWorld(self.base, self.pattern, self.repair, self.plugins, self.allow_missing)
-        return WorldGenerator(base, self.spec, self.seed, self.mission)
+        return WorldGenerator(base, self.spec, self.seed, self.mission, before_step)
 
 
 def multiply(
