@@ -30,13 +30,14 @@ def test_velocity_approaches_the_desired_velocity_with_the_relaxation_time():
     [((-1.0, 0.0), 1.0), ((1.0, 0.0), 0.25), ((0.0, 1.0), 0.625), ((0.0, -1.0), 0.625)],
 )
 def test_neighbor_ahead_repels_most(away, share):
-    found = repulsion(np.array(away), 0.6, AHEAD, spec_of())
+    (found,) = repulsion(np.array([away]), np.array([0.6]), AHEAD, spec_of())
     assert found == pytest.approx(share * 3.0 * math.exp(-0.4 / 0.2) * np.array(away))
 
 
 def test_repulsion_is_maximal_at_contact_and_zero_at_the_same_position():
-    assert repulsion(np.array([-0.6, 0.0]), 0.6, AHEAD, spec_of()) == pytest.approx([-3.0, 0.0])
-    assert repulsion(np.zeros(2), 0.6, AHEAD, spec_of()) == pytest.approx([0.0, 0.0])
+    separations = np.array([[-0.6, 0.0], [0.0, 0.0]])
+    found = repulsion(separations, np.array([0.6, 0.6]), AHEAD, spec_of())
+    assert found == pytest.approx(np.array([[-3.0, 0.0], [0.0, 0.0]]))
 
 
 def bound_for(name, x_m, y_m, standing=None, **forces):

@@ -55,22 +55,22 @@ def driving(desired: np.ndarray, velocity: np.ndarray, spec: SocialForceSpec) ->
 
 
 def repulsion(
-    separation_m: np.ndarray, touch_m: float, heading: np.ndarray, spec: SocialForceSpec
+    separations_m: np.ndarray, touch_m: np.ndarray, heading: np.ndarray, spec: SocialForceSpec
 ) -> np.ndarray:
-    """Return the acceleration (m/s²) by a neighbor, shape (2,).
+    """Return the acceleration (m/s²) by each of n neighbors, shape (n, 2).
 
-    ``separation_m`` (2,) is the offset (m) from the neighbor to the actor. ``touch_m`` is the
-    distance (m) at which both touch. ``heading`` (2,) is the direction to the target, of length
-    1 or 0.
+    ``separations_m`` (n, 2) are the offsets (m) from the neighbors to the actor. ``touch_m`` (n,)
+    are the distances (m) at which both touch. ``heading`` (2,) is the direction to the target, of
+    length 1 or 0.
     """
-    distance = float(np.hypot(*separation_m))
-    if distance < 1e-9:
-        return np.zeros(2)
-    normal = separation_m / distance
-    alignment = 0.5 * (1.0 - float((normal * heading).sum()))  # 1 straight ahead
-    share = spec.anisotropy + (1.0 - spec.anisotropy) * alignment
-    strength = spec.repulsion_mps2 * math.exp((touch_m - distance) / spec.repulsion_range_m)
-    return np.asarray(share * strength * normal)
+    distances = np.hypot(*separations_m.T)
+    is_apart = distances >= 1e-9
+    normals = separations_m / np.where(is_apart, distances, 1.0)[:, None]
+    alignments = 0.5 * (1.0 - (normals * heading).sum(axis=1))  # 1 straight ahead
+    shares = spec.anisotropy + (1.0 - spec.anisotropy) * alignments
+    exponents = (touch_m - distances) / spec.repulsion_range_m
+    strengths = spec.repulsion_mps2 * np.array([math.exp(value) for value in exponents.tolist()])
+    return np.where(is_apart[:, None], (shares * strengths)[:, None] * normals, 0.0)
 
 
 class SocialForce(Wander):
@@ -119,8 +119,9 @@ class SocialForce(Wander):
         acceleration = driving(desired, velocity, self._forces)
         if extra is not None:
             acceleration = acceleration + extra
-        for separation_m, touch_m in self._neighbors(context):
-            acceleration = acceleration + repulsion(separation_m, touch_m, heading, self._forces)
+        neighbors = np.array(list(self._neighbors(context))).reshape(-1, 3)
+        terms = repulsion(neighbors[:, :2], neighbors[:, 2], heading, self._forces)
+        acceleration = np.add.accumulate(np.vstack([acceleration, terms]))[-1]  # in this order
         velocity = velocity + context.duration_s * acceleration
         speed = float(np.hypot(*velocity))
         max_mps = FASTEST * speed_mps
@@ -131,18 +132,19 @@ class SocialForce(Wander):
     def ignores(self, name: str, context: StepContext) -> bool:
         return name == self.name
 
-    def _neighbors(self, context: StepContext) -> Iterator[Tuple[np.ndarray, float]]:
-        """Yield the offset (m) of this actor from each neighbor and from the nearest obstacle, and
-        the distance (m) at which both touch."""
-        position_m = np.array(self.pose.position[:2])
+    def _neighbors(self, context: StepContext) -> Iterator[Tuple[float, float, float]]:
+        """Yield the offset x, y (m) of this actor from each neighbor and from the nearest obstacle,
+        and the distance (m) at which both touch."""
+        x, y, _ = self.pose.position
         for name in context.moving_models:
             state = context.state(name)
             if state is not None and not self.ignores(name, context):
+                other_x, other_y, _ = state.pose.position
                 radius_m = self._radius_of(context.actors.get(name))
-                yield position_m - np.array(state.pose.position[:2]), self._radius_m + radius_m
-        nearest_m = self._surroundings.nearest_point(float(position_m[0]), float(position_m[1]))
+                yield x - other_x, y - other_y, self._radius_m + radius_m
+        nearest_m = self._surroundings.nearest_point(x, y)
         if nearest_m is not None:
-            yield position_m - np.array(nearest_m), self._radius_m
+            yield x - nearest_m[0], y - nearest_m[1], self._radius_m
 
     def _radius_of(self, other_actor: Optional[OtherActor]) -> float:
         if other_actor is None:

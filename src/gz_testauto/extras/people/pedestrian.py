@@ -311,7 +311,8 @@ class Pedestrian(SocialForce):
             away = np.array(self.pose.position[:2]) - other
             ramp = min(1.0, (near_m - float(np.hypot(*away))) / RAMP_M)
             if ramp > 0.0:
-                force = force + ramp * repulsion(away, touch_m, heading, self._forces)
+                (by_other,) = repulsion(away[None], np.array([touch_m]), heading, self._forces)
+                force = force + ramp * by_other
         return force
 
     @override
