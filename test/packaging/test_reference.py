@@ -1,6 +1,8 @@
 """The generated reference pages agree with the code."""
 
 import importlib.util
+import posixpath
+import re
 import sys
 from pathlib import Path
 
@@ -26,11 +28,40 @@ def test_each_reference_page_equals_the_generated_page(reference, capsys):
     )
 
 
+def anchors(text):
+    titles = re.findall(r"^###? (.+)$", text.lower(), re.MULTILINE)
+    return [re.sub(r"[^\w\- ]", "", title).replace(" ", "-") for title in titles]
+
+
 def test_each_type_of_a_yaml_key_has_a_section_in_the_reference(reference):
     pages = reference.pages()
     for name, text in pages.items():
-        for page, anchor in reference.re.findall(r"\]\(([\w.]*)#(\w+)\)", text):
-            assert anchor in reference.headings(pages[page or name]), f"{name}: #{anchor}"
+        for page, anchor in re.findall(r"\]\(([\w./]*)#([\w-]+)\)", text):
+            target = posixpath.normpath(posixpath.join(posixpath.dirname(name), page))
+            if target.startswith("../"):
+                continue  # not generated
+            linked = pages[target if page else name]
+            assert anchors(linked).count(anchor) == 1, f"{name}: {page}#{anchor}"
+
+
+def test_each_key_of_a_campaign_is_on_the_page_of_its_section(reference):
+    pages = reference.pages()
+    text = pages["campaign.md"]
+    assert text.index("## Usual keys") < text.index("## All top-level keys")
+    for section, nested in (
+        ("worlds", "worlds.files.random_numbers"),
+        ("robot", "robot.drive"),
+        ("actors", "behavior: wander"),
+        ("obstacles", "type: box"),
+    ):
+        page = pages[f"campaign/{section}.md"]
+        assert page.index(f"## `{section}`\n") < page.index(f"## `{nested}`\n")
+
+
+def test_the_keys_of_a_base_class_are_described_once(reference):
+    text = "".join(reference.campaign_pages().values())
+    assert text.count("Labels by which the behaviors of other actors select this actor.") == 1
+    assert text.count("Accepted distances (m) from the outline of the obstacle") == 1
 
 
 def test_each_yaml_key_of_core_and_extras_is_documented(reference):
