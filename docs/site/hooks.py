@@ -54,6 +54,14 @@ PYTHON_REFERENCE: Dict[str, Tuple[str, Tuple[str, ...]]] = {
 }
 """Title and modules, below ``gz_testauto``, of each page of the Python reference."""
 
+SEARCH_OPTIONS: Dict[str, Dict[str, Any]] = {
+    "files/": {"exclude": True},
+    "tutorial/": {"boost": 2},
+    "reference/": {"boost": 0.5},
+    "architecture.md": {"boost": 0.5},
+}
+"""Options of the search for pages, by the start of their names."""
+
 
 # ---- pages that show files of the repository
 
@@ -173,8 +181,11 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Replace the links of a page of ``docs`` to other files of the repository."""
+    """Set the search options of a page, and replace links to other files of the repository."""
     name = page.file.src_uri
+    for start, options in SEARCH_OPTIONS.items():
+        if name.startswith(start):
+            page.meta.setdefault("search", options)
     return markdown if page.file.generated_by else relinked(f"docs/{name}", markdown, name)
 
 
