@@ -8,8 +8,8 @@ Without arguments: in a copy of the checkout without extras, all modules can be 
 can be collected, and the fast tests in ``SMOKE`` pass. Then, with each extra as the
 only one, its modules and plug-ins can be imported and its tests collected. An extra NAME consists
 of ``src/gz_testauto/extras/NAME``, ``test/extras/NAME``, ``docs/NAME.md``,
-``docs/reference/NAME.md``, ``config/NAME``, and if it has a node, ``scripts/NAME`` and
-``test/ros/NAME.test``. The exit status is 1 if something fails.
+``docs/reference/NAME.md``, ``docs/measurements/NAME.md``, ``config/NAME``, and if it has a node,
+``scripts/NAME`` and ``test/ros/NAME.test``. The exit status is 1 if something fails.
 """
 
 import argparse
@@ -58,6 +58,7 @@ def files_of(extra):
         f"test/extras/{extra}/",
         f"docs/{extra}.md",
         f"docs/reference/{extra}.md",
+        f"docs/measurements/{extra}.md",
         f"config/{extra}/",
         f"scripts/{extra}",
         f"test/ros/{extra}.test",

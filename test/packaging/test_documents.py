@@ -11,6 +11,7 @@ PAGES = [
     *CHECKOUT.glob("*.md"),
     *sorted((CHECKOUT / "docs").glob("*.md")),
     *TUTORIAL,
+    *sorted((CHECKOUT / "docs" / "measurements").glob("*.md")),
     *sorted((CHECKOUT / "overlay").glob("*.md")),
 ]
 
@@ -45,9 +46,8 @@ def is_of_deleted_extra(path):
         relative = path.relative_to(CHECKOUT).as_posix()
     except ValueError:
         return False
-    pattern = (
-        r"(?:docs|docs/reference|config|test/extras|src/gz_testauto/extras)/(\w+)(?:\.md|/.*|)"
-    )
+    folders = r"docs/reference|docs/measurements|docs|config|test/extras|src/gz_testauto/extras"
+    pattern = rf"(?:{folders})/(\w+)(?:\.md|/.*|)"
     found = re.fullmatch(pattern, relative)
     if not found or (CHECKOUT / "src" / "gz_testauto" / "extras" / found[1]).is_dir():
         return False
@@ -76,9 +76,15 @@ def test_readme_names_the_subject_and_has_at_most_700_words():
 def test_each_page_of_docs_is_linked_from_the_readme():
     linked = set(re.findall(r"\]\((docs/[\w/]+\.md)", (CHECKOUT / "README.md").read_text("utf-8")))
     pages = {str(path.relative_to(CHECKOUT)) for path in (CHECKOUT / "docs").rglob("*.md")}
-    generated = {page for page in pages if page.startswith("docs/reference/")}
-    assert pages - generated - linked == set()
-    assert "docs/reference/README.md" in linked
+    below = {page for page in pages if page.startswith(("docs/reference/", "docs/measurements/"))}
+    assert pages - below - linked == set()
+    assert {"docs/reference/README.md", "docs/measurements/README.md"} <= linked
+
+
+def test_each_page_of_measurements_is_linked_from_their_list():
+    folder = CHECKOUT / "docs" / "measurements"
+    linked = set(re.findall(r"\]\((\w+\.md)\)", (folder / "README.md").read_text("utf-8")))
+    assert {page.name for page in folder.glob("*.md")} - linked == {"README.md"}
 
 
 def test_each_page_of_docs_is_in_the_navigation_of_the_site():
