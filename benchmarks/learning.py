@@ -4,8 +4,8 @@
 
 Each policy learns in config/learning/arena.yaml, and then in config/learning/walkers.yaml. The
 planners fgm and fgm_improved, and the policies as ppo_0, ppo_1, ..., then run in the two campaigns
-of docs/learning.md. The figure DIR/learning_curve.png shows the success rate of the episodes of
-each iteration. The same command continues an interrupted run.
+of docs/measurements/learning.md. The figure DIR/learning_curve.png shows the success rate of the
+episodes of each iteration. The same command continues an interrupted run.
 """
 
 import argparse
