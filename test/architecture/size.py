@@ -98,10 +98,13 @@ def sizes(checkout):
         files = list((checkout / folder).rglob("*.py"))
         lines = sum(len(path.read_text(encoding="utf-8").splitlines()) for path in files)
         rows[f"{folder}/"] = [str(lines), "", "", ""]
-    pages = (checkout / "docs").rglob("*.md")
-    by_hand = (path for path in pages if "reference" not in path.parts)
-    words = sum(len(path.read_text(encoding="utf-8").split()) for path in by_hand)
-    rows["words in docs/ by hand"] = [str(words), "", "", ""]
+    words = {"docs/ by hand": 0, "docs/measurements/": 0, "docs/reference/": 0}
+    for page in (checkout / "docs").rglob("*.md"):
+        folder = f"docs/{page.parent.name}/"
+        count = len(page.read_text(encoding="utf-8").split())
+        words[folder if folder in words else "docs/ by hand"] += count
+    for folder, count in words.items():
+        rows[f"words in {folder}"] = [str(count), "", "", ""]
     rows["verbs"] = [str(len(VERBS.names())), "", "", ""]
     rows["options"] = [str(options(parser_of_all_verbs({}))), "", "", ""]
     return rows
