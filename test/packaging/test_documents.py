@@ -94,6 +94,21 @@ def test_each_page_of_docs_is_in_the_navigation_of_the_site():
     assert {page.relative_to(docs).as_posix() for page in docs.rglob("*.md")} <= named
 
 
+def guides_with_a_choice():
+    return [page for page in PAGES if "\n## Which one?\n" in page.read_text("utf-8")]
+
+
+@pytest.mark.parametrize("page", guides_with_a_choice(), ids=lambda page: page.stem)
+def test_guides_start_with_the_choice_and_an_example_and_have_at_most_2500_words(page):
+    text = page.read_text("utf-8")
+    first = re.split(r"^## ", text, flags=re.MULTILINE)[1]
+    assert first.startswith("Which one?")
+    assert "\n|" in first
+    assert "\n```" in first
+    without_code = re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE)
+    assert len([word for word in without_code.split() if re.search(r"\w", word)]) <= 2500
+
+
 @pytest.mark.parametrize("page", TUTORIAL, ids=lambda page: page.stem)
 def test_tutorial_pages_have_at_most_1200_words(page):
     assert len(page.read_text("utf-8").split()) <= 1200
