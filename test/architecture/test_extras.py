@@ -4,6 +4,7 @@ import re
 
 import pytest
 from test_import_direction import SOURCE, imports_of
+from without_extras import GUIDES
 
 CHECKOUT = SOURCE.parents[1]
 EXTRAS = sorted(path.parent for path in (SOURCE / "extras").glob("*/__init__.py"))
@@ -45,9 +46,9 @@ def test_an_extra_imports_another_only_if_its_pip_extra_requires_that():
 
 
 @pytest.mark.parametrize("folder", EXTRAS, ids=lambda folder: folder.name)
-def test_each_extra_has_a_pip_extra_and_a_page_with_its_name(folder):
+def test_each_extra_has_a_pip_extra_and_a_page(folder):
     assert folder.name in pip_extras(PYPROJECT)
-    assert (CHECKOUT / "docs" / f"{folder.name}.md").is_file()
+    assert (CHECKOUT / "docs" / f"{GUIDES.get(folder.name, folder.name)}.md").is_file()
 
 
 def test_import_of_an_undeclared_extra_is_detected(tmp_path):

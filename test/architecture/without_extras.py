@@ -24,6 +24,7 @@ from pathlib import Path
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 EXTRAS = CHECKOUT / "src" / "gz_testauto" / "extras"
+GUIDES = {"search": "failures"}  # guides that do not have the name of their extra
 FAST = ("-m", "not slow and not gazebo and not gazebo_ros and not ros")
 SMOKE = (
     "test/campaign/test_selected_trials.py",
@@ -56,7 +57,7 @@ def files_of(extra):
     return (
         f"src/gz_testauto/extras/{extra}/",
         f"test/extras/{extra}/",
-        f"docs/{extra}.md",
+        f"docs/{GUIDES.get(extra, extra)}.md",
         f"docs/reference/{extra}.md",
         f"docs/measurements/{extra}.md",
         f"config/{extra}/",
