@@ -57,6 +57,7 @@ PYTHON_REFERENCE: Dict[str, Tuple[str, Tuple[str, ...]]] = {
 SEARCH_OPTIONS: Dict[str, Dict[str, Any]] = {
     "files/": {"exclude": True},
     "tutorial/": {"boost": 2},
+    "measurements/": {"boost": 0.5},
     "reference/": {"boost": 0.5},
     "architecture.md": {"boost": 0.5},
 }
