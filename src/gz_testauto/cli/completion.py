@@ -54,10 +54,10 @@ def parser_of_all_verbs(files: Dict[str, Any]) -> argparse.ArgumentParser:
     return parser
 
 
-def _mark_files(parser: argparse.ArgumentParser, files: Dict[str, Any]) -> None:
+def _mark_files(parser: argparse.ArgumentParser, file_completion: Dict[str, Any]) -> None:
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
             for part in action.choices.values():
-                _mark_files(part, files)
+                _mark_files(part, file_completion)
         elif action.choices is None and action.nargs != 0:
-            action.complete = files  # type: ignore[attr-defined]
+            action.complete = file_completion  # type: ignore[attr-defined]

@@ -50,8 +50,8 @@ def share_below(values: np.ndarray, time_s: np.ndarray, limit: float) -> float:
         return math.nan
     below = (values < limit).astype(float)
     share = (below[:-1] + below[1:]) / 2.0
-    start, end = values[:-1] - limit, values[1:] - limit
-    is_crossed = np.isfinite(start) & np.isfinite(end) & (below[:-1] != below[1:])
-    first = np.abs(start[is_crossed]) / np.abs(start[is_crossed] - end[is_crossed])
-    share[is_crossed] = np.where(start[is_crossed] < 0.0, first, 1.0 - first)
+    before, after = values[:-1] - limit, values[1:] - limit  # excesses over the limit
+    is_crossed = np.isfinite(before) & np.isfinite(after) & (below[:-1] != below[1:])
+    first = np.abs(before[is_crossed]) / np.abs(before[is_crossed] - after[is_crossed])
+    share[is_crossed] = np.where(before[is_crossed] < 0.0, first, 1.0 - first)
     return float((share * np.diff(time_s)).sum() / (time_s[-1] - time_s[0]))

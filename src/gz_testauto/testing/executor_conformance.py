@@ -288,7 +288,8 @@ class ExecutorConformance:
             executor.open()
             with contextlib.suppress(TrialStopped, *FAILURES):
                 executor.execute(
-                    campaign.trials[0], CountingStopRequest(lambda number: number >= self.harm_at)
+                    campaign.trials[0],
+                    CountingStopRequest(lambda call_count: call_count >= self.harm_at),
                 )
         finally:
             executor.close()

@@ -128,22 +128,22 @@ class Painter:
         for scope, nested, of_model in model.node.walk():
             for link in nested.links:
                 scoped = f"{model.name}::{scope}{link.name}"
-                fixed = scope + link.name in model.static_links
+                is_static = scope + link.name in model.static_links
                 for visual in link.element.findall("visual"):
                     name = f"{scoped}::{name_of(nested.document, visual)}"
-                    local = of_model * nested.frames.of(visual.find("pose"), link.name)
-                    on = model.name if fixed else scoped
-                    offset = local if fixed else model.links[scope + link.name].inverse() * local
+                    pose = of_model * nested.frames.of(visual.find("pose"), link.name)
+                    attached_to = model.name if is_static else scoped
+                    offset = pose if is_static else model.links[scope + link.name].inverse() * pose
                     element = visual.find("geometry")
                     if element is None:
                         continue
                     try:
                         shape = read_geometry(nested.document, element, library)
                         if isinstance(shape, Plane):
-                            self._planes.append((name, on, offset, shape))
+                            self._planes.append((name, attached_to, offset, shape))
                         elif shape is not None:
                             Bodies([Collider(name, shape)])  # raises for an unusable shape
-                            colliders.append(Collider(name, shape, on, offset))
+                            colliders.append(Collider(name, shape, attached_to, offset))
                     except (SdfError, SpecError) as error:
                         notes.append(f"{name} is not drawn: {error}")
 

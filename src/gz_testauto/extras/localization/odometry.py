@@ -138,11 +138,12 @@ class OdometryModel(PoseEstimator):
         slip = (1.0, 1.0) if self._slip is None else self._slip.factors(path_m)
         forward_m, turn_rad = self._read_encoders(forward_m, turn_rad, slip)
         speed_mps, turn_radps = self._read_encoders(*twist, slip)
-        noise = self._random.standard_normal(4).tolist()
+        noise = self._random.standard_normal(4).tolist()  # the last one only keeps older results
         if gyro is not None:
             turn_rad = wrap_angle(pose.yaw_rad - previous[1].yaw_rad) + gyro.bias_radps * elapsed_s
             turn_radps = twist.angular_radps + gyro.bias_radps
         rotation_rad2, translation_m2 = self._variances(forward_m, turn_rad, elapsed_s)
+        # Half of the rotation, the translation and the other half, each with its error.
         first_rad = 0.5 * turn_rad + math.sqrt(rotation_rad2) * noise[0]
         second_rad = 0.5 * turn_rad + math.sqrt(rotation_rad2) * noise[2]
         forward_m += math.sqrt(translation_m2) * noise[1]

@@ -99,19 +99,21 @@ class MazeObstacles(LayoutKind):
         columns, rows = _columns_and_rows(size)
         _, _, cell, thickness, height, loops, layout = size
         along_x, along_y = _maze(columns, rows, loops, layout)
-        x_m, y_m = columns * cell / 2, rows * cell / 2
+        half_x_m, half_y_m = columns * cell / 2, rows * cell / 2
         parts = []
         for line, first, last in runs_of(along_x):
             length = (last - first) * cell + thickness
-            center = (first + last) / 2 * cell - x_m
-            parts.append(BoxPart(center, line * cell - y_m, height / 2, length, thickness, height))
+            center = (first + last) / 2 * cell - half_x_m
+            parts.append(
+                BoxPart(center, line * cell - half_y_m, height / 2, length, thickness, height)
+            )
         padded = np.pad(along_x, ((0, 0), (1, 1)))
         corner_is_in_wall = padded[:, 1:] | padded[:, :-1]  # whether a wall along x contains it
         for line, first, last in runs_of(along_y):
             ends = [-0.5 if corner_is_in_wall[end, line] else 0.5 for end in (first, last)]
-            low = first * cell - ends[0] * thickness - y_m
-            high = last * cell + ends[1] * thickness - y_m
-            x = line * cell - x_m
+            low = first * cell - ends[0] * thickness - half_y_m
+            high = last * cell + ends[1] * thickness - half_y_m
+            x = line * cell - half_x_m
             parts.append(BoxPart(x, (low + high) / 2, height / 2, thickness, high - low, height))
         return parts
 

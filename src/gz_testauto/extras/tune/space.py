@@ -165,7 +165,7 @@ def _plugin_parameter(
         parameter = _range_parameter(name, parameter_spec, schema.get("type"))
     for value in parameter.choices or (parameter.value(0.0), parameter.value(1.0 - 1e-9)):
         check(value)
-    if parameter_spec.min is not None:  # a whole number that is not written as one
+    if parameter_spec.min is not None:  # also limits that value() would round to a whole number
         check(parameter_spec.min)
         check(parameter_spec.max)
     return parameter

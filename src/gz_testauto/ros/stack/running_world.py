@@ -58,8 +58,8 @@ class RunningWorld(Simulation):
     @property
     def _described_world(self) -> DescribedWorld:
         if self._described is None and self._robot_links:
-            robot = self._observed_names[0]
-            super()._described_world.add(robot, links_sdf(robot, self._robot_links))
+            robot_name = self._observed_names[0]
+            super()._described_world.add(robot_name, links_sdf(robot_name, self._robot_links))
         return super()._described_world
 
     def _snapshot(self) -> Snapshot:

@@ -91,15 +91,15 @@ def read_engine_model(
     )
 
 
-def _joints(scene: SceneModel) -> List[Joint]:
+def _joints(model: SceneModel) -> List[Joint]:
     """Return the movable joints of a model, and a fixed joint to the world for each static link."""
     movable_joints = [
-        joint for joint in read_joints(scene.node) if joint.child not in scene.static_links
+        joint for joint in read_joints(model.node) if joint.child not in model.static_links
     ]
     fixed_joints = [
         Joint(f"{link} stays", "fixed", None, link, (0.0, 0.0, 0.0), ())
-        for link in scene.links
-        if link in scene.static_links
+        for link in model.links
+        if link in model.static_links
     ]
     return [*movable_joints, *fixed_joints]
 

@@ -102,19 +102,19 @@ def _cached_outline(
 def _scaled_surface(mesh: Mesh, modified_ns: int) -> TriangleMesh:
     parts = mesh_parts(mesh.path, modified_ns)
     if mesh.submesh is not None:
-        submesh_parts = [triangles for name, triangles in parts if name == mesh.submesh]
-        if not submesh_parts:
+        selected_parts = [triangles for name, triangles in parts if name == mesh.submesh]
+        if not selected_parts:
             names = ", ".join(sorted({name for name, _ in parts if name})) or "none has a name"
             raise SdfError(
                 f"{mesh.path} has no submesh {mesh.submesh!r}. Submeshes of the file: {names}"
             )
     else:
-        submesh_parts = [triangles for _, triangles in parts]
-    if not submesh_parts or not sum(map(len, submesh_parts)):
+        selected_parts = [triangles for _, triangles in parts]
+    if not selected_parts or not sum(map(len, selected_parts)):
         raise MissingFileError(
             f"mesh {mesh.path} contains no triangles; export it again; {ALLOW_MISSING_HINT}"
         )
-    triangles = np.concatenate(submesh_parts)
+    triangles = np.concatenate(selected_parts)
     if mesh.submesh is not None and mesh.center:
         corners = triangles.reshape(-1, 3)
         triangles = triangles - (corners.min(axis=0) + corners.max(axis=0)) / 2

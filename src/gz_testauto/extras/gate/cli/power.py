@@ -118,12 +118,12 @@ def _required_worlds_lines(
     yield f"worlds {described}"
     yield f"an equally good planner passes with a probability of {_percent(chance)} after"
     for find_worlds, flag in ((gate_worlds, ""), (fixed_gate_worlds, " --fixed-worlds")):
-        worlds = find_worlds(chance, MOST_WORLDS, equal, margin, alpha)
-        if worlds is None:
+        count = find_worlds(chance, MOST_WORLDS, equal, margin, alpha)
+        if count is None:
             yield f"more than {MOST_WORLDS} worlds: gate --not-worse-than {margin:g}{flag}"
         else:
-            stated = f"{flag} {worlds}" if flag else ", evaluated after any number of worlds"
-            yield f"{worlds} worlds: gate --not-worse-than {margin:g}{stated}"
+            stated = f"{flag} {count}" if flag else ", evaluated after any number of worlds"
+            yield f"{count} worlds: gate --not-worse-than {margin:g}{stated}"
 
 
 def _power_lines(

@@ -123,7 +123,8 @@ class Bar(NamedTuple):
 
 
 def lead_bars(ranking: Ranking) -> List[Bar]:
-    """Return the bars for the lead, relative to the middle at :data:`BAR`."""
+    """Return a bar for each criterion: its share of the lead, from the middle of the chart, which
+    is at :data:`BAR`."""
     if ranking.lead is None or not ranking.lead.parts:
         return []
     longest = max(abs(part) for _, part in ranking.lead.parts)
