@@ -202,9 +202,9 @@ def _require_not_negative(distribution: Any) -> Any:
 
 
 def _require_support(distribution: Any, is_valid: bool, rule: str) -> Any:
-    low, high = distribution.support
     if not is_valid:
-        raise fault(f"{'is' if low == high else 'can be'} {low:g}; {rule}")
+        verb = "is" if is_constant(distribution) else "can be"
+        raise fault(f"{verb} {distribution.support[0]:g}; {rule}")
     return distribution
 
 

@@ -26,6 +26,7 @@ from gz_testauto.spec.distributions import (
     Fixed,
     PositiveDistribution,
     ShareDistribution,
+    is_constant,
 )
 from gz_testauto.spec.localization import LocalizationSpec
 from gz_testauto.spec.model import NotNegative, Positive, Spec, as_tuple, fault
@@ -35,10 +36,9 @@ MOST_SLIP = 0.9
 
 
 def _require_small_support(distribution: Distribution) -> Distribution:
-    low, high = distribution.support
-    for bound in (low, high):
+    for bound in distribution.support:
         if abs(bound) > MOST_RELATIVE:
-            problem = f"is {bound:g}" if low == high else f"can be {bound:g}"
+            problem = f"{'is' if is_constant(distribution) else 'can be'} {bound:g}"
             raise fault(f"{problem}; it must be from {-MOST_RELATIVE:g} to {MOST_RELATIVE:g}")
     return distribution
 

@@ -16,6 +16,7 @@ from gz_testauto.spec.distributions import (
     PositiveDistribution,
     ShareDistribution,
     Uniform,
+    is_constant,
 )
 from gz_testauto.spec.model import fault
 from gz_testauto.spec.obstacles import size_key
@@ -56,7 +57,8 @@ class LayoutKind(AssembledKind):
 
     @model_validator(mode="after")
     def _require_position(self) -> "LayoutKind":
-        if self.count.max > 1 and self.x_m is not None and _are_constant(self.x_m, self.y_m):
+        positions = (self.x_m, self.y_m)
+        if self.count.max > 1 and self.x_m is not None and all(map(is_constant, positions)):
             raise ValueError(
                 f"count can be {self.count.max}, but x_m and y_m are constant; the {self.type}s "
                 "would overlap. Set count to 1, or use a region"
@@ -219,7 +221,3 @@ def _maze(columns: int, rows: int, loops: float, layout: float) -> Tuple[np.ndar
 
 def _columns_and_rows(size: Size) -> Tuple[int, int]:
     return round(size[0]), round(size[1])
-
-
-def _are_constant(*distributions: Any) -> bool:
-    return all(distribution.support[0] == distribution.support[1] for distribution in distributions)
