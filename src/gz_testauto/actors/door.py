@@ -41,7 +41,8 @@ class DoorSpec(ActorSpec):
     """Time (s) for which the door remains open after the last model of ``trigger`` has left."""
     swing_rad: Annotated[float, Field(gt=-3.15, lt=3.15)] = 1.5
     """Angle (rad) by which a swinging door opens, counter-clockwise."""
-    needs_free_path: ClassVar[bool] = False  # a leaf touches the obstacles beside its doorway
+    # A leaf touches the obstacles on both sides of its doorway.
+    needs_free_path: ClassVar[bool] = False
 
     @property
     @override

@@ -154,7 +154,7 @@ class Timetable:
 
     def at(self, times_s: np.ndarray, standing_yaw_rad: float = 0.0) -> np.ndarray:
         """Return the poses at times (k,) since the start, shape (k, 3): x, y (m) and yaw (rad).
-        Before the first and after the last point, the actor stands there.
+        Times before the first point, and after the last one without repetition, give its pose.
 
         ``standing_yaw_rad`` is the yaw of an actor with a single point.
         """

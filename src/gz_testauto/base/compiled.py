@@ -1,8 +1,8 @@
 """Compile inner loops with numba, which no other module imports.
 
 Results are those of the same arithmetic in Python or NumPy, bit by bit. Trigonometric functions are
-those of the C library, and differ from NumPy's in the last bit; use them only by
-:mod:`gz_testauto.base.elementary`.
+those of the C library, as in :mod:`gz_testauto.base.elementary`, and differ from NumPy's in the
+last bit.
 """
 
 from typing import Any, Callable, Optional

@@ -18,7 +18,7 @@ UNKNOWN = "CHECKOUT"  # placeholder for the directory of the source if it is unk
 def importing(subject: str, extra: str) -> Iterator[None]:
     """Convert an ``ImportError`` to ``MissingDependencyError`` with the installation of an extra.
 
-    ``subject`` begins the message, such as ``plots need matplotlib``.
+    ``subject`` begins the message, such as ``environments need gymnasium``.
     """
     try:
         yield
