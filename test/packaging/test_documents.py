@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
+from without_extras import GUIDES
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 TUTORIAL = sorted((CHECKOUT / "docs" / "tutorial").glob("*.md"))
@@ -16,14 +17,16 @@ PAGES = [
 ]
 
 
+def anchor_of(title):
+    return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
+
+
 def anchors(page):
     """Return the names that a link to ``page`` can have behind ``#``."""
     text = re.sub(r"```.*?```", "", page.read_text("utf-8"), flags=re.DOTALL)
     titles = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
-    plain = (re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", title).lower() for title in titles)
-    return {re.sub(r"[^\w\- ]", "", title).replace(" ", "-") for title in plain} | set(
-        re.findall(r'<a id="([^"]+)"', text)
-    )
+    plain = (re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", title) for title in titles)
+    return {*map(anchor_of, plain), *re.findall(r'<a id="([^"]+)"', text)}
 
 
 def dead_links(page):
@@ -51,7 +54,7 @@ def is_of_deleted_extra(path):
     found = re.fullmatch(pattern, relative)
     if not found:
         return False
-    extra = {"failures": "search"}.get(found[1], found[1])  # a guide with another name
+    extra = next((name for name, guide in GUIDES.items() if guide == found[1]), found[1])
     if (CHECKOUT / "src" / "gz_testauto" / "extras" / extra).is_dir():
         return False
     pip_extras = (CHECKOUT / "pyproject.toml").read_text("utf-8").split("optional-dependencies]")[1]

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from test_documents import anchor_of
 
 GENERATOR = Path(__file__).resolve().parents[2] / "docs" / "reference" / "generate.py"
 
@@ -28,11 +29,6 @@ def test_each_reference_page_equals_the_generated_page(reference, capsys):
     )
 
 
-def anchors(text):
-    titles = re.findall(r"^###? (.+)$", text.lower(), re.MULTILINE)
-    return [re.sub(r"[^\w\- ]", "", title).replace(" ", "-") for title in titles]
-
-
 def test_each_type_of_a_yaml_key_has_a_section_in_the_reference(reference):
     pages = reference.pages()
     for name, text in pages.items():
@@ -41,7 +37,8 @@ def test_each_type_of_a_yaml_key_has_a_section_in_the_reference(reference):
             if target.startswith("../"):
                 continue  # not generated
             linked = pages[target if page else name]
-            assert anchors(linked).count(anchor) == 1, f"{name}: {page}#{anchor}"
+            anchors = [*map(anchor_of, re.findall(r"^###? (.+)$", linked, re.MULTILINE))]
+            assert anchors.count(anchor) == 1, f"{name}: {page}#{anchor}"
 
 
 def test_each_key_of_a_campaign_is_on_the_page_of_its_section(reference):
