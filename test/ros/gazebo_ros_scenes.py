@@ -13,6 +13,7 @@ from gz_testauto.base.resources import share_directory
 from gz_testauto.sdf.robot import read_robot
 from gz_testauto.sdf.scene import read_scene
 from gz_testauto.simulators.gazebo_ros import GazeboRosClient, GazeboRosSimulator
+from gz_testauto.simulators.gazebo_ros.topics import RobotTopics, TopicNames
 from gz_testauto.simulators.interface import Scene
 from gz_testauto.testing.simulator_suite import BOX, WALL, WORLD
 
@@ -79,6 +80,14 @@ def test_closing_the_simulator_does_not_change_the_world(first, client):
     with GazeboRosSimulator(world=first):
         pass
     assert "obstacle_a" in client.model_names()
+
+
+def test_the_robot_is_commanded_after_topics_were_closed_before_they_were_connected(first):
+    for _ in range(40):
+        RobotTopics(TopicNames()).close()
+    topics = RobotTopics(TopicNames())
+    topics.await_robot(has_lidar=True, timeout_s=10.0)
+    topics.close()
 
 
 def test_a_saved_world_has_the_present_poses_of_obstacles(first, robot, tmp_path):

@@ -71,7 +71,10 @@ class RobotTopics:
     def close(self) -> None:
         for subscriber in self._subscribers.values():
             subscriber.unregister()
-        self._commands.unregister()
+        # A rospy node that is about to connect when the publisher disappears never connects to this
+        # process again. Without a connection, the publisher therefore remains registered.
+        if self._commands.get_num_connections():
+            self._commands.unregister()
 
     def begin(self, origin_ns: int, mount: Pose) -> None:
         """Start a scene at the simulated time ``origin_ns``, and forget earlier messages. ``mount``
