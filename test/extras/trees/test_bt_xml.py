@@ -166,9 +166,18 @@ def test_an_invalid_element_is_rejected_with_its_line(xml, says):
             '<root main_tree_to_execute="x"><BehaviorTree ID="m"/></root>',
             "unknown tree 'x'. Known: m",
         ),
+        (
+            '<root>\n<BehaviorTree ID="helper"/><BehaviorTree ID="Main"/></root>',
+            "t.xml:1: the file has the trees helper, Main, and none is the main tree; "
+            'write main_tree_to_execute="ID" in <root>',
+        ),
+        (
+            '<root>\n<include path="./more.xml"/><BehaviorTree ID="m"/></root>',
+            "t.xml:2: <include> of './more.xml' is not supported",
+        ),
     ],
 )
-def test_a_file_without_a_tree_is_rejected(text, says):
+def test_a_file_without_a_clear_main_tree_is_rejected(text, says):
     with pytest.raises(SpecError, match=re.escape(says)):
         parse(text, whole=True)
 

@@ -116,6 +116,12 @@ class _TreeReader:
                 f"BTCPP_format is {root.get('BTCPP_format')!r}; it must be 4; convert the file to "
                 "this format",
             )
+        for include in root.findall("include"):
+            raise self._error(
+                include,
+                f"<include> of {include.get('path')!r} is not supported; copy the trees of that "
+                "file into this one",
+            )
         for tree in root.findall("BehaviorTree"):
             name = tree.get("ID", "")
             if name in self._trees:
@@ -125,7 +131,15 @@ class _TreeReader:
             self._trees[name] = tree
         if not self._trees:
             raise self._error(root, "<root> has no <BehaviorTree>; add one")
-        main = root.get("main_tree_to_execute") or next(iter(self._trees))
+        main = root.get("main_tree_to_execute")
+        if main is None:
+            if len(self._trees) > 1:
+                raise self._error(
+                    root,
+                    f"the file has the trees {', '.join(self._trees)}, and none is the main tree; "
+                    'write main_tree_to_execute="ID" in <root>',
+                )
+            (main,) = self._trees
         if main not in self._trees:
             raise self._error(root, unknown_name("tree", main, self._trees))
         return self._build_tree(main, self._trees[main])
