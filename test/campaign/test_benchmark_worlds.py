@@ -58,6 +58,9 @@ def records(spec):
 def test_campaign_uses_the_listed_world_files_in_their_order(spec):
     chosen = records(spec(files=["world_12.world", "world_6.world"]))
     assert [world.name for world in chosen] == ["world_12", "world_6"]
+    directory = chosen[0].path.parent
+    (directory / "world_12.world").rename(directory / "hall.sdf")
+    assert [world.name for world in records(spec(files=["hall.sdf"]))] == ["hall"]
     with pytest.raises(SpecError, match=r"unknown world 'world_7\.world'; did you mean"):
         records(spec(files=["world_7.world"]))
 

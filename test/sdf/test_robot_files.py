@@ -124,6 +124,26 @@ def test_the_input_of_xacro_is_rejected_for_an_sdf_file(tmp_path):
         read_robot(tmp_path / "bot.sdf", xacro=XacroInput({"a": "1"}))
 
 
+@pytest.mark.slow  # xacro runs in a process
+def test_sdf_that_xacro_generates_is_read_as_sdf(tmp_path):
+    wheel_macro = """<xacro:macro name="wheel" params="n y"><link name="${n}"><pose>0 ${y} 0.08
+-1.5708 0 0</pose><collision name="c"><geometry><cylinder><radius>0.08</radius><length>0.04</length>
+</cylinder></geometry></collision></link><joint name="${n}_joint" type="revolute">
+<parent>base</parent><child>${n}</child><axis><xyz>0 0 1</xyz></axis></joint></xacro:macro>"""
+    path = tmp_path / "bot.sdf.xacro"
+    path.write_text(f"""<sdf version="1.6" xmlns:xacro="http://www.ros.org/wiki/xacro">{wheel_macro}
+<xacro:arg name="half_m" default="0.16"/><model name="bot"><link name="base">
+<pose>0 0 0.5 0 0 0</pose><collision name="c"><geometry><box><size>0.4 0.2 0.1</size></box>
+</geometry></collision></link>
+<xacro:wheel n="left" y="$(arg half_m)"/><xacro:wheel n="right" y="-$(arg half_m)"/>
+<plugin name="d" filename="libDiffDrivePlugin.so"><left_joint>left_joint</left_joint>
+<right_joint>right_joint</right_joint></plugin></model></sdf>""")
+    robot = read_robot(path, xacro=XacroInput({"half_m": "0.2"}))
+    assert robot.drive.wheel_separation_m == pytest.approx(0.4)
+    # not moved to the ground, unlike URDF
+    assert robot.height_m == pytest.approx((0.0, 0.55), abs=1e-6)
+
+
 @pytest.mark.parametrize(
     ("filename", "separation_tag", "size"),
     [

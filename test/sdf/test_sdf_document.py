@@ -135,6 +135,10 @@ def test_syntax_error_is_reported_with_file_line_and_column(tmp_path):
             r"f:1: <model> is at nesting depth 257; the limit is 256",
         ),
         (
+            '<sdf version="1.6" xmlns:xacro="x"><world name="w">\n<xacro:crate/></world></sdf>',
+            r"f:2: <xacro:crate> is a macro; expand the file: xacro FILE -o NEW_FILE",
+        ),
+        (
             '<!DOCTYPE a SYSTEM "x.dtd">\n<sdf version="1.6"><world>&a;0 0</world></sdf>',
             r"f:2: the entity &a; is not expanded; write its value",
         ),

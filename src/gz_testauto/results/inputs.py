@@ -24,7 +24,7 @@ from gz_testauto.randomization import TERMS
 from gz_testauto.results.comparability import MODULE, SHA256, WORLD_FILES, file_sha256, flatten
 from gz_testauto.sdf.includes import ModelLibrary
 from gz_testauto.sdf.robot import RobotBody, RobotModel
-from gz_testauto.sdf.robot_files import is_urdf, read_robot_file
+from gz_testauto.sdf.robot_files import is_converted, read_robot_file
 from gz_testauto.spec.actors import BEHAVIORS
 from gz_testauto.spec.campaign import BuiltinCampaignSpec, CampaignSpec, StackCampaignSpec
 from gz_testauto.spec.effects import HOOKS
@@ -58,7 +58,7 @@ def further_files(spec: CampaignSpec, robot: RobotBody) -> Dict[str, str]:
         inputs.update(source.input_files())
     if isinstance(robot, RobotModel):
         inputs.update(
-            _hashes_of_named_files("robot", robot.sdf.encode("utf-8"), is_urdf(robot.path))
+            _hashes_of_named_files("robot", robot.sdf.encode("utf-8"), is_converted(robot.path))
         )
         if robot.lidar is not None:
             inputs[SELECTED_LIDAR] = str(robot.lidar)
@@ -288,9 +288,9 @@ def _moving_model_hashes(spec: BuiltinCampaignSpec) -> Dict[str, str]:
 
 
 def _model_hashes(owner: str, path: Path) -> Dict[str, str]:
-    if not is_urdf(path):
+    if not is_converted(path):
         return _hashes_of_named_files(owner, read_file(path), is_converted=False)
-    document = read_robot_file(path)
+    document, _ = read_robot_file(path)
     ModelLibrary().absolutize(document, document.root)
     return _hashes_of_named_files(owner, etree.tostring(document.root), is_converted=True)
 

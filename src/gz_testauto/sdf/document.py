@@ -65,11 +65,16 @@ class SdfDocument:
 
     @classmethod
     def parse(
-        cls, text: Union[str, bytes], source: str = "<text>", repair: bool = False
+        cls,
+        text: Union[str, bytes],
+        source: str = "<text>",
+        repair: bool = False,
+        path: Optional[Path] = None,
     ) -> "SdfDocument":
-        """Parse SDF text as :meth:`read` does. ``source`` is its name in error messages."""
+        """Parse SDF text as :meth:`read` does. ``source`` is its name in error messages, and
+        ``path`` the file from which it was generated."""
         content = text.encode() if isinstance(text, str) else text
-        return cls._parse(content, source, None, repair)
+        return cls._parse(content, source, path, repair)
 
     @classmethod
     def _parse(
@@ -93,6 +98,8 @@ class SdfDocument:
         document = cls(root, content, source, path, repairs)
         document._check_version()
         document._check_depth()
+        if b"xacro" in content:
+            document._check_macros()
         for entity in root.iter(etree.Entity):
             raise SdfError(
                 f"{document.where(entity)}: the entity {entity.text} is not expanded; write its "
@@ -108,6 +115,14 @@ class SdfDocument:
                 raise SdfError(
                     f"{self.where(element)}: <{element.tag}> is at nesting depth {depth}; the "
                     f"limit is {MAX_DEPTH}"
+                )
+
+    def _check_macros(self) -> None:
+        for element in self.root.iter(etree.Element):
+            if element.prefix == "xacro":  # xacro ignores the namespace, and Gazebo the element
+                raise SdfError(
+                    f"{self.where(element)}: <xacro:{etree.QName(element).localname}> is a macro; "
+                    "expand the file: xacro FILE -o NEW_FILE"
                 )
 
     def _check_version(self) -> None:

@@ -19,7 +19,7 @@ from gz_testauto.sdf.includes import ModelLibrary
 from gz_testauto.sdf.merged_includes import is_driven_by_include, merge_includes
 from gz_testauto.sdf.missing import without_missing_hint
 from gz_testauto.sdf.plugin_sensors import find_sensors
-from gz_testauto.sdf.robot_files import XacroInput, is_urdf, read_robot_file
+from gz_testauto.sdf.robot_files import XacroInput, read_robot_file
 from gz_testauto.sdf.robot_sensors import (
     ImuDescription,
     LidarDescription,
@@ -160,11 +160,11 @@ def _model_file(path: Union[str, Path]) -> Path:
 def _read_scene(
     file: Path, name: str, library: ModelLibrary, xacro: Optional[XacroInput], on_ground: bool
 ) -> Tuple[SdfDocument, SceneModel]:
-    document = read_robot_file(file, xacro)
+    document, is_urdf = read_robot_file(file, xacro)
     if document.model is None:
         raise SdfError(f"{file}: a robot's file must have a <model> directly under <sdf>")
     scene = scene_model(read_model(document, document.model, library), library)
-    if on_ground and is_urdf(file) and _move_to_ground(document.model, scene):
+    if on_ground and is_urdf and _move_to_ground(document.model, scene):
         scene = scene_model(read_model(document, document.model, library), library)
     scene.node.name = name
     return document, scene

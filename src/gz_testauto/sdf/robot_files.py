@@ -3,13 +3,14 @@
 import logging
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import List, Mapping, Optional
+from typing import List, Mapping, Optional, Tuple
 
 from lxml import etree
 
 from gz_testauto.base import resources
 from gz_testauto.base.disk import read_input
 from gz_testauto.base.errors import ResourceError, SdfError
+from gz_testauto.base.xml_file import parse_xml
 from gz_testauto.sdf.document import Element, SdfDocument
 from gz_testauto.sdf.urdf.converter import convert_urdf
 from gz_testauto.sdf.urdf.xacro import expand_xacro
@@ -27,7 +28,8 @@ class XacroInput:
     environment: Mapping[str, str] = field(default_factory=dict)
 
 
-def is_urdf(path: Path) -> bool:
+def is_converted(path: Path) -> bool:
+    """Return whether the SDF is generated from this file, which is URDF or xacro."""
     return path.suffix in (".urdf", ".xacro")
 
 
@@ -35,17 +37,20 @@ def runs_xacro(path: Path) -> bool:
     """Return whether a model file or directory contains expressions of xacro."""
     try:
         path = resources.model_file(path)
-        return path.suffix == ".xacro" or (is_urdf(path) and _XACRO in read_input(path, SdfError))
+        return path.suffix == ".xacro" or (
+            is_converted(path) and _XACRO in read_input(path, SdfError)
+        )
     except (ResourceError, SdfError):  # reported when the model is read
         return False
 
 
-def read_robot_file(path: Path, xacro: Optional[XacroInput] = None) -> SdfDocument:
-    """Return the SDF of a model file. Raises ``SdfError`` if it cannot be read or converted, and
-    ``MissingDependencyError`` if xacro is not installed.
+def read_robot_file(path: Path, xacro: Optional[XacroInput] = None) -> Tuple[SdfDocument, bool]:
+    """Return the SDF of a model file, and whether the file is URDF. Raises ``SdfError`` if it
+    cannot be read or converted, and ``MissingDependencyError`` if xacro is not installed.
     """
-    if is_urdf(path):
-        document = _convert(path, xacro or XacroInput())
+    is_urdf = False
+    if is_converted(path):
+        document, is_urdf = _convert(path, xacro or XacroInput())
     elif xacro is not None:
         raise SdfError(f"{path} is not a xacro file; remove the key robot.xacro, or use .xacro")
     else:
@@ -55,18 +60,20 @@ def read_robot_file(path: Path, xacro: Optional[XacroInput] = None) -> SdfDocume
             sensor.set("type", "ray")
             for lidar in sensor.findall("lidar"):
                 lidar.tag = "ray"
-    return document
+    return document, is_urdf
 
 
-def _convert(path: Path, xacro: XacroInput) -> SdfDocument:
+def _convert(path: Path, xacro: XacroInput) -> Tuple[SdfDocument, bool]:
     content = read_input(path, SdfError)
     source = str(path)
     if path.suffix == ".xacro" or _XACRO in content:
         content = expand_xacro(path, xacro.arguments, xacro.environment)
         source = f"{path} (expanded by xacro)"
+        if parse_xml(content).tag == "sdf":
+            return SdfDocument.parse(content, source, path=path), False
     root = convert_urdf(content, source)
     _remove_visuals_without_mesh(root, path)
-    return SdfDocument(root, etree.tostring(root), source, path)
+    return SdfDocument(root, etree.tostring(root), source, path), True
 
 
 def _remove_visuals_without_mesh(root: Element, path: Path) -> None:

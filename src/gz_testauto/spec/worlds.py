@@ -63,14 +63,14 @@ class RandomNumbers(Spec):
 
 
 class WorldFileSpec(ViaSpec):
-    """A ``.world`` file of the directory: its name, or a mapping with these keys. A file can be
-    listed several times with different names, for several missions. Without ``goal``, the default
-    of ``via`` is that of the campaign."""
+    """A ``.world`` or ``.sdf`` file of the directory: its name, or a mapping with these keys. A
+    file can be listed several times with different names, for several missions. Without ``goal``,
+    the default of ``via`` is that of the campaign."""
 
-    file: str = Field(pattern=r"\.world$")
+    file: str = Field(pattern=r"\.(world|sdf)$")
     """Name of the file in the directory."""
     name: str = Field("", pattern=rf"^$|{NAME}")
-    """Name of the world in results; default: the file name without ``.world``."""
+    """Name of the world in results; default: the file name without ``.world`` or ``.sdf``."""
     count: int = Field(1, ge=1, le=MOST_COPIES)
     """Number of worlds with this file. Several worlds are named ``name_0``, ``name_1``, …, with
     leading zeros, and have separate draws of actors and ``randomize``."""

@@ -84,8 +84,8 @@ def read_worlds(directory: Path, files: Optional[Collection[str]] = None) -> Wor
     """Return the worlds in the manifest of a directory, or without a manifest all ``.world`` files,
     sorted by name.
 
-    ``files`` selects worlds by file name. Raises ``SpecError`` if there are no worlds, for an
-    invalid manifest, and for a file that is missing or differs from the manifest.
+    ``files`` selects worlds by file name, also ``.sdf`` files. Raises ``SpecError`` if there are no
+    worlds, for an invalid manifest, and for a file that is missing or differs from the manifest.
     """
     directory = Path(directory).absolute()
     if not os.path.isdir(directory):
@@ -99,6 +99,7 @@ def read_worlds(directory: Path, files: Optional[Collection[str]] = None) -> Wor
         return replace(worlds, worlds=selected_worlds)
     paths = sorted(directory.glob("*.world"))
     if files is not None:
+        paths = sorted([*paths, *directory.glob("*.sdf")])
         _require_files(directory, files, [path.name for path in paths])
         paths = [path for path in paths if path.name in files]
     if not paths:
