@@ -53,6 +53,19 @@ def check(campaign):
     return check_trials(campaign.bed, campaign.trials)
 
 
+DOOR = (
+    '<model name="door"><pose>0 3 0.5 0 0 0</pose><link name="frame"/><link name="leaf"/>'
+    '<joint name="hinge" type="revolute"><parent>frame</parent><child>leaf</child><axis>'
+    "<xyz>0 0 1</xyz><limit><lower>{}</lower><upper>1.6</upper></limit></axis></joint></model>"
+)
+
+
+def test_a_joint_that_starts_outside_of_its_limits_gives_one_notice(prepared):
+    assert check(prepared(DOOR.format(0.0))) == ()
+    (notice,) = check(prepared(DOOR.format(0.5), DOOR.format(0.5)))
+    assert "'door::hinge' starts at 0, outside of its limits 0.5 to 1.6" in notice
+
+
 def test_world_without_obstacles_on_the_path_is_accepted_without_a_notice(prepared):
     assert check(prepared("", BOX.format("crate", 0, 3, ""))) == ()
 

@@ -23,6 +23,7 @@ from gz_testauto.sdf.dynamics import read_physics
 from gz_testauto.sdf.meshes.surfaces import Heightmap
 from gz_testauto.sdf.robot import RobotModel
 from gz_testauto.sdf.scene import WorldScene
+from gz_testauto.sdf.values import number
 from gz_testauto.simulators.embedded.own_body import scan_own_body
 from gz_testauto.trial.actors import check_actors
 from gz_testauto.trial.clearance import footprint_at
@@ -55,12 +56,14 @@ def check_trials(
     """
     check_actors(bed.spec)
     notices: Dict[int, str] = {}
+    joint_lines: List[str] = []
     checked_trials = _one_trial_per_world(trials)
     for count, trial in enumerate(checked_trials, 1):
         if should_stop():
             return ()
         for robot_bed in bed.robots:
             notices[trial.world.world_index] = _check_mission(robot_bed, trial)
+        joint_lines += _joint_notices(bed.world_scene(trial.world))
         progress(count, len(checked_trials))
     lidar_lines: List[str] = []
     if isinstance(bed, BuiltinTestBed):
@@ -75,7 +78,8 @@ def check_trials(
         trial for trial in trials if bed.spec.changes_worlds or notices[trial.world.world_index]
     ]
     _check_all_actors(bed, changing)
-    return (*tuple(filter(None, notices.values()))[:1], *dict.fromkeys(lidar_lines))
+    lines = dict.fromkeys((*joint_lines, *lidar_lines))
+    return (*tuple(filter(None, notices.values()))[:1], *lines)
 
 
 def _one_trial_per_world(trials: Sequence[Trial]) -> List[Trial]:
@@ -108,9 +112,9 @@ def _check_mission(bed: TestBed, trial: Trial) -> str:
             f"goal.tolerance_m, {tolerance_m:g}, of its goal; move the start or the goal, or "
             "use a smaller tolerance"
         )
-    for number, goal in enumerate(goals, 1):
+    for goal_number, goal in enumerate(goals, 1):
         hits = field.touching(shapely.Point(goal.x_m, goal.y_m), field.initial_states)
-        goal_text = "the goal" if len(goals) == 1 else f"goal {number} of {len(goals)}"
+        goal_text = "the goal" if len(goals) == 1 else f"goal {goal_number} of {len(goals)}"
         if hits:
             raise SpecError(
                 f"{location}: {goal_text} of {name} ({goal.x_m:g}, {goal.y_m:g}) is inside "
@@ -218,6 +222,25 @@ def _reject_moving_static_models(scene: WorldScene, location: str) -> None:
             f"{models[1]}{', ...' if len(models) > 2 else ''}); this is not supported, so remove "
             "this world. The simulator does not report the poses of static models that move"
         )
+
+
+def _joint_notices(scene: WorldScene) -> List[str]:
+    # Gazebo and MuJoCo push such a joint into its range, or over it to the other limit.
+    notices = []
+    for model in scene.models.values():
+        for scope, nested, _ in () if model.static else model.node.walk():
+            for joint in nested.element.findall("joint"):
+                for limit in (*joint.iterfind("axis/limit"), *joint.iterfind("axis2/limit")):
+                    lower = number(nested.document, limit, "lower", -math.inf)
+                    upper = number(nested.document, limit, "upper", math.inf)
+                    if not lower <= 0.0 <= upper:
+                        name = f"{model.name}::{scope}{joint.get('name')}"
+                        notices.append(
+                            f"the joint {name!r} starts at 0, outside of its limits {lower:g} to "
+                            f"{upper:g}, and simulators move it differently; correct its limits, "
+                            "or turn its links"
+                        )
+    return notices
 
 
 def _check_start_above_terrain(scene: WorldScene, footprint: BaseGeometry, location: str) -> None:
