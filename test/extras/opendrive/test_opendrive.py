@@ -39,6 +39,53 @@ def test_imported_lanes_have_the_direction_of_their_traffic():
     assert lanes["2.0.1"].successors == ("1.0.1",)
 
 
+def changed_town(tmp_path, *changes):
+    text = TOWN.read_text()
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    file = tmp_path / "changed.xodr"
+    file.write_text(text)
+    return road("{opendrive: changed.xodr, route: [1.0.-1]}", file).by_name
+
+
+def test_a_namespace_changes_no_lane(tmp_path):
+    lanes = changed_town(tmp_path, ("<OpenDRIVE>", '<OpenDRIVE xmlns="http://asam.net/1.8">'))
+    assert lanes == road("{opendrive: town.xodr, route: [1.0.-1]}").by_name
+
+
+BORDERS = (
+    ('<link><successor id="-1"/></link><width sOffset="0" a="3.5"', '<border sOffset="0" a="{}"'),
+    ('<link/><width sOffset="0" a="3.0"', '<border sOffset="0" a="-6.5"'),
+    ('<link/><width sOffset="0" a="2.0"', '<border sOffset="0" a="-8.5"'),
+)
+
+
+def test_lanes_with_borders_are_on_their_side_of_the_road(tmp_path):
+    (old, new), *outer = BORDERS
+    lanes = changed_town(tmp_path, (old, new.format(-3.5)), *outer)
+    assert lanes["1.0.-1"].center_m[0] == pytest.approx((0.0, -1.75), abs=1e-6)
+    assert lanes["1.0.-2"].center_m[0] == pytest.approx((0.0, -5.0), abs=1e-6)
+    assert lanes["1.0.-2"].widths_m[0] == pytest.approx(3.0, abs=1e-6)
+
+
+def test_a_lane_on_the_wrong_side_of_its_inner_border_is_rejected(tmp_path):
+    (old, new), *outer = BORDERS
+    with pytest.raises(SpecError, match=r"lane 1\.0\.-1 is on the wrong side"):
+        changed_town(tmp_path, (old, new.format(3.5)), *outer)
+
+
+def test_a_link_against_the_traffic_is_ignored_with_a_warning(tmp_path, caplog):
+    lanes = changed_town(
+        tmp_path,
+        ('elementId="2" contactPoint="start"', 'elementId="2" contactPoint="end"'),
+        ('<link><predecessor elementType="road" elementId="1" contactPoint="end"/></link>', ""),
+    )
+    assert lanes["1.0.-1"].successors == ()
+    assert "2 links of lanes are ignored" in caplog.text
+    assert "1.0.-1 to 2.0.-1" in caplog.text
+
+
 def test_a_route_of_imported_lanes_is_joined():
     joined, *beside = lanes_of(road("{opendrive: town.xodr, route: [1.0.-1, 2.0.-1]}"))
     assert joined.center_m[-1] == pytest.approx((91.75, 30.0), abs=0.02)
@@ -82,7 +129,7 @@ def test_oncoming_lane_is_on_the_right_in_left_hand_traffic(tmp_path):
     ("text", "says"),
     [
         ("{opendrive: none.xodr, route: [a]}", "file not found"),
-        ("{opendrive: test_opendrive.py, route: [a]}", "is not valid OpenDRIVE"),
+        ("{opendrive: test_opendrive.py, route: [a]}", "pyxodr cannot read the file (Start tag"),
         (
             "{opendrive: town.xodr, lane_types: [rail], route: [a]}",
             "the types in the file are driving, sidewalk",
@@ -104,7 +151,7 @@ def test_file_on_which_pyxodr_fails_is_rejected(tmp_path):
     )
     file = tmp_path / "spiral.xodr"
     file.write_text(TOWN.read_text().replace("<line/>", spiral))
-    with pytest.raises(SpecError, match="pyxodr does not support this file"):
+    with pytest.raises(SpecError, match="pyxodr cannot read the file"):
         road("{opendrive: spiral.xodr, route: [1.0.-1]}", file)
 
 

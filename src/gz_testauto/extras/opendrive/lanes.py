@@ -4,16 +4,21 @@ Each lane becomes a :class:`~gz_testauto.spec.road.LaneSpec` in the direction of
 the name ``<road>.<section>.<lane>``. Sections are counted from 0. Heights are ignored.
 """
 
+import logging
 from pathlib import Path
 from typing import Any, Dict, List, Mapping
 
 import numpy as np
 import shapely
+from lxml import etree
 
 from gz_testauto.base.disk import require_regular
 from gz_testauto.base.errors import SpecError
 from gz_testauto.base.installation import importing
+from gz_testauto.base.truncation import join_truncated
 from gz_testauto.base.xml_file import read_xml
+
+LOGGER = logging.getLogger(__name__)
 
 SPACING_M = 0.1  # distance between the points at which pyxodr samples a lane
 
@@ -35,17 +40,27 @@ def read_lanes(file: Path, kinds: List[str]) -> List[Dict[str, Any]]:
     require_regular(file, SpecError)
     try:
         _require_length(file)
-        roads = RoadNetwork(str(file), resolution=SPACING_M).get_roads()
-        sections = [section for road in roads for section in road.lane_sections]
+        network = RoadNetwork(str(file), resolution=SPACING_M)
+        _correct_for_pyxodr(network.root)
+        sections = [section for road in network.get_roads() for section in road.lane_sections]
         read = [
             _read(lane, _can_cross(section.lane_section_xml, lane.id))
             for section in sections
             for lane in section.lanes
         ]
-    except (ArithmeticError, LookupError, OSError, SyntaxError, TypeError, ValueError) as error:
-        raise SpecError(f"{file}: the file is not valid OpenDRIVE ({error})") from error
-    except (NameError, NotImplementedError) as error:  # pyxodr reads an undefined variable
-        raise SpecError(f"{file}: pyxodr does not support this file ({error})") from error
+    except (
+        ArithmeticError,
+        LookupError,
+        NameError,  # pyxodr reads an undefined variable
+        NotImplementedError,
+        OSError,
+        SyntaxError,
+        TypeError,
+        ValueError,
+    ) as error:
+        raise SpecError(
+            f"{file}: pyxodr cannot read the file ({error}); correct it, or use a part of the map"
+        ) from error
     every = {lane["name"]: lane for lane in read}
     lanes = {
         name: lane for name, lane in every.items() if lane["kind"] in kinds and lane["is_lane"]
@@ -56,12 +71,29 @@ def read_lanes(file: Path, kinds: List[str]) -> List[Dict[str, Any]]:
             f"{file}: no lane has one of the types {', '.join(kinds)}"
             + (f"; the types in the file are {', '.join(found_kinds)}" if found_kinds else "")
         )
+    wrong_links = [link for lane in lanes.values() for link in lane["wrong_links"]]
+    if wrong_links:
+        LOGGER.warning(
+            "%s: %d links of lanes are ignored, since they lead against the traffic: %s",
+            file,
+            len(wrong_links),
+            join_truncated(wrong_links),
+        )
     return [_restrict_references(lane, lanes, every) for lane in lanes.values()]
+
+
+def _correct_for_pyxodr(root: Any) -> None:
+    # pyxodr finds no element in a namespace, and places the <border> of a right lane on the left.
+    for element in root.iter(etree.Element):
+        element.tag = etree.QName(element).localname
+    for border in root.iterfind("road/lanes/laneSection/right/lane/border"):
+        for coefficient in "abcd":
+            border.set(coefficient, repr(-float(border.get(coefficient, "0"))))
 
 
 def _require_length(file: Path) -> None:
     # pyxodr needs about 8 MB per kilometer of a road with five lanes
-    geometries = read_xml(file).findall("road/planView/geometry")
+    geometries = read_xml(file).findall("{*}road/{*}planView/{*}geometry")
     lengths_m = [float(geometry.get("length")) for geometry in geometries]
     if sum(lengths_m) > MOST_M:
         longest = int(np.argmax(lengths_m))
@@ -87,24 +119,43 @@ def _can_cross(section_xml: Any, lane: int) -> bool:
     return not marks or any(mark.get("laneChange", "both") in allowed for mark in marks)
 
 
+def _against(lane: Any) -> bool:
+    """Return whether the traffic of a lane is opposite to the direction of its road."""
+    return bool(lane._traffic_flows_in_opposite_direction_to_centre_line)
+
+
 def _read(lane: Any, can_cross: bool) -> Dict[str, Any]:
-    """Return a lane as fields of ``LaneSpec`` and the additional fields ``kind`` and ``is_lane``.
+    """Return a lane as fields of ``LaneSpec`` and the additional fields ``kind``, ``is_lane`` and
+    ``wrong_links``, the links to ends of other lanes from which no traffic leaves.
 
     Its neighbors and successors can be of any type. If the lane is too short or too narrow,
-    ``is_lane`` is False and the fields of its shape are missing.
+    ``is_lane`` is False and the fields of its shape are missing. Raises ``ValueError`` for a lane
+    on the wrong side of its inner border.
     """
+    against = _against(lane)
+    links = lane.predecessor_data if against else lane.successor_data
+    name = _lane_id(lane)
+    follows = [
+        (_lane_id(linked), position.name == ("END" if _against(linked) else "BEGINNING"))
+        for linked, position in links
+    ]
+    successors = {linked for linked, is_start in follows if is_start}
     fields = {
-        "name": _lane_id(lane),
+        "name": name,
         "kind": str(lane.type),
         "is_lane": False,
-        "successors": sorted(_lane_id(successor) for successor in lane.traffic_flow_successors),
+        "successors": sorted(successors),
+        "wrong_links": [f"{name} to {linked}" for linked, _ in follows if linked not in successors],
     }
     if len(lane.lane_section_reference_line) < 2:
         return fields
     center = np.asarray(lane.traffic_flow_line)[:, :2]
-    widths = np.hypot(*(np.asarray(lane.lane_reference_line) - np.asarray(lane.boundary_line)).T)
-    # traffic opposite to the road's direction starts where the center line ends
-    against = bool(np.allclose(center[0], np.asarray(lane.centre_line)[-1, :2]))
+    inner_line, outer_line = np.asarray(lane.lane_reference_line), np.asarray(lane.boundary_line)
+    widths = np.hypot(*(inner_line - outer_line).T)
+    along, outwards = np.diff(inner_line, axis=0), (outer_line - inner_line)[1:]
+    leftwards = along[:, 0] * outwards[:, 1] - along[:, 1] * outwards[:, 0]
+    if leftwards.sum() * lane.id < -TOLERANCE_M * np.abs(along).sum():
+        raise ValueError(f"lane {name} is on the wrong side of the road; correct its borders")
     if against:
         widths = widths[::-1]
     line = shapely.LineString(center)
@@ -137,7 +188,8 @@ def _restrict_references(
     A successor that is no lane (``is_lane``) is replaced by its own successors in ``every``, all
     lanes of the file.
     """
-    reduced_lane = {key: value for key, value in lane.items() if key not in ("kind", "is_lane")}
+    additional = ("kind", "is_lane", "wrong_links")
+    reduced_lane = {key: value for key, value in lane.items() if key not in additional}
     for side in ("left", "right"):
         reduced_lane[side] = reduced_lane[side] if reduced_lane[side] in lanes else None
     successors: List[str] = []
