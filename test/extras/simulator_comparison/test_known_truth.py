@@ -102,18 +102,20 @@ def test_delay_at_rest_is_undetermined_with_a_reason():
         {"flat/rest": [maneuver("rest", one) for one in some]} for some in ((1, 2), (3, 4))
     )
     found = measure_entry(find_measure("delay"), "one", own, reference)
-    assert "no commanded motion" in found.missing
+    assert "in no case" in found.missing
     assert not measure_entry(find_measure("linear_bias"), "one", own, reference).missing
 
 
-def test_delay_counts_only_cases_in_which_the_reference_determines_it():
-    own = {
-        f"flat/{kind}": [maneuver(kind, one, 0.1) for one in (1, 2)] for kind in ("rest", "circle")
+def test_delay_counts_only_cases_in_which_all_pairs_determine_it():
+    entry = {
+        f"flat/{kind}": [maneuver(kind, seed, 0.14) for seed in (1, 2)]
+        for kind in ("rest", "circle", "s_curve")
     }
-    reference = {case: [maneuver(case[5:], one) for one in (3, 4)] for case in own}
-    found = measure_entry(find_measure("delay"), "one", own, reference)
-    assert list(found.by_case) == ["flat/circle"]
-    assert found.estimate.value == pytest.approx(0.1, abs=0.01)
+    reference = {case: [maneuver(case[5:], seed) for seed in (3, 4)] for case in entry}
+    entry["flat/circle"][1] = maneuver("rest", 5)  # the reference alone determines this case
+    delay = measure_entry(find_measure("delay"), "late", entry, reference)
+    assert list(delay.by_case) == ["flat/s_curve"]
+    assert delay.estimate.value == pytest.approx(0.14, abs=0.01)
 
 
 def test_bias_on_a_straight_drive_includes_the_acceleration_of_the_start():

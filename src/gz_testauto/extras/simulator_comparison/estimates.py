@@ -206,15 +206,10 @@ def _compare_with_reference(
     seed: int,
 ) -> Measured:
     distances = {case: _pooled(measure, *runs) for case, runs in pairs.items()}
-    determined = [
-        case for case, pooled in distances.items() if _is_determined(pooled, len(pairs[case][0]))
-    ]
-    if not determined:
+    # A mean over some pairs of a case would prefer the pairs that resemble each other.
+    distances = {case: pooled for case, pooled in distances.items() if not np.isnan(pooled).any()}
+    if not distances:
         return Measured.absent(measure, measure.undefined)
-    distances = {case: distances[case] for case in determined}
-    for case, pooled in distances.items():
-        if np.isnan(pooled).any():
-            return Measured.absent(measure, f"{case}: {measure.undefined}")
     sizes = {case: (len(pairs[case][0]), len(pairs[case][1])) for case in distances}
     by_case: Dict[str, float] = {}
     floors, drawn, scatter = [], [], []
@@ -245,14 +240,6 @@ def _pooled(
         for column in range(row + 1, len(pool)):
             distances[row, column] = distances[column, row] = measure.between(first, pool[column])
     return distances
-
-
-def _is_determined(distances: np.ndarray, count: int) -> bool:
-    """Return whether a measure is defined for all pairs of the reference or, if it has one
-    repetition, for its pairs with the entry, the first ``count`` rows."""
-    # not the entry's own pairs, so that the same cases count for all entries
-    among = distances[count:, count:]
-    return not np.isnan(among if len(among) > 1 else distances[:count, count:]).any()
 
 
 def _mean_of_distinct_pairs(distances: np.ndarray) -> float:

@@ -1,6 +1,7 @@
 """Remarks on measured values in reports."""
 
 import dataclasses
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ import pytest
 from gz_testauto.analysis.intervals import Estimate
 from gz_testauto.extras.simulator_comparison.estimates import Measured
 from gz_testauto.extras.simulator_comparison.measures.interface import find_measure
-from gz_testauto.extras.simulator_comparison.report.sentences import measured_texts
+from gz_testauto.extras.simulator_comparison.report.sentences import delay_text, measured_texts
 
 
 def measured(name, value, **more):
@@ -34,3 +35,18 @@ def test_low_value_is_beyond_the_limit_if_higher_is_better():
     measure = dataclasses.replace(find_measure("planner_srcc"), limit=0.5)
     assert measure.is_beyond(0.4) and not measure.is_beyond(0.6)
     assert not measure.is_beyond(float("nan"))
+
+
+def test_a_significant_delay_without_a_weight_is_stated_below_the_ranking():
+    measures = {
+        "late": {"delay": measured("delay", 0.14, floor=0.01, p_tie=0.03)},
+        "same": {"delay": measured("delay", 0.02, floor=0.01, p_tie=0.6)},
+    }
+    ranking = object()
+    findings = SimpleNamespace(
+        measured=measures, ranking=ranking, spec=SimpleNamespace(weights={"gain": 3.0})
+    )
+    assert delay_text(findings, ranking).endswith("no weight in this ranking: late 0.14 s.")
+    assert delay_text(findings, object()) == ""
+    findings.spec.weights["delay"] = 2.0
+    assert delay_text(findings, ranking) == ""

@@ -81,6 +81,24 @@ def without_interval_text(findings: Findings, ranking: Ranking) -> str:
     )
 
 
+def delay_text(findings: Findings, ranking: Ranking) -> str:
+    """Return the delays that differ significantly from the reference's own and have no weight."""
+    delays = {
+        name: values["delay"] for name, values in findings.measured.items() if "delay" in values
+    }
+    texts = [
+        f"{name} {number(delay.estimate.value)} s"
+        for name, delay in delays.items()
+        if not (delay.missing or delay.ties)
+    ]
+    if not texts or ranking is not findings.ranking or findings.spec.weights.get("delay"):
+        return ""
+    return (
+        "Delays to the reference are removed before the comparison, and have no weight in this "
+        f"ranking: {', '.join(texts)}."
+    )
+
+
 def lead_text(ranking: Ranking) -> str:
     lead = ranking.lead
     if lead is None:

@@ -20,6 +20,7 @@ from gz_testauto.extras.simulator_comparison.report.sentences import (
     baseline_lines,
     change_text,
     condition_lines,
+    delay_text,
     entry_values,
     example_lines,
     feature_texts,
@@ -52,7 +53,7 @@ def print_findings(findings: Findings, console: Optional[Console] = None) -> Non
     change = [] if findings.published_ranking is None else [change_text(findings)]
     _print_section(console, "Comparison with published values", [*change, *example_lines(findings)])
     for title, ranking in rankings(findings):
-        _print_ranking(console, title, ranking, without_interval_text(findings, ranking))
+        _print_ranking(console, title, findings, ranking)
     _print_section(console, "Compared with the baseline", baseline_lines(findings))
     _print_scores(console, findings)
     weighted = [m for m in findings.measures if findings.spec.weights.get(m.name)]
@@ -101,16 +102,16 @@ def _print_table(console: Console, title: str, table: Table) -> None:
     console.print()
 
 
-def _print_ranking(console: Console, title: str, ranking: Ranking, without_interval: str) -> None:
+def _print_ranking(console: Console, title: str, findings: Findings, ranking: Ranking) -> None:
     console.print(title, style="bold")
-    for text in (ranking.verdict.text, without_interval):
+    for text in (ranking.verdict.text, without_interval_text(findings, ranking)):
         print_paragraph(console, text)
     console.print()
     if not ranking.verdict.ranked:
         return
     console.print(ranking_table(ranking))
     console.print()
-    for text in (lead_text(ranking), reversal_text(ranking)):
+    for text in (lead_text(ranking), delay_text(findings, ranking), reversal_text(ranking)):
         print_paragraph(console, text)
     if len(ranking.reversals) > 1:
         console.print(reversal_table(ranking))
