@@ -187,6 +187,14 @@ def test_change_that_the_simulator_does_not_support_is_rejected(parts, named):
     assert named in str(raised.value)
 
 
+@pytest.mark.parametrize("names", ["robot", ".*"])
+def test_a_term_that_would_move_the_robot_is_rejected(names):
+    term = f"{{name: jump, term: pose, select: {{names: '{names}'}}, add: 0.5, when: trial}}"
+    spec, _ = campaign(randomize=f"[{term}]")
+    with pytest.raises(SpecError, match=r"randomize 'jump': select\.names matches 'robot'"):
+        check_actors(spec)
+
+
 def test_hook_of_another_package_runs_in_each_trial_of_a_campaign(tmp_path):
     lines = [*campaign_lines("kinematic"), "repetitions: 2"]
     lines.append("hooks: [{name: h, hook: draws, parameters: {factor: 2.0}}]")

@@ -43,7 +43,7 @@ from gz_testauto.simulators.description import DescribedWorld
 from gz_testauto.simulators.interface import NamedModel, Scene, Simulation, Simulator
 from gz_testauto.spec.campaign import BuiltinCampaignSpec, CampaignSpec
 from gz_testauto.spec.effects import PushEffect
-from gz_testauto.spec.randomize import FaultTerm, PushTerm
+from gz_testauto.spec.randomize import FaultTerm, PoseTerm, PushTerm
 from gz_testauto.spec.road import RoadSpec
 from gz_testauto.spec.worlds import RandomNumbers
 from gz_testauto.trial.clearance import ObstacleField
@@ -362,6 +362,13 @@ def check_actors(spec: CampaignSpec) -> None:
             actor.check_road(road)
     for term in spec.randomize:
         needed_changes.extend((f"randomize {term.name!r}", kind) for kind in kinds_of([term]))
+        for robot in (spec.robot.name, *(companion.name for companion in spec.robots)):
+            if isinstance(term, PoseTerm) and re.fullmatch(term.select.names, robot):
+                raise SpecError(
+                    f"randomize {term.name!r}: select.names matches {robot!r}, and a trial in "
+                    "which a robot jumps is invalid; use a pattern that matches obstacles only, "
+                    "and specify starts with worlds.files"
+                )
     needed_changes.extend(
         (f"effect {effect.name!r}", change_kind_of(effect)) for effect in spec.effects
     )
