@@ -8,7 +8,7 @@ Mathematical Methods of Statistics 14 (2005) 451–467; E. Learned-Miller and P.
 confidence interval for the mean of a bounded random variable" (2019), arXiv 1905.06208. For numbers
 that are 0 or 1 it is Clopper and Pearson's interval, and for the differences 1, 0, −1 of two
 planners its p-value of a mean of 0 is that of the exact McNemar test. For other numbers, its
-validity is a conjecture, and docs/statistics.md lists the measured coverage.
+validity is a conjecture, and docs/measurements/statistics.md lists the measured coverage.
 """
 
 from typing import Tuple
