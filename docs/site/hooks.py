@@ -60,6 +60,7 @@ SEARCH_OPTIONS: Dict[str, Dict[str, Any]] = {
     "measurements/": {"boost": 0.5},
     "reference/": {"boost": 0.5},
     "architecture.md": {"boost": 0.5},
+    "ideas.md": {"boost": 0.5},
 }
 """Options of the search for pages, by the start of their names."""
 
