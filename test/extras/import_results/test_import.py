@@ -77,6 +77,17 @@ def test_import_options_name_columns_and_ignored_columns_are_listed(imported, ca
     assert [trial.metrics["time_s"] for trial in campaign.results.trials] == [3.5, 9.0, 2.0]
 
 
+def test_options_state_the_outcome_of_trials_with_no_flag_or_several(imported):
+    text = "world,planner,ok,hit\na,p,1,1\nb,p,0,0\nc,p,1,0\n"
+    flags = ("--outcome-column", "ok=reached", "--outcome-column", "hit=collided")
+    out = imported(text, *flags, "--otherwise", "timed_out", "--precedence", "hit, ok")
+    assert [trial.outcome for trial in load_campaign(out).results.trials] == [
+        Outcome.COLLIDED,
+        Outcome.TIMED_OUT,
+        Outcome.REACHED,
+    ]
+
+
 def test_imported_metric_has_the_specified_direction(imported):
     text = "world,planner,outcome,energy\nw,p,reached,3\n"
     out = imported(text, "--metric", "energy=energy_j:lower")
@@ -186,6 +197,9 @@ def test_error_for_a_damaged_table_contains_the_line(imported, tmp_path, capsys,
     [
         (("--outcome-word", "crash"), "NAME=OUTCOME"),
         (("--outcome-column", "ok=won"), "unknown outcome 'won'"),
+        (("--otherwise", "failed"), "add --outcome-column"),
+        (("--outcome-column", "a=reached", "--otherwise", "won"), "--otherwise: unknown outcome"),
+        (("--outcome-column", "a=reached", "--precedence", "b"), "unknown outcome column 'b'"),
         (("--metric", "a=time s"), "is not a valid name"),
         (("--metric", "outcome=x:more"), "'more' is invalid; use lower"),
         (("--world-files", "/nowhere"), r"/nowhere/w\.world: cannot be read"),

@@ -10,10 +10,10 @@ from gz_testauto.base.errors import ResultsError
 from gz_testauto.extras import import_results
 from gz_testauto.extras.import_results.imported import (
     LONGEST_NAME,
-    MOST_BYTES,
     Columns,
     read_trials,
 )
+from gz_testauto.extras.import_results.table_files import MOST_BYTES
 from gz_testauto.trial.outcome import Outcome
 
 
@@ -81,6 +81,29 @@ def test_flags_replace_the_column_of_outcomes(tmp_path):
             f":2: {count} of ok, hit"
         )
     assert fault(tmp_path, "world,planner,ok,hit\nw,a,2,0\n", flags=flags).startswith(":2: ok is")
+
+
+def test_trial_without_a_flag_has_the_outcome_that_the_caller_specifies(tmp_path):
+    flags = {"ok": Outcome.REACHED, "hit": Outcome.COLLIDED}
+    text = "world,planner,ok,hit\nw,a,0,0\nw,a,1,0\nw,a,0,1\n"
+    found = table(tmp_path, text, flags=flags, otherwise=Outcome.STUCK)
+    assert [row.outcome for row in found.rows] == [
+        Outcome.STUCK, Outcome.REACHED, Outcome.COLLIDED
+    ]  # fmt: skip
+    assert "--otherwise failed" in fault(tmp_path, text, flags=flags)
+    both = "world,planner,ok,hit\nw,a,1,1\n"
+    assert fault(tmp_path, both, flags=flags, otherwise=Outcome.STUCK).startswith(":2: 2 of ok")
+
+
+def test_first_of_several_flags_in_the_specified_order_selects_the_outcome(tmp_path):
+    flags = {"ok": Outcome.REACHED, "hit": Outcome.COLLIDED, "late": Outcome.TIMED_OUT}
+    text = "world,planner,ok,hit,late\nw,a,1,1,1\nw,a,1,0,1\nw,a,1,0,0\n"
+    found = table(tmp_path, text, flags=flags, precedence=("hit", "late"))
+    assert [row.outcome for row in found.rows] == [
+        Outcome.COLLIDED, Outcome.TIMED_OUT, Outcome.REACHED
+    ]  # fmt: skip
+    assert "--precedence ok,hit,late" in fault(tmp_path, text, flags=flags)
+    assert fault(tmp_path, text, flags=flags, precedence=("hit",)).startswith(":3: 2 of ok")
 
 
 def test_column_names_delimiter_and_header_can_be_specified(tmp_path):
@@ -202,3 +225,67 @@ def test_lines_that_repeat_an_earlier_line_are_counted(tmp_path):
     lines = "w,a,1,2.0\nw,b,1,2.0\n"
     assert table(tmp_path, f"world,planner,outcome,time_s\n{lines}").copies == ()
     assert table(tmp_path, f"world,planner,outcome,time_s\n{lines * 2}").copies == (4, 5)
+
+
+RECORDS = [
+    '{"world": "w1", "planner": "dwa", "outcome": true, "time_s": 3.5, "info": {"a": [1]}}',
+    '{"world": "w 2", "planner": "dwa", "outcome": "collided", "detail": null}',
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("r.json", f"[{', '.join(RECORDS)}]"),
+        ("r.json", "\ufeff [\n" + ",\n".join(RECORDS) + "\n]\n"),
+        ("r.jsonl", "\n\n".join(RECORDS) + "\n"),
+        ("r.NDJSON", "\r\n".join(RECORDS)),
+    ],
+)
+def test_json_records_are_trials(tmp_path, name, text):
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    found = read_trials(tmp_path / name, Columns())
+    first, second = found.rows
+    assert (first.world, first.planner, first.outcome) == ("w1", "dwa", Outcome.REACHED)
+    assert first.metrics == {"time_s": 3.5}
+    assert (second.world, second.outcome, second.detail) == ("w 2", Outcome.COLLIDED, "")
+    assert math.isnan(second.metrics["time_s"])
+    assert found.ignored == ("info",)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("", ": is empty"),
+        ("[]", ": is empty"),
+        ("[\n{},\n3]", ":3: is not an object; the file must contain a list of objects"),
+        ('{"world": "w"}', ": unknown column 'planner'"),
+        ('[{"world": "w"},\n{"world" 3}]', ":2: is not JSON: Expecting ':'"),
+        ('[{"world": "w"}\n', ":2: is not JSON: the list of objects must end"),
+        ('[{"world": "w"},\n', ":2: is not JSON: the list of objects must end"),
+        ('[{"world": "w"}] 3', ":1: is not JSON: the list of objects must end"),
+        ('[{"world": "w"} {}]', ":1: is not JSON: the list of objects must end"),
+        ('{"world": 1, "world": 2}', ":1: field 'world' appears twice"),
+        ('{"world": "\\ud800"}', ":1: 'world' contains half of a surrogate"),
+        ("[" + '{"a":' * 100_000, ":1: maximum recursion"),
+    ],
+)
+def test_error_for_damaged_json_has_its_line(tmp_path, text, problem):
+    (tmp_path / "trials.json").write_text(text, encoding="utf-8")
+    with pytest.raises(ResultsError) as caught:
+        read_trials(tmp_path / "trials.json", Columns())
+    assert str(caught.value).rpartition("trials.json")[2].startswith(problem)
+
+
+@pytest.mark.parametrize("value", ["-1", "Infinity", "-Infinity", "1e999", '"inf"', "[1]"])
+def test_impossible_number_in_json_is_reported_with_line_and_field(tmp_path, value):
+    good = '{"world": "w", "planner": "a", "outcome": 1, "time_s": NaN}'
+    (tmp_path / "trials.json").write_text(f"[{good},\n{good.replace('NaN', value)}]")
+    with pytest.raises(ResultsError, match=r"trials\.json:2: time_s is .*; it must be "):
+        read_trials(tmp_path / "trials.json", Columns())
+
+
+def test_header_of_json_records_is_rejected(tmp_path):
+    (tmp_path / "trials.json").write_text("[{}]")
+    with pytest.raises(ResultsError, match="JSON records name their columns"):
+        read_trials(tmp_path / "trials.json", Columns(header=("world",)))

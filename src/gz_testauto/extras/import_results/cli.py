@@ -2,7 +2,8 @@
 
 The file has one row per trial with the columns world, planner and outcome, and optionally
 repetition, detail and metrics. Options set different names of columns. Columns with names of
-metrics of this package are imported; --metric imports further columns.
+metrics of this package are imported; --metric imports further columns. A file .json, .jsonl or
+.ndjson contains one object per trial, whose fields are the columns.
 
 examples:
   gz_testauto import trials.csv --out results/theirs
@@ -19,7 +20,7 @@ import argparse
 import re
 import sys
 from pathlib import Path
-from typing import Dict, List, Sequence, Tuple
+from typing import Dict, List, Mapping, Optional, Sequence, Tuple
 
 from gz_testauto.base.errors import SpecError
 from gz_testauto.base.escaping import escape_text
@@ -35,7 +36,7 @@ DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "space": " "}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("trials", type=Path, help="table with one row per trial (CSV, UTF-8)")
+    parser.add_argument("trials", type=Path, help="table with one row per trial (CSV or JSON)")
     parser.add_argument(
         "--out",
         type=Path,
@@ -85,6 +86,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "outcome column; repeatable",
     )
     columns.add_argument(
+        "--precedence",
+        default="",
+        metavar="COLUMN,...",
+        help="outcome columns in the order that applies if several of them contain 1",
+    )
+    columns.add_argument(
+        "--otherwise",
+        default="",
+        metavar="OUTCOME",
+        help="outcome of trials for which no outcome column contains 1",
+    )
+    columns.add_argument(
         "--metric",
         action="append",
         default=[],
@@ -107,16 +120,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     mapped, metrics = _metrics(arguments.metric)
+    flags = _outcomes_by_word("--outcome-column", arguments.outcome_column)
     columns = Columns(
         world=arguments.world,
         planner=arguments.planner,
         outcome=arguments.outcome,
         repetition=arguments.repetition,
         planner_name=arguments.planner_name,
-        header=tuple(filter(None, (name.strip() for name in arguments.header.split(",")))),
+        header=_names(arguments.header),
         delimiter=DELIMITERS[arguments.delimiter],
         words=_outcomes_by_word("--outcome-word", arguments.outcome_word),
-        flags=_outcomes_by_word("--outcome-column", arguments.outcome_column),
+        flags=flags,
+        precedence=_precedence(_names(arguments.precedence), flags),
+        otherwise=_otherwise(arguments.otherwise, flags),
         metrics=mapped,
     )
     table = read_trials(arguments.trials, columns)
@@ -146,16 +162,37 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _outcomes_by_word(option: str, texts: Sequence[str]) -> Dict[str, Outcome]:
-    known = {outcome.value: outcome for outcome in Outcome}
     outcomes = {}
     for text in texts:
         word, _, name = text.rpartition("=")
         if not word:
             raise SpecError(f"{option} {text!r}: use the form NAME=OUTCOME")
-        if name not in known:
-            raise SpecError(f"{option} {text!r}: {unknown_name('outcome', name, known)}")
-        outcomes[word] = known[name]
+        outcomes[word] = _outcome(f"{option} {text!r}", name)
     return outcomes
+
+
+def _outcome(where: str, name: str) -> Outcome:
+    known = {outcome.value: outcome for outcome in Outcome}
+    if name not in known:
+        raise SpecError(f"{where}: {unknown_name('outcome', name, known)}")
+    return known[name]
+
+
+def _precedence(names: Tuple[str, ...], flags: Mapping[str, Outcome]) -> Tuple[str, ...]:
+    for name in names:
+        if name not in flags:
+            raise SpecError(f"--precedence: {unknown_name('outcome column', name, flags)}")
+    return names
+
+
+def _otherwise(name: str, flags: Mapping[str, Outcome]) -> Optional[Outcome]:
+    if name and not flags:
+        raise SpecError("--otherwise applies to outcome columns; add --outcome-column")
+    return _outcome("--otherwise", name) if name else None
+
+
+def _names(text: str) -> Tuple[str, ...]:
+    return tuple(filter(None, (name.strip() for name in text.split(","))))
 
 
 def _metrics(texts: Sequence[str]) -> Tuple[Dict[str, str], List[Metric]]:

@@ -5,17 +5,16 @@ that can be run.
 """
 
 import collections
-import csv
-import io
 import math
 import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Counter, Dict, Iterator, List, Mapping, Optional, Sequence, Set, Tuple
+from typing import Counter, Dict, List, Mapping, Optional, Sequence, Set, Tuple
 
-from gz_testauto.base.disk import make_directory, read_input, read_text, rename_directory
+from gz_testauto.base.disk import make_directory, read_input, rename_directory
 from gz_testauto.base.errors import ResultsError
 from gz_testauto.base.registry import unknown_name
+from gz_testauto.extras.import_results.table_files import read_cells
 from gz_testauto.metrics.interface import METRICS, Metric, builtin_metrics
 from gz_testauto.results.directory import CampaignDirectory, reporting_disk
 from gz_testauto.results.manifest import Manifest
@@ -34,8 +33,6 @@ SYNONYMS: Mapping[str, Outcome] = {
 }
 """Words, in lower case, that are accepted in addition to the names of the outcomes."""
 
-MOST_BYTES = 20_000_000  # largest size of a table; its trials need up to 50 times this memory
-
 LONGEST_NAME = 255  # largest length of the name of a world or planner, the limit for file names
 FINITE = (-1e12, 1e12)  # bounds of a metric that declares none, so that its sums are finite
 SIGNED = "log_dimensionless_jerk"  # the only metric of the core that can be negative
@@ -50,9 +47,10 @@ class Columns:
 
     ``header`` contains the names of the columns if the file has no header line. ``planner_name`` is
     the planner if no column contains planners. ``flags`` are columns of 0 and 1 that replace the
-    column ``outcome``: the single 1 in a row selects the outcome. ``words`` maps additional words
-    in the column ``outcome`` to outcomes. ``metrics`` maps columns to the names of metrics. Columns
-    that are named like an installed metric need no entry. If the table has no column of
+    column ``outcome``: the single 1 in a row selects the outcome. If several are 1, the first one
+    in ``precedence`` selects it, and if none is 1, the outcome is ``otherwise``. ``words`` maps
+    additional words in the column ``outcome`` to outcomes. ``metrics`` maps columns to the names of
+    metrics. Columns that are named like an installed metric need no entry. Without a column of
     repetitions, the rows with the same world and planner are counted.
     """
 
@@ -66,6 +64,8 @@ class Columns:
     delimiter: str = ","
     words: Mapping[str, Outcome] = field(default_factory=dict)
     flags: Mapping[str, Outcome] = field(default_factory=dict)
+    precedence: Tuple[str, ...] = ()
+    otherwise: Optional[Outcome] = None
     metrics: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -93,39 +93,12 @@ class TrialTable:
 
 def read_trials(path: Path, columns: Columns) -> TrialTable:
     """Read a table of trials. Raise ``ResultsError`` with the path and line if it is invalid."""
-    header, lines = _lines(path, columns)
+    header, lines = read_cells(path, columns.header, columns.delimiter)
     reader = _Reader(path, header, columns)
     rows = tuple(reader.row(number, cells) for number, cells in lines)
     if not rows:
         raise ResultsError(f"{path}: contains no trial")
     return TrialTable(rows, reader.ignored, tuple(reader.copies))
-
-
-def _lines(path: Path, columns: Columns) -> Tuple[List[str], Iterator[Tuple[int, List[str]]]]:
-    """Return the names of the columns, and the line number and the cells of each row."""
-    text = read_text(path, ResultsError, MOST_BYTES)
-    header = list(columns.header)
-    cells = _numbered_rows(path, text, columns.delimiter)
-    if not header:
-        _, header = next(cells, (0, []))
-    duplicates = [name for name, count in collections.Counter(header).items() if count > 1]
-    if not header or duplicates:
-        fault = f"column {duplicates[0]!r} appears twice" if duplicates else "is empty"
-        raise ResultsError(f"{path}: {fault}")
-    return header, cells
-
-
-def _numbered_rows(path: Path, text: str, delimiter: str) -> Iterator[Tuple[int, List[str]]]:
-    # Only CR and LF terminate a line; in quotes they are part of a name.
-    lines = io.StringIO(text, newline="")
-    reader = csv.reader(lines, delimiter=delimiter, skipinitialspace=True, strict=True)
-    try:
-        for cells in reader:
-            stripped = [cell.strip() for cell in cells]
-            if any(stripped):
-                yield reader.line_num, stripped
-    except csv.Error as error:
-        raise ResultsError(f"{path}:{reader.line_num}: {error}") from error
 
 
 class _Reader:
@@ -188,20 +161,8 @@ class _Reader:
         )
 
     def _outcome(self, where: str, values: Mapping[str, str]) -> Outcome:
-        flags = self._columns.flags
-        if flags:
-            flagged = [
-                outcome
-                for name, outcome in flags.items()
-                if _is_flag_set(where, name, values[name])
-            ]
-            if len(flagged) != 1:
-                names = ", ".join(flags)
-                raise ResultsError(
-                    f"{where}: {len(flagged)} of {names} are 1; exactly one of these columns must "
-                    "be"
-                )
-            return flagged[0]
+        if self._columns.flags:
+            return self._flagged_outcome(where, values)
         word = values[self._columns.outcome]
         if word.lower() not in self._words:
             raise ResultsError(
@@ -209,6 +170,24 @@ class _Reader:
                 f"its meaning, for example --outcome-word '{word}=collided'"
             )
         return self._words[word.lower()]
+
+    def _flagged_outcome(self, where: str, values: Mapping[str, str]) -> Outcome:
+        flags, otherwise = self._columns.flags, self._columns.otherwise
+        names = [name for name in flags if _is_flag_set(where, name, values[name])]
+        preferred = [name for name in self._columns.precedence if name in names]
+        if len(names) == 1 or preferred:
+            return flags[(preferred or names)[0]]
+        if not names and otherwise:
+            return otherwise
+        remedy = (
+            f"state the order that applies, for example --precedence {','.join(names)}"
+            if names
+            else "state the outcome of these trials, for example --otherwise failed"
+        )
+        raise ResultsError(
+            f"{where}: {len(names)} of {', '.join(flags)} are 1; exactly one of these columns must "
+            f"be 1; or {remedy}"
+        )
 
     def _repetition(self, where: str, world: str, planner: str, text: Optional[str]) -> int:
         """Return the repetition in ``text`` or, without it, the number of previous rows with the
