@@ -22,9 +22,10 @@ def results(tmp_path):
 def test_a_planner_passes_against_itself(results, capsys):
     new, old = results("new_ones", table(fgm=GOOD)), results("old_ones", table(fgm=GOOD))
     assert main(["gate", new, "--baseline", old, "--not-worse-than", "0.05"]) == 0
-    said = capsys.readouterr().out
-    assert said.startswith("PASSED: the success rate of fgm (new) equals that of fgm (baseline)")
-    assert said.splitlines()[1:] == [
+    said = capsys.readouterr().out.splitlines()
+    assert said[0] == "PASSED fgm: 90.0 %, was 90.0 %, at most 5 points less allowed"
+    assert said[1].startswith("  the success rate of fgm (new) equals that of fgm (baseline)")
+    assert said[3:] == [
         "note: the trials of new and baseline were imported, so robot, limits and goal are unknown"
     ]
 
@@ -35,20 +36,23 @@ def test_planner_that_is_worse_fails_and_the_worlds_are_named(results, tmp_path,
     command = ["gate", new, "--baseline", old, "--junit", str(xml), "--name", "navigation"]
     assert main(command) == 1
     said = capsys.readouterr().out
-    assert said.startswith("FAILED: ")
+    assert said.startswith("FAILED fgm: 60.0 %, was 90.0 %, at most 5 points less allowed\n  the ")
     assert "30.0 percentage points lower" in said
     assert "was worse in 30 worlds: w000, w001, w002, w010, w011 and 25 more" in said
     root = ElementTree.parse(xml).getroot()
     (failure,) = root.iter("failure")
+    assert failure.get("message") == said.splitlines()[0]
+    assert failure.text.startswith("\n".join(map(str.strip, said.splitlines()[:4])))
     assert failure.text.count("\nworse in w0") == 30
     assert root.get("failures") == "1"
 
 
 def test_gate_with_too_few_worlds_is_undecided_and_reports_the_required_number(results, capsys):
     new, old = results("new_ones", table(fgm="1" * 10)), results("old_ones", table(fgm="1" * 10))
-    assert main(["gate", new, "--baseline", old]) == 2
+    assert main(["gate", new, "--baseline", old]) == 3
     said = capsys.readouterr().out
-    more = int(re.search(r"UNDECIDED: .* needs about (\d+) more worlds", said)[1])
+    more = int(re.search(r"UNDECIDED fgm: .*; about (\d+) more worlds needed\n", said)[1])
+    assert f"\n  a decision needs about {more} more worlds" in said
     enough = "1" * (10 + more)
     new, old = results("more", table(fgm=enough)), results("more_old", table(fgm=enough))
     assert main(["gate", new, "--baseline", old]) == 0
@@ -68,7 +72,8 @@ def test_bounds_have_the_error_probability_of_their_verdict(results, capsys):
     new, old = results("new_ones", table(fgm=GOOD)), results("old_ones", table(fgm=GOOD))
     rules = ["--not-worse-than", "0.05", "--metric", "time_s:2:0:60", "--alpha", "0.02"]
     main(["gate", new, "--baseline", old, *rules])
-    time, success = capsys.readouterr().out.splitlines()[:2]
+    said = capsys.readouterr().out
+    time, success = (said[said.index(kind) :] for kind in ("the mean time", "the success rate"))
     bounds = re.compile(r"lower \S+ .* at (\S+) % confidence, upper \S+ .* at (\S+) % confidence")
     assert bounds.search(success).groups() == ("98", "99")
     assert bounds.search(time).groups() == ("99", "98")
@@ -77,6 +82,8 @@ def test_bounds_have_the_error_probability_of_their_verdict(results, capsys):
 def test_two_planners_of_one_campaign_are_compared(results, capsys):
     both = results("both", table(mine=WORSE, theirs=GOOD))
     assert main(["gate", both, "--baseline-planner", "theirs"]) == 1
+    said = capsys.readouterr().out
+    assert said.startswith("FAILED mine: 60.0 %, theirs had 90.0 %, at most 5 points less allowed")
     assert main(["gate", both, "--planner", "theirs", "--baseline-planner", "mine"]) == 0
     capsys.readouterr()
     assert main(["gate", both, "--planner", "mine", "--baseline-planner", "nobody"]) == 2
@@ -87,21 +94,25 @@ def test_gate_fails_below_the_required_success_rate(results, capsys):
     out = results("new_ones", table(fgm=GOOD))
     assert main(["gate", out, "--min-success", "0.75"]) == 0
     assert main(["gate", out, "--min-success", "0.99"]) == 1
-    assert main(["gate", out, "--min-success", "0.9"]) == 2
-    assert "is 90.0 %; at least 90 % is required" in capsys.readouterr().out
+    assert main(["gate", out, "--min-success", "0.9"]) == 3
+    said = capsys.readouterr().out
+    assert "is 90.0 %; at least 90 % is required" in said
+    assert "\nUNDECIDED fgm: 90.0 %, at least 90 % required" in said
 
 
 def test_metric_is_compared_in_the_worlds_in_which_both_planners_have_a_value(results, capsys):
     slower = table(fgm=GOOD).replace(",2", ",3")  # ten seconds more
     new, old = results("new_ones", slower), results("old_ones", table(fgm=GOOD))
     assert main(["gate", new, "--baseline", old, "--metric", "time_s:2:0:60"]) == 1
-    said = capsys.readouterr().out.splitlines()
-    assert said[0].startswith(
-        "FAILED: the mean time (time_s) of fgm (new) is 10.000 s higher than that"
+    said = capsys.readouterr().out
+    first, second, third, *_ = said.splitlines()
+    assert first == "FAILED fgm: time_s 30.490 s, was 20.490 s, at most 2 s more allowed"
+    assert second.startswith(
+        "  the mean time (time_s) of fgm (new) is 10.000 s higher than that of fgm (baseline); the "
+        "allowed increase is 2 s"
     )
-    assert "the allowed increase is 2 s" in said[0]
-    assert "90 worlds; 10 worlds excluded" in said[0]
-    assert said[1].startswith("PASSED: the success rate of fgm (new) equals")
+    assert "90 worlds; 10 worlds excluded" in third
+    assert "\nPASSED fgm: 90.0 %, was 90.0 %" in said
     assert main(["gate", new, "--baseline", old, "--metric", "time_s:15:0:60"]) == 0
     assert main(["gate", new, "--baseline", old, "--metric", "tim_s:15:0:60"]) == 2
     assert "unknown metric 'tim_s'; did you mean 'time_s'" in capsys.readouterr().err
@@ -133,8 +144,10 @@ def test_the_time_limit_bounds_the_time(run, capsys):
 def test_json_contains_every_verdict(results, capsys):
     new, old = results("new_ones", table(fgm=GOOD)), results("old_ones", table(fgm=GOOD))
     capsys.readouterr()
-    assert main(["gate", new, "--baseline", old, "--min-success", "0.9", "--json"]) == 2
+    assert main(["gate", new, "--baseline", old, "--min-success", "0.9", "--json"]) == 3
     document = json.loads(capsys.readouterr().out)
+    assert document["answers"][1]["summary"].startswith("PASSED fgm: 90.0 %, was 90.0 %")
+    assert document["answers"][1]["means"] == [0.9, 0.9]
     assert document["verdict"] == "undecided"
     assert [answer["verdict"] for answer in document["answers"]] == ["undecided", "passed"]
 
@@ -151,8 +164,10 @@ def test_json_has_no_characters_that_a_terminal_interprets(results, capsys):
 
 def test_only_trials_before_the_first_unfinished_world_count(run, capsys):
     half = run(selection=TrialSelection(trials=frozenset({0, 2, 3})))
-    assert main(["gate", str(half.out), "--baseline-planner", "straight"]) == 2
-    assert "UNDECIDED: no world has the trials" in capsys.readouterr().out
+    command = ["gate", str(half.out), "--baseline-planner", "straight"]
+    assert main([*command, "--allow-missing-worlds", "2"]) == 2
+    assert main(command) == 2
+    assert "UNDECIDED fgm: no world has the trials" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

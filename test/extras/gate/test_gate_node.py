@@ -81,7 +81,7 @@ def test_rostest_fails_for_a_planner_that_is_worse(rostest_of_a_campaign):
     assert ended.returncode != 0
     (case,) = read.test_case_results
     (failure,) = case.failures
-    assert failure.text.startswith("FAILED: the success rate of worse is ")
+    assert failure.text.startswith("FAILED worse: ")
     assert "lower than that of before; the allowed decrease is 20 percentage points" in failure.text
     assert "worse in world_0007" in failure.text
 
@@ -120,8 +120,9 @@ def test_failed_gate_prints_the_reason(rostest, tmp_path):
     assert ended.returncode != 0
     printed = console(ended)
     assert "/the success rate of mine is at least 90 percent][FAILURE]" in printed
-    assert "FAILED: the success rate of mine is 60.0 %; at least 90 % is required" in printed
-    assert "FAILED: the success rate of mine is 30.0 percentage points lower than that" in printed
+    assert "FAILED mine: 60.0 %, at least 90 % required" in printed
+    assert "the success rate of mine is 60.0 %; at least 90 % is required" in printed
+    assert "the success rate of mine is 30.0 percentage points lower than that" in printed
     assert "worse in w002" in printed
     assert "RESULT: FAIL" in printed
     assert (read.num_tests, read.num_errors, read.num_failures) == (2, 0, 2)
@@ -135,7 +136,7 @@ def test_undecided_gate_fails_and_prints_the_reasons(rostest, tmp_path):
     assert ended.returncode != 0
     printed = console(ended)
     assert "/the success rate of fgm is at least 90 percent][ERROR]" in printed
-    assert "UNDECIDED: the success rate of fgm is 100.0 %; at least 90 % is required" in printed
+    assert "UNDECIDED fgm: 100.0 %, at least 90 % required" in printed
     assert (
         "not judged: 2 of 10 trials of fgm are invalid (20 %, allowed 1 %): w008, w009" in printed
     )

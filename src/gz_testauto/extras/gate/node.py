@@ -2,8 +2,7 @@
 
 The planners first run in the worlds of ``~corpus``, if it is set. Then the campaign is run as by
 ``gz_testauto run``, unless ``~results`` names a finished one, and evaluated as by
-``gz_testauto gate``. The exit status is 0 for passed, 1 for failed, 2 for undecided or missing
-results.
+``gz_testauto gate``. The exit status is that of this command.
 """
 
 import os
@@ -20,7 +19,7 @@ from gz_testauto.campaign.signals import StopSignals
 from gz_testauto.campaign.simulator import chosen_executor
 from gz_testauto.extras.gate.corpus import JudgedCorpus, corpus_bytes, run_corpus
 from gz_testauto.extras.gate.interface import GateParameters
-from gz_testauto.extras.gate.report import EXIT_STATUS, evaluate_with_junit, gate_lines
+from gz_testauto.extras.gate.report import evaluate_with_junit, exit_status, gate_lines
 from gz_testauto.extras.gate.request import GateEvaluation, evaluate_gate, evaluate_results
 from gz_testauto.results.directory import CampaignDirectory, write_atomically
 from gz_testauto.results.judged_corpus import JUDGED_CORPUS
@@ -38,7 +37,7 @@ def start() -> int:
     name = rospy.get_name().strip("/")
     judged = evaluate_with_junit(name, _evaluate, _write_junit)
     print("\n".join(gate_lines(judged)), flush=True)
-    return EXIT_STATUS[judged.verdict]
+    return exit_status(judged)
 
 
 def _evaluate() -> GateEvaluation:

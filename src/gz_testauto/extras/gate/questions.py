@@ -43,13 +43,14 @@ class QuestionKind(enum.Enum):
 class GatePair:
     """A planner and its baseline or "", with their valid trials by world.
 
-    The names are those in verdicts.
+    The names are those in verdicts. ``short_names`` are those in the campaigns, which can be equal.
     """
 
     planner: str
     trials: WorldTrials
     baseline: str = ""
     baseline_trials: WorldTrials = field(default_factory=dict)
+    short_names: Tuple[str, str] = ("", "")
 
     @property
     def worlds(self) -> Tuple[str, ...]:
@@ -61,12 +62,13 @@ class GatePair:
 class MetricWorlds:
     """The worlds of a pair, classified for one metric.
 
-    ``differences`` are the planner's mean minus the baseline's. For a metric of completed trials,
-    ``failed`` are the worlds in which a planner never reached the goal. ``unmeasured`` are the
-    other worlds in which a value is missing.
+    ``differences`` are the planner's mean minus the baseline's, and ``means`` the means of these
+    two over the same worlds. For a metric of completed trials, ``failed`` are the worlds in which a
+    planner never reached the goal. ``unmeasured`` are the other worlds in which a value is missing.
     """
 
     differences: Dict[str, float]
+    means: Tuple[float, float]
     failed: Tuple[str, ...]
     unmeasured: Tuple[str, ...]
 
@@ -78,7 +80,9 @@ class QuestionVerdict:
     ``question`` is the tested hypothesis, ``subject`` the tested quantity with its planner.
     ``baseline`` is empty for a required rate. ``low`` and ``high`` are one-sided bounds of
     ``value`` with the confidence ``levels``, in the unit of the metric (rates for success). A
-    difference is the planner's value minus the baseline's. ``more_worlds`` estimates how many more
+    difference is the planner's value minus the baseline's, and ``means`` are these two values.
+    ``short_names`` are the planner's and the baseline's names in their campaigns. ``quantity`` is
+    the name of the metric, and empty for success. ``more_worlds`` estimates how many more
     such worlds are needed, or is None if no number is sufficient. ``lost`` are the worlds in which
     the planner is worse than its baseline (for a required rate: in which it fails), and ``won``
     those in which it is better. ``failed`` are the worlds in which one of the two planners never
@@ -103,6 +107,9 @@ class QuestionVerdict:
     won: Tuple[str, ...] = ()
     failed: Tuple[str, ...] = ()
     fixed: bool = False
+    means: Tuple[float, float] = (math.nan, math.nan)
+    short_names: Tuple[str, str] = ("", "")
+    quantity: str = ""
 
 
 def evaluate(
@@ -158,7 +165,11 @@ def metric_worlds(metric: Metric, pair: GatePair) -> MetricWorlds:
         if world not in differences:
             reached = all(any(trial.completed for trial in trials) for trials in sides)
             (failed if metric.completed_only and not reached else unmeasured).append(world)
-    return MetricWorlds(differences, tuple(failed), tuple(unmeasured))
+    means = [
+        rounding.mean([rounding.mean(comparable_values(metric, trials[w])) for w in differences])
+        for trials in (pair.trials, pair.baseline_trials)
+    ]
+    return MetricWorlds(differences, (means[0], means[1]), tuple(failed), tuple(unmeasured))
 
 
 @dataclass(frozen=True)
@@ -181,6 +192,8 @@ class _Question:
     unit: str = ""
     sign: float = 1.0
     failed: Tuple[str, ...] = ()
+    means: Tuple[float, float] = (math.nan, math.nan)
+    quantity: str = ""
 
     def answer(self, errors: Tuple[float, float], fixed: bool) -> QuestionVerdict:
         """Return the verdict. ``errors`` are the allowed probabilities of passing and of failing
@@ -232,6 +245,9 @@ class _Question:
             ),
             failed=self.failed,
             fixed=fixed,
+            means=self.means,
+            short_names=self.pair.short_names,
+            quantity=self.quantity,
         )
 
     def _differences_from(self, limit: float) -> Iterator[Tuple[str, float]]:
@@ -277,6 +293,7 @@ def _success_margin_question(pair: GatePair, margin: float) -> _Question:
         dict(zip(pair.worlds, rounding.differences(rates, baseline_rates))),
         bounded_mean.DIFFERENCE,
         -margin,
+        means=(rounding.mean(rates), rounding.mean(baseline_rates)),
     )
 
 
@@ -304,6 +321,8 @@ def _metric_margin_question(metric: Metric, margin: float, pair: GatePair) -> _Q
         unit=metric.unit,
         sign=sign,
         failed=worlds.failed,
+        means=worlds.means,
+        quantity=metric.name,
     )
 
 

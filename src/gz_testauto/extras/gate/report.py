@@ -26,7 +26,7 @@ from gz_testauto.results.records import TrialRecord
 
 SHOWN = 5  # number of worlds in one line
 
-EXIT_STATUS = {Verdict.PASSED: 0, Verdict.FAILED: 1, Verdict.UNDECIDED: 2}
+INCOMPLETE, UNDECIDED = 2, 3  # exit statuses; errors have the first one, too
 
 _ELEMENTS = {Verdict.PASSED: "", Verdict.FAILED: "failure", Verdict.UNDECIDED: "error"}
 
@@ -39,28 +39,65 @@ _FORMATS = {
 """Factor, number of decimals, unit and sign of values other than metrics."""
 
 
+def exit_status(judged: GateEvaluation) -> int:
+    if judged.verdict is Verdict.UNDECIDED:
+        return UNDECIDED if judged.needs_only_more_worlds else INCOMPLETE
+    return 0 if judged.verdict is Verdict.PASSED else 1
+
+
 def gate_lines(judged: GateEvaluation) -> List[str]:
     """Return the lines for a terminal; first those that prevent the gate from passing."""
     answers = _sorted_by_verdict(judged)
+    passed = [answer for answer in answers if answer.verdict is Verdict.PASSED]
     lines = [
         *corpus_lines(judged.corpus),
-        *(verdict_line(answer) for answer in answers if answer.verdict is not Verdict.PASSED),
+        *_lines_of(answer for answer in answers if answer not in passed),
         *(not_judged_line(item) for item in judged.not_judged if not item.allowed),
-        *(verdict_line(answer) for answer in answers if answer.verdict is Verdict.PASSED),
+        *_lines_of(passed),
         *(not_judged_line(item) for item in judged.not_judged if item.allowed),
         *(f"note: {note}" for note in judged.notes),
     ]
     return [escape_text(line) for line in lines]
 
 
+def _lines_of(answers: Iterable[QuestionVerdict]) -> Iterator[str]:
+    for answer in answers:
+        yield verdict_line(answer)
+        yield from (f"  {detail}" for detail in _details(answer))
+
+
 def verdict_line(answer: QuestionVerdict) -> str:
-    verdict = answer.verdict.value.upper()
+    """Return a short line such as ``FAILED fgm: 20.0 %, was 100.0 %, at most 5 points less
+    allowed``."""
+    planner, baseline = answer.short_names
+    start = f"{answer.verdict.value.upper()} {planner or answer.planner}:"
     if not answer.worlds:
-        return f"{verdict}: no world has the trials to test whether {answer.question}"
-    line = f"{verdict}: {_estimate(answer)} ({_bounds_text(answer)})"
-    if answer.verdict is Verdict.UNDECIDED:
-        line = f"{line}; {_remedy_text(answer)}"
-    return f"{line}{_worlds_text(answer)}"
+        return f"{start} no world has the trials to test whether {answer.question}"
+    factor, decimals, unit, _ = _format(answer)
+    rate_unit = unit if answer.kind is QuestionKind.METRIC else " %"
+    limit = f"{abs(answer.limit) * factor:g}"
+    if answer.kind is QuestionKind.SUCCESS:
+        size = _number(answer.value * factor, decimals, "")
+        text = f"{size} %, at least {limit} % required"
+    else:
+        before = "was" if baseline == planner else f"{baseline or answer.baseline} had"
+        now, then = (f"{_number(mean * factor, decimals, '')}{rate_unit}" for mean in answer.means)
+        margin_unit = unit if answer.kind is QuestionKind.METRIC else " points"
+        change = "more" if answer.limit > 0 else "less"
+        text = f"{now}, {before} {then}, at most {limit}{margin_unit} {change} allowed"
+    needed = ""
+    if answer.verdict is Verdict.UNDECIDED and _more_worlds_text(answer):
+        needed = f"; about {_more_worlds_text(answer)} needed"
+    return f"{start} {answer.quantity + ' ' if answer.quantity else ''}{text}{needed}"
+
+
+def _details(answer: QuestionVerdict) -> List[str]:
+    if not answer.worlds:
+        return []
+    undecided = answer.verdict is Verdict.UNDECIDED
+    remedy = _remedy_text(answer) if undecided else ""
+    details = [_estimate(answer), _bounds_text(answer), remedy, _worlds_text(answer)]
+    return [detail for detail in details if detail]
 
 
 def _worlds_text(answer: QuestionVerdict) -> str:
@@ -70,13 +107,13 @@ def _worlds_text(answer: QuestionVerdict) -> str:
         if answer.verdict is Verdict.PASSED or not answer.lost:
             return ""
         many = count_text(len(answer.lost), "world")
-        return f"; {answer.planner} failed in {many}: {_shortened_list(answer.lost)}"
+        return f"{answer.planner} failed in {many}: {_shortened_list(answer.lost)}"
     texts = [
         f"{word} in {count_text(len(worlds), 'world')}: {_shortened_list(worlds)}"
         for word, worlds in (("was worse", answer.lost), ("was better", answer.won))
         if worlds
     ]
-    return f"; {answer.planner} {', and '.join(texts)}" if texts else ""
+    return f"{answer.planner} {', and '.join(texts)}" if texts else ""
 
 
 def not_judged_line(item: NotJudged) -> str:
@@ -147,9 +184,11 @@ def to_document(judged: GateEvaluation) -> dict:
                     key: finite_or_none(value) if isinstance(value, float) else value
                     for key, value in vars(answer).items()
                 },
+                "means": [*map(finite_or_none, answer.means)],
                 "kind": answer.kind.value,
                 "verdict": answer.verdict.value,
-                "reason": verdict_line(answer),
+                "summary": verdict_line(answer),
+                "reason": "; ".join(_details(answer)) or verdict_line(answer),
             }
             for answer in _sorted_by_verdict(judged)
         ],
@@ -220,7 +259,8 @@ def _reached_text(records: Sequence[TrialRecord]) -> str:
 
 def _answer_case(answer: QuestionVerdict) -> _Case:
     passed = answer.verdict is Verdict.PASSED
-    lines = [] if passed else [f"{_loss_text(answer)} {world}" for world in answer.lost]
+    lines = _details(answer)
+    lines += [] if passed else [f"{_loss_text(answer)} {world}" for world in answer.lost]
     if not passed:
         lines += [f"better in {world}" for world in answer.won]
     element = _ELEMENTS[answer.verdict]
@@ -278,12 +318,13 @@ def _suite(
     for title, element, kind, message, lines in cases:
         names = {"classname": _junit_name(classname), "name": _junit_name(title), "time": "0"}
         case = etree.SubElement(suite, "testcase", names)
-        escaped = escape_text(message)
+        escaped = [escape_text(line) for line in (message, *lines)]
+        content = "\n".join(escaped)
         if element:
-            result = etree.SubElement(case, element, message=escaped, type=kind)
-            result.text = "\n".join([escaped, *map(escape_text, lines)])
+            result = etree.SubElement(case, element, message=escaped[0], type=kind)
+            result.text = content
         else:
-            etree.SubElement(case, "system-out").text = escaped
+            etree.SubElement(case, "system-out").text = content
     text: str = etree.tostring(root, encoding="unicode", pretty_print=True)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + text
 
@@ -346,11 +387,16 @@ def _loss_text(answer: QuestionVerdict) -> str:
 def _remedy_text(answer: QuestionVerdict) -> str:
     if answer.fixed:
         return "the number of worlds is fixed, so the gate remains undecided"
-    if answer.more_worlds is None or math.isnan(answer.value):
+    if not _more_worlds_text(answer):
         return "more worlds with similar results would not decide this"
+    return f"a decision needs about {_more_worlds_text(answer)} with similar results"
+
+
+def _more_worlds_text(answer: QuestionVerdict) -> str:
+    if answer.more_worlds is None or math.isnan(answer.value):
+        return ""
     step = 10 ** max(len(str(answer.more_worlds)) - 2, 0)  # the estimate is not more precise
-    needed = count_text(-(-answer.more_worlds // step) * step, "more world")
-    return f"a decision needs about {needed} with similar results"
+    return count_text(-(-answer.more_worlds // step) * step, "more world")
 
 
 def _number(value: float, decimals: int, sign: str) -> str:

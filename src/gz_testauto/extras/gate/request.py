@@ -61,8 +61,23 @@ class GateEvaluation:
         verdicts |= {corpus_verdict.verdict for corpus_verdict in self.corpus.verdicts}
         if Verdict.FAILED in verdicts:
             return Verdict.FAILED
-        complete = all(item.allowed for item in self.not_judged)
-        return Verdict.PASSED if verdicts == {Verdict.PASSED} and complete else Verdict.UNDECIDED
+        passed = verdicts == {Verdict.PASSED} and self._all_allowed
+        return Verdict.PASSED if passed else Verdict.UNDECIDED
+
+    @property
+    def needs_only_more_worlds(self) -> bool:
+        """True if the gate is undecided although no expected result is missing."""
+        return (
+            self.verdict is Verdict.UNDECIDED
+            and self._all_allowed
+            and bool(self.answers)
+            and all(answer.worlds for answer in self.answers)
+            and all(v.verdict is Verdict.PASSED for v in self.corpus.verdicts)
+        )
+
+    @property
+    def _all_allowed(self) -> bool:
+        return all(item.allowed for item in self.not_judged)
 
 
 def evaluate_results(
@@ -229,7 +244,7 @@ def _compare_in_campaign(
         options,
         not_judged=tuple(missing),
         sides=(side,),
-        pairs=_gate_pairs(side, side, matched),
+        pairs=_gate_pairs(side, side, matched, matched),
     )
     return gate, results
 
@@ -270,13 +285,16 @@ def _pair_campaigns(
         not_judged=(*missing, *not_comparable),
         notes=(*across.sides[1].notes, *_difference_notes(across, names, options)),
         sides=sides,
-        pairs=_gate_pairs(*sides, names),
+        pairs=_gate_pairs(*sides, names, matched),
     )
     return gate, across.results
 
 
 def _gate_pairs(
-    side: GateSide, baseline_side: GateSide, names: Sequence[Tuple[str, str]]
+    side: GateSide,
+    baseline_side: GateSide,
+    names: Sequence[Tuple[str, str]],
+    short_names: Sequence[Tuple[str, str]],
 ) -> Tuple[GatePair, ...]:
     return tuple(
         GatePair(
@@ -284,8 +302,9 @@ def _gate_pairs(
             side.valid_trials(planner),
             baseline,
             baseline_side.valid_trials(baseline) if baseline else {},
+            short,
         )
-        for planner, baseline in names
+        for (planner, baseline), short in zip(names, short_names)
     )
 
 

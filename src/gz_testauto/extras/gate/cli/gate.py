@@ -11,7 +11,8 @@ With --corpus, the planners first run in worlds in which a planner failed before
 outputs of `gz_testauto shrink`. Each of these worlds is judged by itself: the planner must reach
 the goal. They do not change rates and tests. Without another question, only the corpus is judged.
 
-Exit status 0: passed. 1: failed. 2: undecided, expected results were not judged, or an error.
+Exit status 0: passed. 1: failed. 2: expected results were not judged, or an error. 3: undecided,
+more worlds are needed.
 
 examples:
   gz_testauto gate results/new --baseline results/main --not-worse-than 0.05 --junit gate.xml
@@ -30,10 +31,10 @@ from gz_testauto.base.escaping import escape_text
 from gz_testauto.cli.options import add_options, read_options
 from gz_testauto.extras.gate.options import GateOptions
 from gz_testauto.extras.gate.report import (
-    EXIT_STATUS,
     error_message,
     error_to_document,
     evaluate_with_junit,
+    exit_status,
     gate_lines,
     to_document,
     worlds_to_junit,
@@ -99,7 +100,7 @@ def run(arguments: argparse.Namespace) -> int:
         print(json.dumps(document, indent=2, allow_nan=False))
     else:
         print("\n".join(gate_lines(judged)))
-    return EXIT_STATUS[judged.verdict]
+    return exit_status(judged)
 
 
 def _print_progress(line: str) -> None:
