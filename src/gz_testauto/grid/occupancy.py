@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import Callable, Dict, Iterable, List, NamedTuple, Tuple
+from typing import Dict, Iterable, List, NamedTuple, Tuple
 
 import numpy as np
 import shapely
@@ -58,9 +58,8 @@ class OccupancyGrid:
         columns = _cell_count(x_max - x_min, resolution_m)
         rows = _cell_count(y_max - y_min, resolution_m)
         occupied = np.zeros((rows, columns), dtype=bool)
-        for shape in shapes:
-            if not shape.is_empty:
-                _mark_touched_cells(occupied, shape, x_min, y_min, resolution_m)
+        outlines = np.array([shape for shape in shapes if not shape.is_empty], dtype=object)
+        _CellMarker(occupied, outlines, np.array((y_min, x_min)), float(resolution_m)).mark()
         return cls(occupied, float(resolution_m), x_min, y_min)
 
     @property
@@ -198,58 +197,65 @@ def _cell_count(extent_m: float, resolution_m: float) -> int:
     return max(1, math.ceil(extent_m / resolution_m - 1e-9))
 
 
-def _mark_touched_cells(
-    occupied: np.ndarray, shape: shapely.Geometry, x_min: float, y_min: float, cell: float
-) -> None:
-    rows, columns = occupied.shape
-    low_x, low_y, high_x, high_y = shape.bounds
-    left = max(0, math.floor((low_x - x_min) / cell + 1e-9))
-    right = min(columns, math.ceil((high_x - x_min) / cell - 1e-9))
-    bottom = max(0, math.floor((low_y - y_min) / cell + 1e-9))
-    top = min(rows, math.ceil((high_y - y_min) / cell - 1e-9))
-    right, top = max(right, left + 1), max(top, bottom + 1)  # a shape of zero thickness
-    right, top = min(right, columns), min(top, rows)
-    if left >= right or bottom >= top:
-        return
-    shapely.prepare(shape)
-    # A shape whose boundary is on a cell's border does not touch the adjacent cell.
-    inset = 1e-9 * max(1.0, abs(x_min), abs(y_min))
+class _CellMarker:
+    """Marks the cells of ``occupied`` that any of n ``shapes`` touches. ``origin_m`` is y and x of
+    the outer corner of cell (0, 0), and ``cell_m`` the side of a cell."""
 
-    def boxes(tiles: np.ndarray, size: int) -> np.ndarray:
-        last = np.minimum(tiles + size, (top, right)) - 1
-        low_y, low_x = (np.array((y_min, x_min)) + tiles * cell + inset).T
-        high_y, high_x = (np.array((y_min, x_min)) + last * cell + cell - inset).T
-        return shapely.box(low_x, low_y, high_x, high_y)
+    def __init__(
+        self, occupied: np.ndarray, shapes: np.ndarray, origin_m: np.ndarray, cell_m: float
+    ) -> None:
+        self._occupied, self._shapes, self._origin_m = occupied, shapes, origin_m
+        self._cell_m = cell_m
+        low_x, low_y, high_x, high_y = shapely.bounds(shapes).reshape(-1, 4).T
+        first = np.floor((np.column_stack([low_y, low_x]) - origin_m) / cell_m + 1e-9)
+        end = np.ceil((np.column_stack([high_y, high_x]) - origin_m) / cell_m - 1e-9)
+        # the cells within the bounds of each shape, shape (n, 2): rows, columns
+        self._first = np.clip(first, 0, occupied.shape).astype(int)
+        # a shape of zero thickness has a cell
+        self._end = np.clip(end, self._first + 1, occupied.shape).astype(int)
+        # A shape whose boundary is on a cell's border does not touch the adjacent cell.
+        self._inset_m = 1e-9 * max(1.0, *np.abs(origin_m))
+        shapely.prepare(shapes)
 
-    size = _TILES[0] if (right - left) * (top - bottom) > _MAX_TILES else 1
-    corners = np.meshgrid(np.arange(bottom, top, size), np.arange(left, right, size), indexing="ij")
-    tiles = np.stack(corners, axis=-1).reshape(-1, 2)
-    _mark_tiles(occupied[:top, :right], shape, tiles, size, boxes)
+    def mark(self) -> None:
+        is_large = (self._end - self._first).prod(axis=1) > _MAX_TILES
+        for size, is_selected in ((1, ~is_large), (_TILES[0], is_large)):
+            counts = -(-(self._end - self._first) // size)  # of tiles, shape (n, 2)
+            tile_counts = counts.prod(axis=1)
+            selected = np.flatnonzero(is_selected)
+            part = np.cumsum(tile_counts[selected]) // _MAX_TILES
+            for owners in np.split(selected, np.flatnonzero(np.diff(part)) + 1):
+                before = np.cumsum(tile_counts[owners]) - tile_counts[owners]
+                owner = np.repeat(owners, tile_counts[owners])
+                number = np.arange(len(owner)) - np.repeat(before, tile_counts[owners])
+                tiles = np.column_stack(np.divmod(number, counts[owner, 1]))
+                self._mark_tiles(self._first[owner] + tiles * size, owner, size)
 
+    def _mark_tiles(self, tiles: np.ndarray, owner: np.ndarray, size: int) -> None:
+        """Mark the cells within square tiles of ``size`` cells that their shapes touch. ``tiles``
+        (n, 2) are (row, column) of their lowest cells, and ``owner`` the index of their shapes."""
+        for start in range(0, len(tiles), _MAX_TILES):
+            part, part_owner = (array[start : start + _MAX_TILES] for array in (tiles, owner))
+            boxes = self._boxes(part, part_owner, size)
+            is_touched = shapely.intersects(self._shapes[part_owner], boxes)
+            part, part_owner, boxes = part[is_touched], part_owner[is_touched], boxes[is_touched]
+            if size == 1:
+                self._occupied[part[:, 0], part[:, 1]] = True
+                continue
+            is_covered = shapely.covers(self._shapes[part_owner], boxes)
+            ends = np.minimum(part + size, self._end[part_owner])
+            for (row, column), (end_row, end_column) in zip(part[is_covered], ends[is_covered]):
+                self._occupied[row:end_row, column:end_column] = True
+            smaller_size = _TILES[_TILES.index(size) + 1]
+            steps = np.arange(0, size, smaller_size)
+            inner = np.stack(np.meshgrid(steps, steps, indexing="ij"), axis=-1).reshape(-1, 2)
+            inner_owner = np.repeat(part_owner[~is_covered], len(inner))
+            inner = (part[~is_covered][:, None] + inner).reshape(-1, 2)
+            is_inside = (inner < self._end[inner_owner]).all(axis=1)
+            self._mark_tiles(inner[is_inside], inner_owner[is_inside], smaller_size)
 
-def _mark_tiles(
-    occupied: np.ndarray,
-    shape: shapely.Geometry,
-    tiles: np.ndarray,
-    size: int,
-    box_of: Callable[..., np.ndarray],
-) -> None:
-    """Mark the cells that ``shape`` touches within square tiles of ``size`` cells. ``tiles`` (n, 2)
-    are (row, column) of their lowest cells. ``box_of`` returns their boxes."""
-    for start in range(0, len(tiles), _MAX_TILES):
-        part = tiles[start : start + _MAX_TILES]
-        boxes = box_of(part, size)
-        is_touched = shapely.intersects(shape, boxes)
-        part, boxes = part[is_touched], boxes[is_touched]
-        if size == 1:
-            occupied[part[:, 0], part[:, 1]] = True
-            continue
-        is_covered = shapely.covers(shape, boxes)
-        for row, column in part[is_covered]:
-            occupied[row : row + size, column : column + size] = True
-        smaller_size = _TILES[_TILES.index(size) + 1]
-        steps = np.arange(0, size, smaller_size)
-        inner = np.stack(np.meshgrid(steps, steps, indexing="ij"), axis=-1).reshape(-1, 2)
-        inner = (part[~is_covered][:, None] + inner).reshape(-1, 2)
-        inner = inner[(inner < occupied.shape).all(axis=1)]
-        _mark_tiles(occupied, shape, inner, smaller_size, box_of)
+    def _boxes(self, tiles: np.ndarray, owner: np.ndarray, size: int) -> np.ndarray:
+        last = np.minimum(tiles + size, self._end[owner]) - 1
+        low_y, low_x = (self._origin_m + tiles * self._cell_m + self._inset_m).T
+        high_y, high_x = (self._origin_m + last * self._cell_m + self._cell_m - self._inset_m).T
+        return np.asarray(shapely.box(low_x, low_y, high_x, high_y))
