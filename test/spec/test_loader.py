@@ -142,6 +142,13 @@ def test_a_limit_shorter_than_a_control_period_is_rejected(field, tmp_path):
     assert line.endswith("it must be at least control_period_s, 0.1")
 
 
+def test_a_window_in_which_no_robot_leaves_the_stuck_distance_is_rejected(tmp_path):
+    text = (CONFIG / "smoke_campaign.yaml").read_text().replace("../worlds", f"{CONFIG}/../worlds")
+    text = text.replace("stuck_window_s: 10.0", "stuck_window_s: 0.25")
+    (line,) = errors_of(text, tmp_path, CampaignSpec)
+    assert "limits: stuck_distance_m is 0.25, but robot.max_linear_mps allows only 0.25 m" in line
+
+
 def test_missing_file_is_reported_with_its_name(tmp_path):
     with pytest.raises(SpecError, match=r"none\.yaml: cannot be read: No such file"):
         load(tmp_path / "none.yaml", ObstacleSpec)
@@ -279,7 +286,7 @@ def test_count_of_a_file_adds_worlds_with_its_keys_and_separate_names(tmp_path):
         ("{directory: ., files: [{file: a.world, count: 2}, {file: a.world, name: a_0}]}",
          "twice: a_0; set name"),
         ("{directory: ., files: [{file: a.world, count: 0}]}", "count"),
-        ("{directory: ., files: [a.sdf]}", "must match"),
+        ("{directory: ., files: [a.dae]}", "must match"),
         ("{directory: ., obstacle_names: '('}", "is not a regular expression"),
         ("{directory: ., published: {d: {}}}", "exactly one of 'points', 'match' and 'table'"),
         ("{directory: ., published: {d: {match: easy}}}", "'match' contains no group"),

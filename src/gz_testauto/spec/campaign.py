@@ -389,13 +389,22 @@ class CampaignSpec(LocatedSpec):
 
     @field_validator("limits")
     @classmethod
-    def _require_limits_above_period(cls, limits: LimitsSpec, info: ValidationInfo) -> LimitsSpec:
+    def _check_limits(cls, limits: LimitsSpec, info: ValidationInfo) -> LimitsSpec:
         period_s = info.data.get("control_period_s", 0.0)
         for name in ("timeout_s", "stuck_window_s"):
             if getattr(limits, name) < period_s:
                 raise ValueError(
                     f"{name} is {getattr(limits, name):g}; it must be at least control_period_s, "
                     f"{period_s:g}"
+                )
+        robot: Optional[RobotSpec] = info.data.get("robot")
+        if robot is not None:
+            farthest_m = robot.max_linear_mps * limits.stuck_window_s
+            if limits.stuck_distance_m >= farthest_m:
+                raise ValueError(
+                    f"stuck_distance_m is {limits.stuck_distance_m:g}, but robot.max_linear_mps "
+                    f"allows only {farthest_m:g} m in stuck_window_s, so the robot would always "
+                    "count as stuck; use a longer window"
                 )
         return limits
 
