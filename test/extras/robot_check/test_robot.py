@@ -151,3 +151,25 @@ limits: {{timeout_s: 10.0}}
     assert "separation 0.9 m" in "\n".join(lines)
     # the wheels turn for a separation of 0.9 m, and that of the model is 0.54 m
     assert status == 1 and "yaw rate" in err and "wheel_separation_m: 0.5" in err
+
+
+@pytest.mark.slow  # starts gzserver
+@pytest.mark.gazebo
+def test_missing_plugins_of_a_campaign_are_allowed_as_in_its_trials(capsys, tmp_path):
+    model, campaign = tmp_path / "bot.sdf", tmp_path / "campaign.yaml"
+    plugin = '<plugin name="suspension" filename="libmy_suspension.so"/>'
+    text = WHEELCHAIR.read_text()
+    model.write_text(text.replace("</model>", f"{plugin}</model>"))
+    campaign.write_text(
+        f"""name: suspended
+worlds: {{directory: {share_directory() / "worlds"}, allow_missing: [libmy_suspension.so]}}
+robot: {{model: {model}, start: {{x_m: 0.0, y_m: 0.0, yaw_rad: 0.0}}}}
+goal: {{x_m: 1.0, y_m: 0.0, tolerance_m: 0.3}}
+planners: [straight]
+limits: {{timeout_s: 10.0}}
+"""
+    )
+    status, _, err = shown(capsys, model, "--simulator", "gazebo")
+    assert status == 2 and "worlds.allow_missing)" in err and "--no-plugins" not in err
+    status, _, _ = shown(capsys, campaign, "--simulator", "gazebo")
+    assert status == 0

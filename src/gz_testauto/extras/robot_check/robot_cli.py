@@ -28,13 +28,18 @@ from gz_testauto.base.errors import SpecError
 from gz_testauto.base.pose import Pose
 from gz_testauto.base.sensors import Sensor
 from gz_testauto.campaign.campaign_files import input_path
-from gz_testauto.extras.robot_check.motion_check import measure_motions, motion_problems
+from gz_testauto.campaign.simulator import simulator_options, with_simulator
+from gz_testauto.extras.robot_check.motion_check import (
+    MeasuredMotion,
+    measure_motions,
+    motion_problems,
+)
 from gz_testauto.sampling.site import circumscribed_radius_m
 from gz_testauto.sdf.document import SdfDocument
 from gz_testauto.sdf.dynamics import read_mass_kg
 from gz_testauto.sdf.robot import RobotModel, read_robot
 from gz_testauto.sdf.robot_sensors import LidarDescription
-from gz_testauto.simulators import SIMULATORS
+from gz_testauto.simulators import open_simulator
 from gz_testauto.simulators.embedded.own_body import OwnBodyScan, scan_own_body
 from gz_testauto.spec.campaign import BuiltinCampaignSpec
 from gz_testauto.spec.loader import load
@@ -73,13 +78,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    robot, limits = _read(arguments.model, arguments.lidar)
+    robot, spec = _read(arguments.model, arguments.lidar)
     scan = scan_own_body(robot)
     problems = list(_problems(robot))
     facts = _facts(robot, scan)
     if arguments.simulator is not None and robot.drive is not None:
-        with contextlib.closing(SIMULATORS.get(arguments.simulator)()) as simulator:
-            motions = measure_motions(simulator, robot, limits)
+        motions = _measure_motions(robot, arguments.simulator, spec)
         facts["motion"] = {
             "simulator": arguments.simulator,
             "commands": [
@@ -105,15 +109,26 @@ def run(arguments: argparse.Namespace) -> int:
     return 1 if problems else 0
 
 
-def _read(model: Path, lidar: Optional[str]) -> Tuple[RobotModel, Tuple[float, float]]:
-    """Return the robot of a model or of a campaign file, and its largest speed (m/s) and yaw rate
-    (rad/s)."""
+def _read(model: Path, lidar: Optional[str]) -> Tuple[RobotModel, Optional[BuiltinCampaignSpec]]:
+    """Return the robot of a model, or the robot of a campaign file and the campaign."""
     if model.suffix not in (".yaml", ".yml"):
-        return read_robot(model, lidar=lidar), (math.inf, math.inf)
+        return read_robot(model, lidar=lidar), None
     spec = load(model, BuiltinCampaignSpec)
     if lidar is not None:
         spec = spec.model_copy(update={"robot": spec.robot.model_copy(update={"lidar": lidar})})
-    return read_body(spec), (spec.robot.max_linear_mps, spec.robot.max_angular_radps)
+    return read_body(spec), spec
+
+
+def _measure_motions(
+    robot: RobotModel, simulator: str, spec: Optional[BuiltinCampaignSpec]
+) -> List[MeasuredMotion]:
+    options, limits = {}, (math.inf, math.inf)
+    if spec is not None:
+        spec = with_simulator(spec, simulator)
+        options = simulator_options(spec)
+        limits = (spec.robot.max_linear_mps, spec.robot.max_angular_radps)
+    with contextlib.closing(open_simulator(simulator, **options)) as opened_simulator:
+        return measure_motions(opened_simulator, robot, limits)
 
 
 def _problems(robot: RobotModel) -> Iterator[str]:

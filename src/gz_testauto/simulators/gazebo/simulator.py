@@ -13,6 +13,7 @@ from typing_extensions import Literal, get_args
 from gz_testauto.base import resources
 from gz_testauto.base.errors import SimulatorError
 from gz_testauto.base.pose import Pose
+from gz_testauto.base.xml_file import parse_xml
 from gz_testauto.sdf.robot import RobotModel
 from gz_testauto.simulators.gazebo.adapted_robot import adapt_robot
 from gz_testauto.simulators.gazebo.engines import NOT_REUSABLE, UNSUPPORTED_CHANGES, check_engine
@@ -241,10 +242,18 @@ class GazeboSimulator(Simulator):
             mark if self._trial_count else 0, self._allow_missing
         )
         if complaint is not None:
+            names_in_robots = [
+                plugin.get("filename", "")
+                for placed in scene.robots
+                for plugin in parse_xml(placed.robot.sdf.encode()).iter("plugin")
+            ]
+            remedy = ""
+            if not any(name and name in complaint for name in names_in_robots):
+                remedy = "; option --no-plugins for all plugins of the worlds"
             raise SceneRejectedError(
                 f"gzserver could not load the scene: {complaint}. Add the folder of the "
                 "plugin or file to GAZEBO_PLUGIN_PATH or GAZEBO_MODEL_PATH, or run without it (key "
-                "worlds.allow_missing; option --no-plugins for all plugins of the worlds)"
+                f"worlds.allow_missing{remedy})"
             )
         return simulation
 
