@@ -16,11 +16,15 @@ import argparse
 import contextlib
 import importlib
 import os
+import pkgutil
 import shutil
 import subprocess
 import sys
 import tempfile
+import traceback
 from pathlib import Path
+
+import pytest
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 EXTRAS = CHECKOUT / "src" / "gz_testauto" / "extras"
@@ -33,23 +37,6 @@ SMOKE = (
     "test/spec",
 )
 PYTEST = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
-
-IMPORT_AND_COLLECT = """
-import importlib, pkgutil, sys
-import pytest
-from gz_testauto.base.errors import MissingDependencyError
-from gz_testauto.base.registry import extra_plugins, load_object
-package = importlib.import_module(sys.argv[1])
-for module in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
-    try:
-        importlib.import_module(module.name)
-    except MissingDependencyError as error:  # a library that is too large for the tests
-        print(f"not imported: {module.name}: {error}")
-for plugins in extra_plugins().values():
-    for _, reference in plugins.values():
-        load_object(reference)
-sys.exit(pytest.main(["-q", "-p", "no:cacheprovider", "--collect-only", sys.argv[2]]))
-"""
 
 
 def files_of(extra):
@@ -107,41 +94,97 @@ def copy_without(extras, place):
     subprocess.run(["git", "add", "--all"], cwd=place, check=True)
 
 
-def passes(title, place, *commands):
-    """Return whether all commands succeed in a copy; print the output of the first that fails."""
+def passes(title, place, command):
+    """Return whether a command succeeds in a copy; print its last line, or its output."""
     paths = [str(place / "src"), os.environ.get("PYTHONPATH", "")]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
-    for command in commands:
-        process = subprocess.run(
-            command,
-            cwd=place,
-            env=environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-        lines = process.stdout.strip().splitlines()
-        if process.returncode:
-            print(f"{title}: FAILED: {command[-1]}", *lines[-40:], sep="\n", flush=True)
-            return False
-    print(f"{title}: {lines[-1]}", flush=True)
-    return True
+    process = subprocess.run(
+        command,
+        cwd=place,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    return succeeded(title, process.returncode, process.stdout)
+
+
+def succeeded(title, status, output):
+    lines = output.strip().splitlines() or [""]
+    if status:
+        print(f"{title}: FAILED", *lines[-40:], sep="\n", flush=True)
+    else:
+        print(f"{title}: {lines[-1]}", flush=True)
+    return status == 0
+
+
+def import_modules(name):
+    """Import a package with all of its modules."""
+    from gz_testauto.base.errors import MissingDependencyError
+
+    package = importlib.import_module(name)
+    for module in pkgutil.walk_packages(package.__path__, name + "."):
+        try:
+            importlib.import_module(module.name)
+        except MissingDependencyError as error:  # a library that is too large for the tests
+            print(f"not imported: {module.name}: {error}")
+
+
+def forget_modules():
+    for name in [name for name in sys.modules if name.partition(".")[0] == "gz_testauto"]:
+        del sys.modules[name]
+    importlib.invalidate_caches()
 
 
 def import_and_collect(package, folder):
-    return [sys.executable, "-c", IMPORT_AND_COLLECT, package, folder]
+    """Import a package and all plug-ins, and collect the tests of a folder. Return the status."""
+    from gz_testauto.base.registry import extra_plugins, load_object
+
+    import_modules(package)
+    for plugins in extra_plugins().values():
+        for _, reference in plugins.values():
+            load_object(reference)
+    return pytest.main(["-q", "-p", "no:cacheprovider", "--collect-only", folder])
+
+
+def can_be_collected(title, package, folder):
+    """Return whether :func:`import_and_collect` succeeds in a copy of this process. A new process
+    would load the libraries again."""
+    with tempfile.TemporaryFile("w+") as output:
+        process = os.fork()
+        if process == 0:
+            status = 1
+            try:
+                os.dup2(output.fileno(), 1)
+                os.dup2(output.fileno(), 2)
+                status = int(import_and_collect(package, folder))
+            except BaseException:
+                traceback.print_exc()
+            finally:
+                sys.stdout.flush()
+                sys.stderr.flush()
+                os._exit(status)
+        status = os.waitpid(process, 0)[1]
+        output.seek(0)
+        return succeeded(title, status, output.read())
 
 
 def prove_all(place):
     """Yield for the core and for each extra whether it works without the other extras."""
     extras = sorted(path.parent.name for path in EXTRAS.glob("*/__init__.py"))
     copy_without(extras, place)
-    core = import_and_collect("gz_testauto", "test")
-    yield passes("core alone", place, core, [*PYTEST, *FAST, *SMOKE])
+    yield passes("fast tests of the core alone", place, [*PYTEST, *FAST, *SMOKE])
+    os.chdir(place)
+    sys.path.insert(0, str(place / "src"))
+    forget_modules()  # of the checkout
+    with contextlib.suppress(Exception):  # which the core alone reports
+        import_modules("gz_testauto")  # loads the libraries of the core
+    forget_modules()
+    yield can_be_collected("core alone", "gz_testauto", "test")
     for extra in extras:
         copy_files(place, lambda name: name.startswith(files_of(extra)))  # noqa: B023
         package, tests = f"gz_testauto.extras.{extra}", f"test/extras/{extra}"
-        yield passes(f"core and {extra}", place, import_and_collect(package, tests))
+        yield can_be_collected(f"core and {extra}", package, tests)
         shutil.rmtree(str(place / "src" / "gz_testauto" / "extras" / extra))
 
 
