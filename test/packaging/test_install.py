@@ -106,6 +106,7 @@ def master_address(monkeypatch, tmp_path):
     monkeypatch.setenv("ROS_MASTER_URI", f"http://127.0.0.1:{port}")
     monkeypatch.setenv("ROS_IP", "127.0.0.1")
     monkeypatch.setenv("ROS_HOME", str(tmp_path / "ros_home"))
+    monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")  # an installation has no compiled code of numba
     return port
 
 
