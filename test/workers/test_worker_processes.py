@@ -15,6 +15,7 @@ from gz_testauto.base.errors import SimulatorError
 from gz_testauto.campaign.progress import CampaignListener
 from gz_testauto.campaign.runner import run_campaign
 from gz_testauto.trial.outcome import Outcome
+from gz_testauto.trial.plan import TrialSelection
 from gz_testauto.workers import interface
 from gz_testauto.workers import processes as processes_module
 from gz_testauto.workers.processes import ProcessWorkers
@@ -86,6 +87,12 @@ def test_death_of_a_worker_before_its_first_trial_is_not_an_attempt(unlucky, tmp
 
 
 @pytest.mark.slow
+def test_no_worker_starts_without_a_trial(unlucky, tmp_path):
+    results = unlucky(selection=TrialSelection(worlds=1, planners=("straight",)))
+    assert len(results.trials) == 1
+    assert len(pids(tmp_path)) == 1
+
+
 def test_a_worker_that_dies_while_it_starts_is_replaced(unlucky):
     results = unlucky("die-opening")
     assert all_reached(results)

@@ -210,6 +210,7 @@ class _Run:
         try:
             # A stopped trial counts as not started.
             with contextlib.suppress(TrialStopped), self._heartbeat:
+                self._workers.most_trials = len(pending_trials)
                 self._workers.open(self._should_stop)
                 manifest = Manifest.read(self._directory)
                 identity = self._workers.identity

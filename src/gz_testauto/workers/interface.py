@@ -6,6 +6,7 @@ depend on the worker or on the order of execution.
 Call order, all from one thread::
 
     workers = make_workers(make_executor, bed)       # starts no process
+    workers.most_trials = len(trials)                # optional
     workers.open(should_stop)
     workers.identity                                 # of the simulator, for the manifest
     workers.begin(trial)                             # while fewer than workers.size are running
@@ -77,6 +78,8 @@ class Workers(abc.ABC):
     """
 
     size: int = 1
+    most_trials: Optional[int] = None
+    """Number of trials that the caller will begin, if it is known: no more workers are needed."""
 
     @abc.abstractmethod
     def open(self, should_stop: StopRequest) -> None:

@@ -69,6 +69,8 @@ class ProcessWorkers(WorkerPool):
         return max(sum(worker.is_ready for worker in self._workers), 1)
 
     def open(self, should_stop: StopRequest) -> None:
+        if self.most_trials is not None:
+            del self._slots[max(self.most_trials, 1) :]
         self._start_due_workers()
         while any(slot.is_starting for slot in self._slots):
             if should_stop():
