@@ -1,8 +1,13 @@
 """Models that several worlds share."""
 
+import pickle
+
 import pytest
 
-from gz_testauto.sdf.scene import read_scene
+from gz_testauto.sdf.document import SdfDocument
+from gz_testauto.sdf.includes import ModelLibrary
+from gz_testauto.sdf.scene import LargeModels, read_scene
+from gz_testauto.sdf.tree import read_models
 
 
 def walls_world(tmp_path, name, count=1200, size=1.0, pose="0 0 0 0 0 0", extra="", version="1.6"):
@@ -31,6 +36,22 @@ def test_worlds_share_a_large_model_with_the_same_content(tmp_path):
     assert shared.obstacle_footprint(0, 1).area == pytest.approx(1200.0)
     assert shared.obstacle_footprint(2, 3).is_empty
     assert shared.element.getroottree().getroot() is second.document.root
+
+
+def test_process_adopts_the_outlines_of_another_one(tmp_path):
+    first = LargeModels()
+    node, library = only_node(walls_world(tmp_path, "first"))
+    outline = first.scene_model(node, library).obstacle_footprint(0, 1)
+    second = LargeModels()
+    second.adopt(pickle.loads(pickle.dumps(first.outlines)))
+    adopted = second.scene_model(node, library)._outlines[0, 1]
+    assert adopted.wkb == outline.wkb
+
+
+def only_node(path):
+    library = ModelLibrary()
+    (node,) = read_models(SdfDocument.read(path), library)
+    return node, library
 
 
 @pytest.mark.parametrize("change", [{"size": 1.5}, {"pose": "0 0 0.5 0 0 0"}, {"version": "1.4"}])

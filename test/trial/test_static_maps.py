@@ -1,5 +1,7 @@
 """The bounds of static maps, the paths on them, and the error if no path exists."""
 
+import pickle
+
 import pytest
 
 from gz_testauto.base.errors import SpecError
@@ -61,6 +63,17 @@ def test_each_of_several_goals_has_a_path_on_one_map(known):
     grid = map_.grid(map_.inputs(world, mission))
     assert grid.is_free(-12, 3)
     assert grid.is_free(12, 1)
+
+
+def test_adopted_plans_are_equal_and_read_only_without_reading_the_world_again(known):
+    first, world, mission = known(WALLS, (-9, 0), (12, 1))
+    (expected,) = first.waypoints(world, mission)
+    second, world, mission = known(WALLS, (-9, 0), (12, 1))
+    second.adopt(pickle.loads(pickle.dumps(first.plans)))
+    world.path.unlink()
+    (waypoints,) = second.waypoints(world, mission)
+    assert waypoints.tobytes() == expected.tobytes()
+    assert not waypoints.flags.writeable
 
 
 def test_unreachable_intermediate_goal_is_rejected_with_its_number(known):

@@ -30,6 +30,8 @@ from gz_testauto.sdf.state import apply_state
 from gz_testauto.sdf.tree import ModelNode, read_model, read_models
 from gz_testauto.sdf.values import name_of, required
 
+Outlines = Dict[Tuple[float, float], BaseGeometry]  # by lowest and highest height (m)
+
 
 @dataclass(frozen=True)
 class CollisionShape:
@@ -84,7 +86,7 @@ class SceneModel:
     static_links: FrozenSet[str]
     element: Element
     node: ModelNode
-    _outlines: Dict[Tuple[float, float], BaseGeometry] = field(default_factory=dict, repr=False)
+    _outlines: Outlines = field(default_factory=dict, repr=False)
 
     @property
     def is_ground(self) -> bool:
@@ -175,7 +177,7 @@ def read_scene(
         if node.name in models:  # Gazebo loads only the first
             unmeasured_names.append(f"a second model named {node.name!r}")
         else:
-            models[node.name] = _large_models.scene_model(node, library)
+            models[node.name] = large_models.scene_model(node, library)
     for moved_name, heights in heights_before.items():
         heights_after = (
             _plane_heights([models[moved_name].node], library) if moved_name in models else {}
@@ -249,7 +251,7 @@ def scene_model(node: ModelNode, library: ModelLibrary) -> SceneModel:
     )
 
 
-class _LargeModels:
+class LargeModels:
     """The last large models of primitive shapes, such as the walls of a building, which many worlds
     share. Equal elements give the same collisions and outlines."""
 
@@ -258,6 +260,15 @@ class _LargeModels:
 
     def __init__(self) -> None:
         self._models: collections.OrderedDict[Tuple, SceneModel] = collections.OrderedDict()
+        self._adopted: Dict[Tuple, Outlines] = {}
+
+    @property
+    def outlines(self) -> Dict[Tuple, Outlines]:
+        """The computed outlines of the models, which another process can adopt."""
+        return {key: model._outlines for key, model in self._models.items()}
+
+    def adopt(self, outlines: Dict[Tuple, Outlines]) -> None:
+        self._adopted = outlines
 
     def scene_model(self, node: ModelNode, library: ModelLibrary) -> SceneModel:
         content = etree.tostring(node.element, with_tail=False)
@@ -266,13 +277,14 @@ class _LargeModels:
         digest = hashlib.sha256(content).digest()
         key = (digest, node.name, node.pose, node.static, node.document.version)
         model = self._models.pop(key, None) or scene_model(node, library)
+        model._outlines.update(self._adopted.pop(key, {}))
         self._models[key] = model
         if len(self._models) > self.MOST_MODELS:
             self._models.popitem(last=False)
         return replace(model, element=node.placed_by, node=node)
 
 
-_large_models = _LargeModels()
+large_models = LargeModels()
 
 
 def placed_model(sdf: str, name: str, pose: Pose) -> SceneModel:

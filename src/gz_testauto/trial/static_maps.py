@@ -50,7 +50,7 @@ class MapInputs(NamedTuple):
         return f"goal {self.goals.index(pose) + 1} of {len(self.goals)}"
 
 
-class _GlobalPlan(NamedTuple):
+class GlobalPlan(NamedTuple):
     bounds: Bounds
     waypoints_m: Tuple[np.ndarray, ...]
 
@@ -64,7 +64,7 @@ class StaticMaps:
     def __init__(self, spec: CampaignSpec, robot: RobotBody, limits: RobotLimits) -> None:
         self._spec, self._limits = spec, limits
         self.scan_height_m = scan_height_m(spec, robot)
-        self._plans: Dict[MapInputs, _GlobalPlan] = {}
+        self.plans: Dict[MapInputs, GlobalPlan] = {}
 
     def waypoints(self, world: WorldRecord, mission: Mission) -> Tuple[np.ndarray, ...]:
         """Return the waypoints to each goal from the previous goal or the start.
@@ -77,6 +77,13 @@ class StaticMaps:
             return self._plan(inputs).waypoints_m
         names = [inputs.named(pose) for pose in (inputs.start, *inputs.goals)]
         return waypoints_along(lanes[0], inputs.start, inputs.goals, names)
+
+    def adopt(self, plans: Dict[MapInputs, GlobalPlan]) -> None:
+        """Use the plans of another process."""
+        for plan in plans.values():
+            for path in plan.waypoints_m:
+                path.setflags(write=False)  # pickle makes arrays writable
+        self.plans.update(plans)
 
     def lanes(self, mission: Mission) -> Tuple[Lane, ...]:
         """Return the lanes of the mission's road: first the route, then the lanes next to it."""
@@ -102,12 +109,12 @@ class StaticMaps:
         pattern = self._spec.worlds.obstacle_pattern
         return map_of(scene, resolution_m, self.scan_height_m, pattern, bounds)
 
-    def _plan(self, inputs: MapInputs) -> _GlobalPlan:
-        if inputs not in self._plans:
-            self._plans[inputs] = self._new_plan(inputs)
-        return self._plans[inputs]
+    def _plan(self, inputs: MapInputs) -> GlobalPlan:
+        if inputs not in self.plans:
+            self.plans[inputs] = self._new_plan(inputs)
+        return self.plans[inputs]
 
-    def _new_plan(self, inputs: MapInputs) -> _GlobalPlan:
+    def _new_plan(self, inputs: MapInputs) -> GlobalPlan:
         spec, limits = self._spec, self._limits
         resolution, plan_margin_m = spec.global_plan.resolution_m, spec.global_plan.margin_m
         margin_m = limits.circumscribed_radius_m + plan_margin_m
@@ -128,7 +135,7 @@ class StaticMaps:
 
     def _plan_within(
         self, inputs: MapInputs, scene: WorldScene, candidate_bounds: Sequence[Bounds]
-    ) -> _GlobalPlan:
+    ) -> GlobalPlan:
         """Plan within the first bounds in which all legs have a path. Raises ``SpecError`` if there
         are none."""
         for bounds in candidate_bounds:
@@ -145,7 +152,7 @@ class StaticMaps:
             if len(waypoints_m) == len(paths):
                 for path in waypoints_m:
                     path.setflags(write=False)
-                return _GlobalPlan(bounds, waypoints_m)
+                return GlobalPlan(bounds, waypoints_m)
             leg = next(leg for leg, path in zip(inputs.legs, paths) if path is None)
         raise SpecError(f"{inputs.base}: {self._no_path_message(inputs, leg, scene, grid)}")
 

@@ -7,7 +7,7 @@ task, actors, monitor. :mod:`gz_testauto.trial.checks` rejects invalid input.
 import math
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Dict, FrozenSet, Mapping, Optional, Sequence, Tuple, overload
+from typing import Any, Dict, FrozenSet, Mapping, NamedTuple, Optional, Sequence, Tuple, overload
 
 from typing_extensions import override
 
@@ -24,7 +24,7 @@ from gz_testauto.sdf.floor import Heights, obstructing_heights
 from gz_testauto.sdf.plugin_sensors import select_sensors
 from gz_testauto.sdf.robot import RobotBody, RobotModel, read_robot
 from gz_testauto.sdf.robot_files import XacroInput
-from gz_testauto.sdf.scene import WorldScene, placed_model, read_scene
+from gz_testauto.sdf.scene import Outlines, WorldScene, large_models, placed_model, read_scene
 from gz_testauto.simulators.interface import NamedModel, PlacedRobot, Scene
 from gz_testauto.spec.campaign import (
     BuiltinCampaignSpec,
@@ -42,7 +42,7 @@ from gz_testauto.trial.localization import EstimateRecorder, make_estimator
 from gz_testauto.trial.monitor import TrialMonitor
 from gz_testauto.trial.recorder import Recorder
 from gz_testauto.trial.stability import LowestLevels, StabilityCheck
-from gz_testauto.trial.static_maps import StaticMaps
+from gz_testauto.trial.static_maps import GlobalPlan, MapInputs, StaticMaps
 from gz_testauto.trial.termination import TerminationRules
 from gz_testauto.trial.trial import Trial
 from gz_testauto.worlds.record import WorldRecord
@@ -50,6 +50,14 @@ from gz_testauto.worlds.source import Mission
 
 # keys of a campaign whose entries a trial can omit by name
 REMOVABLE = ("actors", "randomize", "effects", "hooks", "robots")
+
+
+class Computed(NamedTuple):
+    """The results of long computations that depend on the worlds only: the global plans of each
+    robot, and the outlines of large models."""
+
+    plans: Tuple[Dict[MapInputs, GlobalPlan], ...]
+    outlines: Dict[Tuple, Outlines]
 
 
 class TestBed:
@@ -73,6 +81,16 @@ class TestBed:
     def __reduce__(self) -> Tuple[Any, ...]:
         # Only the inputs are pickled: a worker process reads the worlds and computes the maps.
         return type(self), (self.spec, self.robot)
+
+    @property
+    def computed(self) -> Computed:
+        """The results that another process with the same worlds can adopt."""
+        return Computed(tuple(bed.static_map.plans for bed in self.robots), large_models.outlines)
+
+    def adopt(self, computed: Computed) -> None:
+        for bed, plans in zip(self.robots, computed.plans):
+            bed.static_map.adopt(plans)
+        large_models.adopt(computed.outlines)
 
     @property
     def robots(self) -> "Tuple[TestBed, ...]":

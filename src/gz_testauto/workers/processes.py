@@ -58,7 +58,7 @@ class ProcessWorkers(WorkerPool):
         self._events: _Events = queue.Queue()
         self._stop_flag = self._context.RawValue("b", 0)
         # In shared memory: through a pipe, a stopped worker would block its parent process.
-        setting = pickle.dumps((make_executor, bed))
+        setting = pickle.dumps((make_executor, bed, bed.computed))
         self._setting = self._context.RawArray("B", len(setting))
         memoryview(self._setting).cast("B")[:] = setting
         self._slots = [_WorkerSlot() for _ in range(size)]

@@ -29,8 +29,8 @@ _MAX_INTERVAL_S = 1.0
 def work(connection: Connection, setting: Any, stop: Any, counters: Any) -> None:
     """Run a worker process until its parent requests it to exit.
 
-    ``setting`` contains the pickled executor factory and campaign. ``stop`` (one number) and
-    ``counters`` (two numbers) are shared with the parent process.
+    ``setting`` contains the pickled executor factory and campaign, and computed results. ``stop``
+    (one number) and ``counters`` (two numbers) are shared with the parent process.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent process handles Ctrl-C
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
@@ -44,7 +44,8 @@ def work(connection: Connection, setting: Any, stop: Any, counters: Any) -> None
         counters[STOP_CHECKS] += 1
         return bool(stop.value)
 
-    make_executor, campaign = pickle.loads(bytes(setting))
+    make_executor, campaign, computed = pickle.loads(bytes(setting))
+    campaign.adopt(computed)
     executor = RenewableExecutor(make_executor(campaign))
     send_reply(connection, executor.open)
     serve_requests(connection, lambda trial: executor.execute(trial, should_stop))
