@@ -18,7 +18,7 @@ from gz_testauto.grid.visibility import (
     shortest_path_through,
 )
 from gz_testauto.sdf.floor import ANY_ROBOT, Heights
-from gz_testauto.sdf.scene import WorldScene
+from gz_testauto.sdf.scene import WorldScene, footprints
 from gz_testauto.spec.regions import KeepOut
 
 Point = Tuple[float, float]
@@ -193,14 +193,14 @@ def walls_of(
     """Return the outlines, at ``heights``, of all models except the ground and ``excluded_names``,
     as one polygon per connected part."""
     excluded_set = set(excluded_names)
-    footprints = [
-        shape.footprint(*heights)
+    shapes = [
+        shape
         for name, model in scene.models.items()
         if name not in excluded_set
         for shape in model.collisions
         if not shape.is_ground
     ]
-    parts = shapely.get_parts(footprints)
+    parts = shapely.get_parts(footprints(shapes, *heights))
     return tuple(parts[shapely.area(parts) > 0])
 
 

@@ -9,9 +9,10 @@ import functools
 import hashlib
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Dict, FrozenSet, List, Mapping, Optional, Sequence, Tuple, Union
+from typing import Dict, FrozenSet, Iterable, List, Mapping, Optional, Sequence, Tuple, Union
 
 import numpy as np
+import shapely
 from lxml import etree
 from shapely.geometry.base import BaseGeometry
 
@@ -22,10 +23,10 @@ from gz_testauto.sdf.dynamics import read_mass_kg, read_surface
 from gz_testauto.sdf.floor import GROUND_TOLERANCE_M, is_floor_slab
 from gz_testauto.sdf.geometry_reader import read_geometry
 from gz_testauto.sdf.includes import ModelLibrary
-from gz_testauto.sdf.meshes.slices import union
+from gz_testauto.sdf.meshes.slices import EMPTY, union
 from gz_testauto.sdf.meshes.surfaces import Heightmap
 from gz_testauto.sdf.missing import remove_missing
-from gz_testauto.sdf.shapes import Geometry, Plane
+from gz_testauto.sdf.shapes import Box, Geometry, Plane, box_corners, ranges_overlap
 from gz_testauto.sdf.state import apply_state
 from gz_testauto.sdf.tree import ModelNode, read_model, read_models
 from gz_testauto.sdf.values import name_of, required
@@ -69,6 +70,29 @@ class CollisionShape:
         return is_floor_slab(self.bounds)
 
 
+def footprints(shapes: Iterable[CollisionShape], z_min: float, z_max: float) -> List[BaseGeometry]:
+    """Return the outlines of shapes between two heights (m), in the world frame, as
+    :meth:`CollisionShape.footprint` does. Boxes that are turned about z only are fast."""
+    outlines: List[BaseGeometry] = []
+    boxes: List[Tuple[int, CollisionShape, Box]] = []
+    for shape in shapes:
+        geometry = shape.geometry
+        if isinstance(geometry, Box) and shape.pose.quaternion[:2] == (0.0, 0.0):
+            z, half = shape.pose.position[2], geometry.size[2] / 2
+            if ranges_overlap(z - half, z + half, z_min, z_max):
+                boxes.append((len(outlines), shape, geometry))
+            outlines.append(EMPTY)
+        else:
+            outlines.append(shape.footprint(z_min, z_max))
+    if boxes:
+        corners = box_corners(
+            [box.size for *_, box in boxes], [shape.pose for _, shape, _ in boxes]
+        )
+        for (index, *_), outline in zip(boxes, shapely.polygons(corners)):
+            outlines[index] = outline
+    return outlines
+
+
 @dataclass(frozen=True, eq=False)
 class SceneModel:
     """A model directly in a world, with all its nested models.
@@ -101,7 +125,7 @@ class SceneModel:
         return np.column_stack([all_bounds[..., 0].min(axis=0), all_bounds[..., 1].max(axis=0)])
 
     def footprint(self, z_min: float, z_max: float) -> BaseGeometry:
-        return union(shape.footprint(z_min, z_max) for shape in self.collisions)
+        return union(footprints(self.collisions, z_min, z_max))
 
     def footprint_at(self, pose: Pose, z_min: float, z_max: float) -> BaseGeometry:
         """Return the outline of the model at ``pose``, between two heights (m, world frame)."""
@@ -125,9 +149,8 @@ class SceneModel:
         """Return the outline of all collisions that are not ground."""
         heights = (z_min, z_max)
         if heights not in self._outlines:
-            self._outlines[heights] = union(
-                shape.footprint(*heights) for shape in self.collisions if not shape.is_ground
-            )
+            shapes = [shape for shape in self.collisions if not shape.is_ground]
+            self._outlines[heights] = union(footprints(shapes, *heights))
         return self._outlines[heights]
 
 

@@ -10,7 +10,7 @@ import functools
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Tuple
+from typing import Sequence, Tuple
 
 import numpy as np
 import shapely
@@ -97,6 +97,19 @@ class Box(Geometry):
             return shapely.Polygon(turned_corners + np.asarray(pose.position[:2]))
         vertices = pose.apply(_CORNERS * self.size)
         return slices.convex_slab(vertices, _BOX_EDGES, z_min, z_max)
+
+
+def box_corners(sizes: Sequence[Tuple[float, float, float]], poses: Sequence[Pose]) -> np.ndarray:
+    """Return x and y (m, world frame) of the corners of n upright boxes, shape (n, 4, 2)."""
+    x, y, z, w = np.array([pose.quaternion for pose in poses]).T
+    turns = [
+        [1 - 2 * (y * y + z * z), 2 * (x * y - z * w)],
+        [2 * (x * y + z * w), 1 - 2 * (x * x + z * z)],
+    ]
+    half = np.array(sizes)[:, None, :2] / 2
+    corners = half * np.array([[1, 1], [-1, 1], [-1, -1], [1, -1]])
+    positions = np.array([pose.position[:2] for pose in poses])[:, None]
+    return np.asarray(matrix_product(corners, np.array(turns).T) + positions)
 
 
 @functools.lru_cache(maxsize=32)

@@ -11,7 +11,7 @@ import numpy as np
 from gz_testauto.base.errors import SpecError
 from gz_testauto.grid.occupancy import OccupancyGrid
 from gz_testauto.sampling.naming import is_obstacle
-from gz_testauto.sdf.scene import CollisionShape, WorldScene
+from gz_testauto.sdf.scene import CollisionShape, WorldScene, footprints
 
 DEFAULT_HEIGHT_M = 0.3
 MARGIN_CELLS = 2
@@ -41,9 +41,7 @@ def map_of(
         raise SpecError(
             f"{_size_message(bounds, resolution_m)}; set smaller bounds or larger cells"
         )
-    outlines = [
-        shape.footprint(height_m, height_m) for shape in _obstructing_shapes(scene, pattern)
-    ]
+    outlines = footprints(_obstructing_shapes(scene, pattern), height_m, height_m)
     return OccupancyGrid.rasterize(outlines, bounds, resolution_m)
 
 
