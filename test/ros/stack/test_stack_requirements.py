@@ -8,8 +8,9 @@ from gz_testauto.base.errors import ConfigurationError, NavigatorError, Simulato
 from gz_testauto.ros.stack import launched_stack, requirements
 from gz_testauto.ros.stack.launched_stack import LaunchedStack
 from gz_testauto.ros.stack.localization import Localization
-from gz_testauto.ros.stack.requirements import Requirement, RequirementTimeout
+from gz_testauto.ros.stack.requirements import ActionNode, Requirement, RequirementTimeout
 from gz_testauto.simulators.gazebo_ros.connection import ServiceTimeoutError
+from gz_testauto.spec.stack import StackNamesSpec
 
 TIMEOUT_S = 40.0
 
@@ -140,6 +141,30 @@ def required(name, existing, is_met=False):
     return Requirement(
         lambda: is_met, f"no message on {name}", "remedy", "others", name, lambda: existing
     )
+
+
+def test_names_of_a_move_base_follow_the_name_of_its_node():
+    names = StackNamesSpec(costmap="/move_base/local_costmap/costmap", odom="/odom")
+    renamed = "/move_base_node/local_costmap/costmap"
+    corrected = ActionNode("/move_base_node", ["/odom", renamed]).corrected_names(names)
+    assert corrected["costmap"] == renamed
+    assert corrected["clear_costmaps"] == "/move_base_node/clear_costmaps"
+    assert corrected["global_plan"] == [
+        "/move_base_node/NavfnROS/plan",
+        "/move_base_node/GlobalPlanner/plan",
+    ]
+    assert "odom" not in corrected and "action" not in corrected
+
+
+@pytest.mark.parametrize(
+    ("node", "existing"),
+    [
+        ("/move_base", ["/move_base/local_costmap/costmap"]),
+        ("/bridge", ["/move_base/local_costmap/costmap"]),  # it has none of the names
+    ],
+)
+def test_names_are_kept_if_the_node_of_the_action_has_no_other_ones(node, existing):
+    assert ActionNode(node, existing).corrected_names(StackNamesSpec()) == {}
 
 
 def test_all_wrong_names_are_reported_together(clock):

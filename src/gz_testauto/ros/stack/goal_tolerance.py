@@ -9,14 +9,14 @@ PARAMETER = "xy_goal_tolerance"
 ROUNDING_M = 1e-6
 
 
-def move_base_tolerances(action: str) -> Dict[str, float]:
+def move_base_tolerances(node: str) -> Dict[str, float]:
     """Return the goal tolerances (m) of move_base's local planners by parameter name, or only that
-    of the active planner if it is known. ``action`` is the name of the action."""
-    parameters = rospy.get_param(action, {})
-    return tolerances_in(parameters if isinstance(parameters, dict) else {}, action)
+    of the active planner if it is known. ``node`` is the name of move_base's node."""
+    parameters = rospy.get_param(node, {})
+    return tolerances_in(parameters if isinstance(parameters, dict) else {}, node)
 
 
-def tolerances_in(parameters: Mapping[str, Any], action: str) -> Dict[str, float]:
+def tolerances_in(parameters: Mapping[str, Any], node: str) -> Dict[str, float]:
     active = str(parameters.get("base_local_planner", "")).rpartition("/")[2]
     tolerances = {
         name: float(group[PARAMETER])
@@ -25,7 +25,7 @@ def tolerances_in(parameters: Mapping[str, Any], action: str) -> Dict[str, float
     }
     active_tolerances = {active: tolerances[active]} if active in tolerances else tolerances
     return {
-        f"{action}/{name}/{PARAMETER}": value for name, value in sorted(active_tolerances.items())
+        f"{node}/{name}/{PARAMETER}": value for name, value in sorted(active_tolerances.items())
     }
 
 

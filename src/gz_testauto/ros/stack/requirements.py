@@ -6,11 +6,13 @@ and no name was added for a while, or if roslaunch could not start a node.
 
 import dataclasses
 import time
-from typing import Callable, List, Sequence, Tuple
+from typing import Any, Callable, Collection, Dict, List, Optional, Sequence, Tuple
 
+import rosgraph
 import rospy
 
 from gz_testauto.base.truncation import join_truncated
+from gz_testauto.spec.stack import StackNamesSpec
 
 QUIET_SHARE = 0.25  # of ``stack.start_timeout_s``, after which no further new name is expected
 
@@ -22,6 +24,41 @@ def topics_of(kind: str) -> List[str]:
 def move_base_actions() -> List[str]:
     suffix = "/result"
     return [topic[: -len(suffix)] for topic in topics_of("move_base_msgs/MoveBaseActionResult")]
+
+
+@dataclasses.dataclass(frozen=True)
+class ActionNode:
+    """The node that serves an action, with all topics and services that exist."""
+
+    name: str
+    existing_names: Collection[str]
+
+    @classmethod
+    def of(cls, action: str) -> Optional["ActionNode"]:
+        publishers, _, services = rosgraph.Master(rospy.get_name()).getSystemState()
+        nodes = dict(publishers).get(f"{action}/result", [])
+        names = [name for name, _ in (*publishers, *services)]
+        return cls(nodes[0], names) if nodes else None
+
+    def corrected_names(self, names: StackNamesSpec) -> Dict[str, Any]:
+        """Return the keys of ``names`` in the namespace of the action, with the names in that of
+        this node, or nothing if the node has none of these names.
+
+        A move_base has its topics in the namespace of its node, whose name can differ from that of
+        its action.
+        """
+        corrected: Dict[str, Any] = {}
+        exists = False
+        for key, value in names.model_dump().items():
+            new_names = [
+                self.name + name[len(names.action) :]
+                for name in (value if isinstance(value, list) else [value])
+                if isinstance(name, str) and name.startswith(f"{names.action}/")
+            ]
+            if new_names:
+                corrected[key] = new_names if isinstance(value, list) else new_names[0]
+                exists = exists or any(name in self.existing_names for name in new_names)
+        return corrected if exists and self.name != names.action else {}
 
 
 @dataclasses.dataclass(frozen=True)

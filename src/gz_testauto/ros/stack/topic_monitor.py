@@ -207,9 +207,9 @@ class StackMonitor:
             rospy.Subscriber(names.odom, Odometry, self._on_odom, queue_size=1),
             rospy.Subscriber(names.scan, rospy.AnyMsg, self._on_scan, queue_size=1),
             rospy.Subscriber("/rosout", Log, self._on_log, queue_size=1000),
-            *self._plan_subscribers(names.global_plan, "global"),
             *self._plan_subscribers(names.local_plan, "local"),
         ]
+        self._global_plans = self._plan_subscribers(names.global_plan, "global")
         self._metrics = [(metric, NumberTopic(metric)) for metric in stack.metrics]
         self._planner_time = NumberTopic(names.planner_time) if names.planner_time else None
 
@@ -269,7 +269,11 @@ class StackMonitor:
                 "tf_extrapolations": float(self._extrapolations),
             }
         counts["global_plan_m"] = plans["global"][0] if plans["global"] else math.nan
-        counts["global_plans"] = float(len(plans["global"]))
+        is_published = any(topic.get_num_connections() for topic in self._global_plans)
+        if plans["global"] or is_published:
+            counts["global_plans"] = float(len(plans["global"]))
+        else:
+            counts["global_plans"] = math.nan
         counts["local_plan_m"] = float(np.mean(plans["local"])) if plans["local"] else math.nan
         for metric, topic in self._metrics:
             counts[metric.name] = topic.reduced(metric.reduce)

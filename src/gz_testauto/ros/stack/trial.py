@@ -32,7 +32,12 @@ from gz_testauto.ros.stack.goal_tolerance import (
 from gz_testauto.ros.stack.ground_truth import GroundTruth, require_max_gap
 from gz_testauto.ros.stack.launched_stack import LaunchedStack
 from gz_testauto.ros.stack.localization import EstimatedPoses, Localization
-from gz_testauto.ros.stack.requirements import Requirement, move_base_actions, required_topic
+from gz_testauto.ros.stack.requirements import (
+    ActionNode,
+    Requirement,
+    move_base_actions,
+    required_topic,
+)
 from gz_testauto.ros.stack.running_world import RunningWorld
 from gz_testauto.ros.stack.topic_monitor import StackMonitor
 from gz_testauto.ros.stack.trial_bag import TrialBag
@@ -310,6 +315,22 @@ class StackTrialRunner:
             ],
             self._localization.wrong_frames,
         )
+        self._require_names_of_node()
+
+    def _require_names_of_node(self) -> None:
+        names = self._stack.names
+        node = ActionNode.of(names.action)
+        corrected = {} if node is None else node.corrected_names(names)
+        if node is None or not corrected:
+            return
+        entries = ", ".join(
+            f"{key}: {name if isinstance(name, str) else '[' + ', '.join(name) + ']'}"
+            for key, name in corrected.items()
+        )
+        raise ConfigurationError(
+            f"the action {names.action} is served by the node {node.name}, whose costmaps and "
+            f"plans have other names than those of the campaign; set stack.names: {{{entries}}}"
+        )
 
     def _run_until_verdict(
         self, monitor: TrialMonitor, first: Snapshot, simulation: Simulation
@@ -361,7 +382,8 @@ class StackTrialRunner:
         error_m = LOCALIZER_ERROR_M if localization.has_localizer else 0.0
         if estimated_pose is not None:
             error_m = max(error_m, true_pose.distance_to(estimated_pose.x_m, estimated_pose.y_m))
-        tolerances_m = move_base_tolerances(self._stack.names.action)
+        node = ActionNode.of(self._stack.names.action)
+        tolerances_m = {} if node is None else move_base_tolerances(node.name)
         return tolerance_warning(tolerances_m, spec.goal.tolerance_m, error_m)
 
     def _end_goal(self) -> None:
