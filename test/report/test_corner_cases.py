@@ -90,5 +90,62 @@ def test_no_table_of_differences_is_printed_without_a_common_value():
     trials = tuple(replace(trial, metrics={}) for trial in results.trials)
     stream = io.StringIO()
     print_report(analyze(replace(results, trials=trials)), report_console(stream))
-    assert "p (Holm)" not in stream.getvalue()
+    assert "(Holm)" not in stream.getvalue()
     assert "No world has a value of both for SPL" in stream.getvalue()
+
+
+def printed(results):
+    stream = io.StringIO()
+    print_report(analyze(results), report_console(stream))
+    return stream.getvalue()
+
+
+def test_wide_numbers_are_neither_cut_nor_broken_within_an_interval():
+    long = campaign(
+        lambda planner, world: 30000.0 + (20000.0 + world if planner == "a" else 0.0),
+        a="R" * 12,
+        b="R" * 12,
+    )
+    text = printed(long)
+    assert "[+20002.00, +20009.00]" in text
+    assert "…" not in text
+    assert "50005.50" in text and "30000.00" in text
+
+
+def test_tables_show_with_arrows_which_values_are_better():
+    text = printed(campaign(a="R" * 6, b="R" * 6))
+    assert re.search(r"mean of n +m ↓ +↑\n", text)
+    assert "\n↓ length m " in text and "\n↑ SPL " in text
+    assert text.count("↓: smaller values are better") == 2
+
+
+def test_the_explanation_of_differences_is_printed_once_after_all_pairs():
+    text = " ".join(printed(campaign(a="RRRR", b="RRRC", c="CCCC")).split())
+    assert text.count("Means of both planners in the same n worlds") == 1
+    assert text.count("The smallest relevant differences are") == 1
+    pair = text.partition("a and c 4 worlds")[2].partition("b and c")[0]
+    assert "No world has a value of both for length." in pair
+    assert "No world" not in text.partition("a and b 4 worlds")[2].partition("a and c 4")[0]
+
+
+def test_metrics_without_any_value_have_no_column():
+    results = campaign(a="RRRR", b="RRRR")
+    trials = tuple(replace(trial, metrics={"spl": 0.9}) for trial in results.trials)
+    text = printed(replace(results, trials=trials))
+    assert "length" not in text.partition("a and b")[0]
+    assert "SPL: means over all valid trials; a failure has SPL 0." in text
+    trials = tuple(replace(trial, metrics={}) for trial in results.trials)
+    assert "mean of" not in printed(replace(results, trials=trials))
+
+
+def test_latex_prints_the_best_mean_in_bold_if_the_worlds_are_the_same():
+    def shorter_for_a(planner, world):
+        return 10.0 if planner == "a" else 12.0
+
+    equal = to_latex(analyze(campaign(shorter_for_a, a="RRRR", b="RRRR")))
+    assert r"length $\downarrow$ (m) & \textbf{10.00 (0.00; 4)} & 12.00 (0.00; 4) \\" in equal
+    assert r"SPL $\uparrow$ & 0.900 (0.000; 4) & 0.900 (0.000; 4) \\" in equal
+    different = to_latex(analyze(campaign(shorter_for_a, a="RRCC", b="RRRR")))
+    assert r"length $\downarrow$ (m) & 10.00 (0.00; 2) & 12.00 (0.00; 4) \\" in different
+    assert r"b & 4/4 & \textbf{100.0} &" in different
+    assert r"a & 2/4 & 50.0 &" in different

@@ -143,5 +143,5 @@ def test_metric_without_common_worlds_is_distinguished_from_one_without_differen
 
 def test_note_on_differences_states_no_method_if_no_world_has_a_value_of_both():
     pair = pair_with(math.nan, math.nan, math.nan, math.nan, worlds=0)
-    note = differences_note(pair, {"safety": SAFETY})
-    assert note.plain == "No world has a value of both for safety."
+    note = differences_note([pair], {"safety": SAFETY})
+    assert note == "No world has a value of both for safety."

@@ -3,14 +3,15 @@ r"""Format the tables of a campaign in LaTeX for a paper, with intervals and not
 The tables need only ``\usepackage{booktabs}``. Text from results is escaped.
 """
 
-from typing import List, Sequence
+import math
+from typing import AbstractSet, List, Sequence, Set, Tuple
 
 from gz_testauto.analysis.intervals import LEVEL
 from gz_testauto.analysis.overview import Analysis
 from gz_testauto.analysis.summary import failures
 from gz_testauto.metrics.interface import Metric
-from gz_testauto.report.names import metric_heading
-from gz_testauto.report.notes import extent_text, notes, success_note
+from gz_testauto.report.names import arrows_text, directed_heading, metric_heading
+from gz_testauto.report.notes import extent_text, means_notes, notes, success_note
 from gz_testauto.report.plain import methods_text
 from gz_testauto.report.rows import (
     DifferenceRow,
@@ -35,6 +36,8 @@ _SPECIAL = {
     "–": "--",
     "−": "$-$",
     "∞": r"$\infty$",
+    "↑": r"$\uparrow$",
+    "↓": r"$\downarrow$",
     "·": r"$\cdot$",
     "°": r"$^{\circ}$",
     **{character: "\\" + character for character in "#$%&_{}"},
@@ -76,27 +79,55 @@ def _success_table(analysis: Analysis) -> str:
         f"Intervals: {methods}. Invalid trials are excluded.",
         *map(str, notes(analysis)),
     ]
-    head = ["planner", "reached", "success (%)", f"{_PERCENT:.0f} % interval"]
+    head = ["planner", "reached", "success ↑ (%)", f"{_PERCENT:.0f} % interval"]
     head += [outcome.label for outcome in shown_failures]
-    return _format_table("Success rates", head, rows, " ".join(text))
+    bold = {(row, 2) for row in _best([row[2] for row in rows], _success_rates(analysis), "higher")}
+    return _format_table("Success rates", head, rows, " ".join(text), bold=bold)
 
 
 def _means_table(analysis: Analysis) -> str:
     metrics = measured_metrics(analysis)
-    rows = []
+    are_of_same_worlds = not list(means_notes(analysis))
+    rows: List[List[str]] = []
+    bold: Set[Tuple[int, int]] = set()
     for metric in metrics:
-        means = (mean_of(metric, summary, _NOTATION) for summary in analysis.summaries)
+        means = [mean_of(metric, summary, _NOTATION) for summary in analysis.summaries]
+        values = [
+            summary.metrics[metric.name].mean if row.trials else math.nan
+            for row, summary in zip(means, analysis.summaries)
+        ]
+        if are_of_same_worlds or not metric.completed_only:
+            best = _best([row.mean for row in means], values, metric.better)
+            bold |= {(len(rows), column + 1) for column in best}
         cells = [
             f"{row.mean} ({row.deviation}; {row.trials})" if row.trials else row.mean
             for row in means
         ]
         rows.append([_heading_with_unit(metric), *cells])
     short = ", ".join(metric_heading(metric) for metric in metrics if metric.completed_only)
-    text = "Mean (standard deviation; number of trials)."
+    text = (
+        f"Mean (standard deviation; number of trials). {arrows_text(metrics)} Bold: the best "
+        "value, if the means are over the same worlds."
+    )
     if short:
         text += f" Over trials that reached the goal only: {short}."
     head = ["metric", *(summary.planner for summary in analysis.summaries)]
-    return _format_table("Means", head, rows, text)
+    return _format_table("Means", head, rows, text, bold=bold)
+
+
+def _success_rates(analysis: Analysis) -> List[float]:
+    return [summary.success.value for summary in analysis.summaries]
+
+
+def _best(texts: Sequence[str], values: Sequence[float], better: str) -> List[int]:
+    """Return the indices of the planners whose text is that of the best value, unless this is true
+    of all planners or no values are better."""
+    known = [value for value in values if not math.isnan(value)]
+    if better == "neither" or not known:
+        return []
+    best = texts[values.index(max(known) if better == "higher" else min(known))]
+    indices = [index for index, text in enumerate(texts) if text == best]
+    return indices if len(indices) < len(texts) else []
 
 
 def _differences_table(analysis: Analysis) -> str:
@@ -144,7 +175,9 @@ def _format_table(
     rows: Sequence[Sequence[str]],
     notes: str,
     left_columns: int = 1,
+    bold: AbstractSet[Tuple[int, int]] = frozenset(),
 ) -> str:
+    """Format a table. ``bold`` contains the row and column of each bold cell."""
     columns = "l" * left_columns + "r" * (len(head) - left_columns)
     lines = [
         r"\begin{table}[tb]",
@@ -155,7 +188,10 @@ def _format_table(
         r"    \toprule",
         _format_row(head),
         r"    \midrule",
-        *map(_format_row, rows),
+        *(
+            _format_row(row, [column for line, column in bold if line == index])
+            for index, row in enumerate(rows)
+        ),
         r"    \bottomrule",
         r"  \end{tabular}",
         r"",
@@ -165,9 +201,13 @@ def _format_table(
     return "\n".join(lines) + "\n"
 
 
-def _format_row(cells: Sequence[str]) -> str:
-    return "    " + " & ".join(map(latex_text, cells)) + r" \\"
+def _format_row(cells: Sequence[str], bold: Sequence[int] = ()) -> str:
+    texts = [
+        rf"\textbf{{{latex_text(cell)}}}" if column in bold else latex_text(cell)
+        for column, cell in enumerate(cells)
+    ]
+    return "    " + " & ".join(texts) + r" \\"
 
 
 def _heading_with_unit(metric: Metric) -> str:
-    return metric_heading(metric) + (f" ({metric.label_unit})" if metric.label_unit else "")
+    return directed_heading(metric) + (f" ({metric.label_unit})" if metric.label_unit else "")

@@ -1,6 +1,6 @@
 """Create the tables of means and of differences between two planners."""
 
-from typing import Iterator, List, Mapping, Sequence, Tuple
+from typing import AbstractSet, Iterator, List, Mapping, Sequence, Set, Tuple
 
 from rich.console import RenderableType
 from rich.table import Table
@@ -10,19 +10,25 @@ from gz_testauto.analysis.comparison import Comparison
 from gz_testauto.analysis.overview import Analysis
 from gz_testauto.analysis.summary import PlannerSummary
 from gz_testauto.metrics.interface import Metric
-from gz_testauto.report.names import metric_heading
+from gz_testauto.report.names import arrows_text, better_arrow, metric_heading
 from gz_testauto.report.plain import WIDTH, joined, plain_table
-from gz_testauto.report.rows import Notation, mean_of, metric_differences, smallest_text
+from gz_testauto.report.rows import (
+    Notation,
+    mean_of,
+    measured_metrics,
+    metric_differences,
+    smallest_text,
+)
 
 _NOTATION = Notation()
 FIRST = 6  # number of metrics in the first table of means
 
 
 def means_table(analysis: Analysis) -> Table:
-    """Return the table of means of the first :data:`FIRST` metrics. The number of trials follows a
-    mean in parentheses if other trials have no value."""
+    """Return the table of means of the first :data:`FIRST` metrics that have a value. The number of
+    trials follows a mean in parentheses if other trials have no value."""
     table = plain_table("mean of", "n")
-    metrics = sorted(_shown_metrics(analysis)[:FIRST], key=lambda metric: not metric.completed_only)
+    metrics = sorted(first_metrics(analysis), key=lambda metric: not metric.completed_only)
     for metric in metrics:
         table.add_column(_heading_with_unit(metric), justify="right")
     for summary in analysis.summaries:
@@ -39,7 +45,8 @@ def further_means(analysis: Analysis) -> List[RenderableType]:
     """Return the tables of means of all metrics after the first :data:`FIRST`, and a note."""
     columns = [
         (metric, [_mean_with_count(metric, summary) for summary in analysis.summaries])
-        for metric in _shown_metrics(analysis)[FIRST:]
+        for metric in measured_metrics(analysis)
+        if metric not in first_metrics(analysis)
     ]
     if not columns:
         return []
@@ -59,13 +66,14 @@ def further_means(analysis: Analysis) -> List[RenderableType]:
 
 
 def differences_table(pair: Comparison, metrics: Mapping[str, Metric]) -> Table:
-    table = plain_table("metric", "n", "means")
-    for heading in ("of", "diff.", "95 % interval", "p (Holm)", "verdict"):
-        table.add_column(heading, justify="right")
+    table = plain_table("metric", "n")
+    table.add_column("means", justify="right")  # in a narrow table, below each other
+    for heading in ("of", "diff.", "95 % interval", "p\n(Holm)", "verdict"):
+        table.add_column(heading, justify="right", no_wrap=True)
     for metric, row in metric_differences(pair, metrics, _NOTATION):
         if row.worlds:
             table.add_row(
-                f"{metric_heading(metric)} {metric.label_unit}".strip(),
+                f"{better_arrow(metric)} {metric_heading(metric)} {metric.label_unit}".strip(),
                 str(row.worlds),
                 " ".join(row.means),
                 *(row.statistic, row.difference, row.interval, row.p_holm, row.verdict),
@@ -88,32 +96,33 @@ def contradictions(pair: Comparison, metrics: Mapping[str, Metric]) -> List[str]
     ]
 
 
-def differences_note(pair: Comparison, metrics: Mapping[str, Metric]) -> Text:
-    comparisons = [comparison for comparison in pair.metrics if comparison.worlds]
-    absent_metrics = [
-        metric_heading(metrics[comparison.name])
-        for comparison in pair.metrics
-        if not comparison.worlds
-    ]
-    no_world = f"No world has a value of both for {joined(absent_metrics)}."
+def absent_note(
+    pair: Comparison, pairs: Sequence[Comparison], metrics: Mapping[str, Metric]
+) -> str:
+    """Return a sentence on the metrics that only other ``pairs`` have, or an empty text."""
+    absent = _absent(pair) - _absent_everywhere(pairs)
+    return _absent_text(absent, metrics) if absent else ""
+
+
+def differences_note(pairs: Sequence[Comparison], metrics: Mapping[str, Metric]) -> str:
+    """Return the explanation of the tables of differences of all pairs with common worlds."""
+    absent = _absent_everywhere(pairs)
+    no_world = f" {_absent_text(absent, metrics)}" if absent else ""
+    comparisons = [metric for pair in pairs for metric in pair.metrics if metric.worlds]
     if not comparisons:
-        return Text(no_world, style="dim")
+        return no_world.strip()
+    compared = [metrics[name] for name in dict.fromkeys(one.name for one in comparisons)]
     text = (
-        f"Means of {pair.first} and {pair.second} in the same n worlds. Difference: mean or median "
-        f"over these worlds of {pair.first} − {pair.second}. The median describes the typical "
-        "world. "
+        "Means of both planners in the same n worlds. Difference: mean or median over these worlds "
+        "of the first − the second planner. The median describes the typical world. "
+        f"{arrows_text(compared)} "
         f"Methods: {', '.join(sorted({comparison.test for comparison in comparisons}))}."
     )
-    completed_metrics = [
-        metrics[comparison.name]
-        for comparison in comparisons
-        if metrics[comparison.name].completed_only
-    ]
-    if completed_metrics:
-        short = joined([metric_heading(metric) for metric in completed_metrics])
+    completed = [metric_heading(metric) for metric in compared if metric.completed_only]
+    if completed:
+        short = joined(completed)
         text += f" {short[0].upper()}{short[1:]}: worlds in which both reached the goal."
-    if absent_metrics:
-        text += f" {no_world}"
+    text += no_world
     reasons = sorted(
         {
             comparison.difference.method
@@ -123,18 +132,32 @@ def differences_note(pair: Comparison, metrics: Mapping[str, Metric]) -> Text:
     )
     if reasons:
         text += f" No interval exists for some metrics ({', '.join(reasons)})."
-    smallest = joined([smallest_text(metrics[comparison.name]) for comparison in comparisons])
-    text += f" The smallest relevant differences are {smallest}."
-    return Text(text, style="dim")
+    smallest = joined([smallest_text(metric) for metric in compared])
+    return f"{text} The smallest relevant differences are {smallest}."
 
 
-def _shown_metrics(analysis: Analysis) -> List[Metric]:
-    return [metric for metric in analysis.metrics if metric.in_table]
+def _absent(pair: Comparison) -> Set[str]:
+    return {comparison.name for comparison in pair.metrics if not comparison.worlds}
+
+
+def _absent_everywhere(pairs: Sequence[Comparison]) -> Set[str]:
+    absent = [_absent(pair) for pair in pairs]
+    return absent[0].intersection(*absent[1:])
+
+
+def _absent_text(names: AbstractSet[str], metrics: Mapping[str, Metric]) -> str:
+    headings = [metric_heading(metric) for name, metric in metrics.items() if name in names]
+    return f"No world has a value of both for {joined(headings)}."
+
+
+def first_metrics(analysis: Analysis) -> List[Metric]:
+    shown = [metric for metric in analysis.metrics if metric.in_table][:FIRST]
+    return [metric for metric in shown if metric in measured_metrics(analysis)]
 
 
 def _heading_with_unit(metric: Metric) -> str:
-    heading = metric_heading(metric)
-    return f"{heading}\n{metric.label_unit}" if metric.label_unit else heading
+    unit = f"{metric.label_unit} {better_arrow(metric)}".strip()
+    return f"{metric_heading(metric)}\n{unit}" if unit else metric_heading(metric)
 
 
 def _mean_with_count(metric: Metric, summary: PlannerSummary) -> str:
@@ -150,7 +173,7 @@ def _split_columns(
     group: List[Tuple[Metric, List[str]]] = []
     width = first
     for metric, cells in columns:
-        wide = max(map(len, (metric_heading(metric), metric.label_unit, *cells))) + 1
+        wide = max(map(len, (*_heading_with_unit(metric).splitlines(), *cells))) + 1
         if group and width + wide > WIDTH:
             yield group
             group, width = [], first

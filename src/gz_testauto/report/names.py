@@ -1,6 +1,6 @@
 """Create headings for metrics and published numbers that declare none."""
 
-from typing import Tuple
+from typing import Sequence, Tuple
 
 from gz_testauto.metrics.interface import Metric
 from gz_testauto.spec.worlds import PATH_M
@@ -34,6 +34,21 @@ def metric_heading(metric: Metric) -> str:
     if unit == metric.unit:
         return words
     return metric.name.replace("_", " ") if metric.unit else f"{words} ({unit})"
+
+
+def better_arrow(metric: Metric) -> str:
+    """Return an arrow that shows which values are better, or an empty text if neither are."""
+    return {"higher": "↑", "lower": "↓"}.get(metric.better, "")
+
+
+def arrows_text(metrics: Sequence[Metric]) -> str:
+    """Return the meaning of the arrows in a table of ``metrics``."""
+    text = "↑: larger values are better; ↓: smaller values are better"
+    return f"{text}, also of safety." if any(m.name == "safety" for m in metrics) else f"{text}."
+
+
+def directed_heading(metric: Metric) -> str:
+    return f"{metric_heading(metric)} {better_arrow(metric)}".strip()
 
 
 def published_heading(name: str) -> Tuple[str, str]:

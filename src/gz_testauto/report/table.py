@@ -8,19 +8,21 @@ from rich.table import Table
 from rich.text import Text
 
 from gz_testauto.analysis.comparison import Comparison
-from gz_testauto.analysis.early_stop import EarlyStop
 from gz_testauto.analysis.overview import Analysis, WorldGroup
 from gz_testauto.analysis.summary import PlannerSummary, failures
 from gz_testauto.base.escaping import escape_all_texts
 from gz_testauto.base.truncation import join_truncated
 from gz_testauto.metrics.interface import Metric
 from gz_testauto.report.metric_tables import (
+    absent_note,
     contradictions,
     differences_note,
     differences_table,
+    first_metrics,
     further_means,
     means_table,
 )
+from gz_testauto.report.names import arrows_text, metric_heading
 from gz_testauto.report.notes import (
     CAUSE_SHOWN,
     Note,
@@ -45,6 +47,7 @@ from gz_testauto.report.notes import (
 from gz_testauto.report.plain import (
     count_text,
     indented,
+    joined,
     methods_text,
     plain_table,
     report_console,
@@ -80,16 +83,18 @@ def report(analysis: Analysis) -> RenderableType:
             *_note_lines(validity_notes(summaries), "yellow"),
             *_note_lines(load_notes(summaries), "yellow"),
             "",
-            means_table(analysis),
+            *([means_table(analysis)] if first_metrics(analysis) else []),
             *_note_lines(means_notes(analysis), "yellow"),
-            *_method_notes(results, summaries),
+            *_method_notes(analysis),
             *_note_lines(early_stop_caveats(results), "dim"),
         ]
         parts += further_means(analysis)
         metrics = {metric.name: metric for metric in analysis.metrics}
         for pair in analysis.comparisons.pairs:
-            has_several = len(results.planners) > 2
-            parts += ["", *_comparison_lines(pair, metrics, analysis.early_stop, has_several)]
+            parts += ["", *_comparison_lines(pair, metrics, analysis)]
+        pairs = [pair for pair in analysis.comparisons.pairs if pair.worlds]
+        if pairs:
+            parts += ["", Text(differences_note(pairs, metrics), "dim")]
         parts += _note_lines(overall_notes(analysis), separated=True)
         parts += ["", *_winner_lines(results, analysis.winners)]
     parts += _note_lines(missing_notes(results), "yellow", separated=True)
@@ -152,16 +157,24 @@ def _outcome_table(summaries: Sequence[PlannerSummary]) -> Table:
     return table
 
 
-def _method_notes(
-    results: CampaignResults, summaries: Sequence[PlannerSummary]
-) -> List[RenderableType]:
-    notes = [
-        success_note(summaries),
-        *barn_notes(results, summaries),
-        Note(
-            "Length, time, safety and comfort: means over the n trials that reached the goal. SPL "
-            "and cycle time: over all valid trials; a failure has SPL 0."
-        ),
+def _method_notes(analysis: Analysis) -> List[RenderableType]:
+    summaries = analysis.summaries
+    notes = [success_note(summaries), *barn_notes(analysis.results, summaries)]
+    short, of_all = (
+        joined(
+            [metric_heading(m) for m in first_metrics(analysis) if m.completed_only is completed]
+        )
+        for completed in (True, False)
+    )
+    if short:
+        text = f"{short[0].upper()}{short[1:]}: means over the n trials that reached the goal."
+        notes.append(Note(text))
+    if of_all:
+        spl = "; a failure has SPL 0" if "SPL" in of_all else ""
+        notes.append(Note(f"{of_all[0].upper()}{of_all[1:]}: means over all valid trials{spl}."))
+    if short or of_all:
+        notes.append(Note(arrows_text(first_metrics(analysis))))
+    notes += [
         Note(f"Intervals: {methods_text(summary.success for summary in summaries)}."),
         *correlation_notes(summaries),
     ]
@@ -169,13 +182,13 @@ def _method_notes(
 
 
 def _comparison_lines(
-    pair: Comparison, metrics: Mapping[str, Metric], end: Optional[EarlyStop], has_several: bool
+    pair: Comparison, metrics: Mapping[str, Metric], analysis: Analysis
 ) -> List[RenderableType]:
     title = Text(f"{pair.first} and {pair.second}", style="bold")
     title.append(f"  {count_text(pair.worlds, 'world')} with both", style="default")
     if not pair.worlds:
         return [title]
-    verdict = success_verdict(pair, end)
+    verdict = success_verdict(pair, analysis.early_stop)
     lines: List[RenderableType] = [title, Text(f"{verdict.lead} {verdict.evidence}")]
     if pair.counts is not None:
         lines.append(
@@ -183,7 +196,9 @@ def _comparison_lines(
             f"only by {pair.first}: {pair.counts.first_only}; only by {pair.second}: "
             f"{pair.counts.second_only}; by neither: {pair.counts.neither}."
         )
-    if has_several:  # of two planners, the groups of worlds below contain the same worlds
+    if (
+        len(analysis.results.planners) > 2
+    ):  # of two planners, the groups of worlds below contain the same worlds
         lines += [
             Text(f"Only {planner}: {join_truncated(worlds, WON_SHOWN)}.")
             for planner, worlds in verdict.won
@@ -192,7 +207,9 @@ def _comparison_lines(
     if any(comparison.worlds for comparison in pair.metrics):
         lines += [differences_table(pair, metrics)]
     lines += [Text(line, "yellow") for line in contradictions(pair, metrics)]
-    return [*lines, differences_note(pair, metrics)]
+    pairs = [other for other in analysis.comparisons.pairs if other.worlds]
+    absent = absent_note(pair, pairs, metrics)
+    return [*lines, *([Text(absent, "dim")] if absent else [])]
 
 
 def _winner_lines(

@@ -10,6 +10,7 @@ import sqlite3
 import pytest
 from page_results import HOSTILE, Parsed, make_page, results
 from scripted import record
+from table_results import store_table
 
 from gz_testauto.analysis.comparison import PairedCounts, rate_difference
 from gz_testauto.analysis.overview import analyze
@@ -240,3 +241,20 @@ def test_the_page_of_a_campaign_draws_a_limited_number_of_worlds_failures_first(
         [True],
     ]
     assert not any("pictures of" in problem for problem in make_page(out).problems)
+
+
+@pytest.mark.parametrize(("failures", "is_strong"), [(0, False), (20, True)])
+def test_metric_is_emphasized_only_if_the_success_rates_differ(tmp_path, failures, is_strong):
+    rows = ["world,planner,outcome,time_s"]
+    for world in range(40):
+        rows.append(f"w{world},a,reached,10")
+        rows.append(f"w{world},b,{'collided' if world < failures else 'reached'},20")
+    text = make_page(store_table("\n".join(rows), tmp_path / "out")).html
+    assert "time was 10.0 s lower for a than for b" in text
+    assert ("<strong>" in text) == is_strong
+
+
+def test_page_shows_with_arrows_which_values_are_better(tmp_path):
+    text = make_page(results(tmp_path / "out")).html
+    assert re.search(r'<th scope="col" title="[^"]*">length ↓ \(m\) \*</th>', text)
+    assert "↓: smaller values are better" in text

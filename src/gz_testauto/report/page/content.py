@@ -10,7 +10,7 @@ from gz_testauto.analysis.overview import Analysis
 from gz_testauto.analysis.success_curve import SuccessCurve
 from gz_testauto.analysis.summary import failures
 from gz_testauto.metrics.interface import Metric
-from gz_testauto.report.names import metric_heading
+from gz_testauto.report.names import directed_heading
 from gz_testauto.report.notes import invalid_notes, success_note, worker_deaths_notes
 from gz_testauto.report.page.difficulty import Figure, Values
 from gz_testauto.report.plain import count_text, joined, methods_text, number_text, p_text
@@ -170,7 +170,7 @@ def means(analysis: Analysis) -> Dict[str, Any]:
     return {
         "metrics": [
             (
-                metric_heading(metric),
+                directed_heading(metric),
                 metric.label_unit,
                 _metric_meaning(metric),
                 metric.completed_only,
@@ -193,7 +193,7 @@ def differences(analysis: Analysis) -> List[Dict[str, Any]]:
             "worlds": pair.worlds,
             "rows": [
                 {
-                    "label": metric_heading(metric),
+                    "label": directed_heading(metric),
                     "unit": metric.label_unit,
                     "difference": row,
                     "advantage": advantage(pair, metric, comparison) or "–",
@@ -201,6 +201,7 @@ def differences(analysis: Analysis) -> List[Dict[str, Any]]:
                 for comparison, (metric, row) in zip(
                     pair.metrics, metric_differences(pair, metrics, _NOTATION)
                 )
+                if comparison.worlds
             ],
         }
         for pair in analysis.comparisons.pairs

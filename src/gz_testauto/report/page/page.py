@@ -21,6 +21,7 @@ from gz_testauto.analysis.summary import failures
 from gz_testauto.base.errors import GzTestautoError, ResultsError
 from gz_testauto.campaign.resume import read_campaign
 from gz_testauto.report.compared import ComparisonSummary, compared_campaigns
+from gz_testauto.report.names import arrows_text
 from gz_testauto.report.notes import caveats, overall_notes, running_notes
 from gz_testauto.report.page import content, data
 from gz_testauto.report.page.difficulty import SHORTEST_PATH, figures_of_worlds, success_curves
@@ -28,6 +29,7 @@ from gz_testauto.report.page.encoding import tolerances_text
 from gz_testauto.report.page.rendering import content_hash, template
 from gz_testauto.report.page.setup import length_note, planner_rows, setup
 from gz_testauto.report.page.worlds import WorldContext, WorldsDrawer
+from gz_testauto.report.rows import measured_metrics
 from gz_testauto.report.sections import read_sections
 from gz_testauto.report.sources import Source, recordings, source_of
 from gz_testauto.results.directory import CampaignDirectory, write_atomically
@@ -175,6 +177,7 @@ class PageMaker:
             imported=any(imported_flags),
             planners=results.planners,
             setup=_setup_rows(sources, manifests, spec, footprint),
+            arrows=arrows_text(measured_metrics(analysis)),
             length_note=length_note(spec) if SHORTEST_PATH in figures else "",
             overall=list(map(str, overall_notes(analysis))),
             verdicts=content.verdicts(analysis),
