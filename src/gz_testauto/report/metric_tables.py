@@ -111,7 +111,7 @@ def differences_note(pairs: Sequence[Comparison], metrics: Mapping[str, Metric])
     comparisons = [metric for pair in pairs for metric in pair.metrics if metric.worlds]
     if not comparisons:
         return no_world.strip()
-    compared = [metrics[name] for name in dict.fromkeys(one.name for one in comparisons)]
+    compared = [metrics[name] for name in dict.fromkeys(metric.name for metric in comparisons)]
     text = (
         "Means of both planners in the same n worlds. Difference: mean or median over these worlds "
         "of the first − the second planner. The median describes the typical world. "
