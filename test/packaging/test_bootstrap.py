@@ -313,3 +313,10 @@ def test_campaign_runs_as_many_trials_in_parallel_as_processors(
 ):
     machine.provide("nproc", f"echo {processors}")
     assert machine.run(f"campaign_workers {arguments}").stdout.strip() == expected
+
+
+def test_output_of_a_campaign_is_not_buffered(machine):
+    machine.environment.pop("PYTHONUNBUFFERED", None)
+    machine.provide("roslaunch", "echo unbuffered: $PYTHONUNBUFFERED")
+    done = machine.run("set_up() { :; }; campaign workers:=1")
+    assert done.stdout == "unbuffered: 1\n"
