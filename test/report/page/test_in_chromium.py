@@ -111,6 +111,36 @@ def test_worlds_are_filtered_found_and_sorted(opened, report):
     assert tab.locator("#matrix thead th").first.get_attribute("aria-sort") == "descending"
 
 
+@pytest.mark.parametrize("has_script", [True, False])
+def test_checkboxes_of_the_campaign_map_hide_trials(browser, report, has_script):
+    context = browser.new_context(java_script_enabled=has_script)
+    tab = context.new_page()
+    try:
+        tab.goto(report.as_uri())
+        lines, failures = (tab.locator(f"#campaign-map a {kind}") for kind in ("path", "use"))
+
+        def shown():
+            count = """all => all.filter(
+                (one) => getComputedStyle(one.closest("g")).display !== "none").length"""
+            return [lines.evaluate_all(count), failures.evaluate_all(count)]
+
+        assert shown() == [4, 1]
+        tab.get_by_label("straight (2)").uncheck()
+        assert shown() == [2, 0]
+        tab.get_by_label("straight (2)").check()
+        tab.get_by_label("reached (3)").uncheck()
+        assert shown() == [1, 1]
+    finally:
+        context.close()
+
+
+def test_a_symbol_of_the_campaign_map_opens_its_world(opened, report):
+    tab = opened(report)
+    tab.locator("#campaign-map use").click()
+    expect(tab.locator("#world-name")).to_have_text("world_0000")
+    assert tab.locator("#trials tr.chosen").inner_text().strip().startswith("straight")
+
+
 def test_a_cell_opens_its_world_and_keys_open_the_next_and_previous_one(opened, report):
     tab = opened(report)
     tab.locator("#matrix td.cell.collided a").click()

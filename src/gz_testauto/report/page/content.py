@@ -269,7 +269,8 @@ def crash_labels() -> str:
 
 def outcome_style() -> str:
     return "\n".join(
-        f".cell.{outcome.value} {{ background: var(--{outcome.declaration.color.value}); }}"
+        f".cell.{outcome.value} {{ background: var(--{outcome.declaration.color.value}); }}\n"
+        f".failure.{outcome.value} {{ fill: var(--{outcome.declaration.color.value}); }}"
         for outcome in Outcome
     )
 

@@ -288,7 +288,9 @@
         const answer = await fetch("version", { cache: "no-store" });
         const version = answer.ok ? await answer.text() : null;
         if (version !== null && known !== null && version !== known) {
-          if (current === null && !byId("find").value && !byId("filter").value) { location.reload(); return; }
+          const selected = byId("find").value || byId("filter").value
+            || document.querySelector("#campaign-map input:not(:checked)");
+          if (current === null && !selected) { location.reload(); return; }
           byId("news").textContent = "There is more by now: reload the page to see it.";
         }
         known = known === null ? version : known;

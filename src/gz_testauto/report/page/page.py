@@ -24,6 +24,7 @@ from gz_testauto.report.compared import ComparisonSummary, compared_campaigns
 from gz_testauto.report.names import arrows_text
 from gz_testauto.report.notes import caveats, overall_notes, running_notes
 from gz_testauto.report.page import content, data
+from gz_testauto.report.page.campaign_map import campaign_map, filter_style
 from gz_testauto.report.page.difficulty import SHORTEST_PATH, figures_of_worlds, success_curves
 from gz_testauto.report.page.encoding import tolerances_text
 from gz_testauto.report.page.rendering import content_hash, template
@@ -186,6 +187,7 @@ class PageMaker:
             rate_notes=list(map(str, caveats(analysis))),
             means=content.means(analysis),
             figures=list(figures),
+            campaign_map=campaign_map(results, worlds, self._drawer.shapes),
             matrix=content.matrix(analysis, figures, marks),
             differences=content.differences(analysis),
             slopes=content.slopes(results, curves_of_figures),
@@ -246,7 +248,8 @@ def _read_corpus(place: CampaignDirectory, problems: List[str]) -> Optional[Dict
 
 
 def _render_page(live: bool, **values: Any) -> str:
-    style = "\n".join((*(_read_asset(name) for name in _STYLES), content.outcome_style()))
+    generated_styles = (content.outcome_style(), filter_style(values["campaign_map"]))
+    style = "\n".join((*(_read_asset(name) for name in _STYLES), *generated_styles))
     script = "\n".join(_read_asset(name) for name in _SCRIPTS)
     policy = (
         f"default-src 'none'; script-src {content_hash(script)}; style-src {content_hash(style)}; "
