@@ -84,12 +84,12 @@ def test_a_metric_of_a_plugin_is_in_all_outputs_even_if_it_is_not_installed(
     lines = stream.getvalue().splitlines()
     heading = lines.index("         swerves")
     assert [line.split() for line in lines[heading + 1 : heading + 4]] == [
-        ["mean", "of", "1/m"],
+        ["mean", "of", "1/m", "↓"],
         ["straight", "2.5", "(2)"],
         ["fgm", "2.5", "(2)"],
     ]
-    (row,) = [line for line in lines if line.startswith("swerves 1/m")]
-    assert row.split()[:7] == ["swerves", "1/m", "2", "2.5", "2.5", "median", "+0.0"]
+    (row,) = [line for line in lines if line.startswith("↓ swerves 1/m")]
+    assert row.split()[1:8] == ["swerves", "1/m", "2", "2.5", "2.5", "median", "+0.0"]
     assert max(map(len, lines)) <= 80
     (pair,) = analysis.comparisons.pairs
     (found,) = [metric for metric in pair.metrics if metric.name == "swerves_per_m"]
