@@ -7,7 +7,7 @@ for the trials in the same process.
 import itertools
 import logging
 import math
-from typing import Dict, List, Sequence, Tuple
+from typing import Dict, Iterator, List, Sequence, Tuple
 
 import numpy as np
 import shapely
@@ -226,21 +226,32 @@ def _reject_moving_static_models(scene: WorldScene, location: str) -> None:
 
 def _joint_notices(scene: WorldScene) -> List[str]:
     # Gazebo and MuJoCo push such a joint into its range, or over it to the other limit.
-    notices = []
-    for model in scene.models.values():
-        for scope, nested, _ in () if model.static else model.node.walk():
-            for joint in nested.element.findall("joint"):
-                for limit in (*joint.iterfind("axis/limit"), *joint.iterfind("axis2/limit")):
-                    lower = number(nested.document, limit, "lower", -math.inf)
-                    upper = number(nested.document, limit, "upper", math.inf)
-                    if not lower <= 0.0 <= upper:
-                        name = f"{model.name}::{scope}{joint.get('name')}"
-                        notices.append(
-                            f"the joint {name!r} starts at 0, outside of its limits {lower:g} to "
-                            f"{upper:g}, and simulators move it differently; correct its limits, "
-                            "or turn its links"
-                        )
-    return notices
+    return [
+        f"the joint {name!r} starts at 0, outside of its limits {lower:g} to {upper:g}, and "
+        "simulators move it differently; correct its limits, or turn its links"
+        for name, lower, upper in _joint_limits(scene)
+        if not lower <= 0.0 <= upper
+    ]
+
+
+def _joint_limits(scene: WorldScene) -> Iterator[Tuple[str, float, float]]:
+    nested_models = (
+        (f"{model.name}::{scope}", nested)
+        for model in scene.models.values()
+        if not model.static
+        for scope, nested, _ in model.node.walk()
+    )
+    for scope, model in nested_models:
+        element = model.element
+        for limit in (
+            *element.iterfind("joint/axis/limit"),
+            *element.iterfind("joint/axis2/limit"),
+        ):
+            yield (
+                scope + limit.getparent().getparent().get("name", ""),
+                number(model.document, limit, "lower", -math.inf),
+                number(model.document, limit, "upper", math.inf),
+            )
 
 
 def _check_start_above_terrain(scene: WorldScene, footprint: BaseGeometry, location: str) -> None:
