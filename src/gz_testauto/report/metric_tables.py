@@ -97,16 +97,16 @@ def contradictions(pair: Comparison, metrics: Mapping[str, Metric]) -> List[str]
 
 
 def absent_note(
-    pair: Comparison, pairs: Sequence[Comparison], metrics: Mapping[str, Metric]
+    pair: Comparison, absent_everywhere: AbstractSet[str], metrics: Mapping[str, Metric]
 ) -> str:
-    """Return a sentence on the metrics that only other ``pairs`` have, or an empty text."""
-    absent = _absent(pair) - _absent_everywhere(pairs)
+    """Return a sentence on the metrics that only other pairs have, or an empty text."""
+    absent = _absent(pair) - absent_everywhere
     return _absent_text(absent, metrics) if absent else ""
 
 
 def differences_note(pairs: Sequence[Comparison], metrics: Mapping[str, Metric]) -> str:
     """Return the explanation of the tables of differences of all pairs with common worlds."""
-    absent = _absent_everywhere(pairs)
+    absent = absent_everywhere(pairs)
     no_world = f" {_absent_text(absent, metrics)}" if absent else ""
     comparisons = [metric for pair in pairs for metric in pair.metrics if metric.worlds]
     if not comparisons:
@@ -140,9 +140,10 @@ def _absent(pair: Comparison) -> Set[str]:
     return {comparison.name for comparison in pair.metrics if not comparison.worlds}
 
 
-def _absent_everywhere(pairs: Sequence[Comparison]) -> Set[str]:
+def absent_everywhere(pairs: Sequence[Comparison]) -> Set[str]:
+    """Return the names of the metrics that no pair has in a common world."""
     absent = [_absent(pair) for pair in pairs]
-    return absent[0].intersection(*absent[1:])
+    return set.intersection(*absent) if absent else set()
 
 
 def _absent_text(names: AbstractSet[str], metrics: Mapping[str, Metric]) -> str:

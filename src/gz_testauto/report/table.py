@@ -1,7 +1,7 @@
 """Print the report on a campaign for a terminal with 80 columns."""
 
 import textwrap
-from typing import Iterable, List, Mapping, Optional, Sequence
+from typing import AbstractSet, Iterable, List, Mapping, Optional, Sequence
 
 from rich.console import Console, Group, RenderableType
 from rich.table import Table
@@ -14,6 +14,7 @@ from gz_testauto.base.escaping import escape_all_texts
 from gz_testauto.base.truncation import join_truncated
 from gz_testauto.metrics.interface import Metric
 from gz_testauto.report.metric_tables import (
+    absent_everywhere,
     absent_note,
     contradictions,
     differences_note,
@@ -90,9 +91,10 @@ def report(analysis: Analysis) -> RenderableType:
         ]
         parts += further_means(analysis)
         metrics = {metric.name: metric for metric in analysis.metrics}
-        for pair in analysis.comparisons.pairs:
-            parts += ["", *_comparison_lines(pair, metrics, analysis)]
         pairs = [pair for pair in analysis.comparisons.pairs if pair.worlds]
+        absent = absent_everywhere(pairs)
+        for pair in analysis.comparisons.pairs:
+            parts += ["", *_comparison_lines(pair, metrics, analysis, absent)]
         if pairs:
             parts += ["", Text(differences_note(pairs, metrics), "dim")]
         parts += _note_lines(overall_notes(analysis), separated=True)
@@ -182,7 +184,10 @@ def _method_notes(analysis: Analysis) -> List[RenderableType]:
 
 
 def _comparison_lines(
-    pair: Comparison, metrics: Mapping[str, Metric], analysis: Analysis
+    pair: Comparison,
+    metrics: Mapping[str, Metric],
+    analysis: Analysis,
+    absent_metrics: AbstractSet[str],
 ) -> List[RenderableType]:
     title = Text(f"{pair.first} and {pair.second}", style="bold")
     title.append(f"  {count_text(pair.worlds, 'world')} with both", style="default")
@@ -196,9 +201,8 @@ def _comparison_lines(
             f"only by {pair.first}: {pair.counts.first_only}; only by {pair.second}: "
             f"{pair.counts.second_only}; by neither: {pair.counts.neither}."
         )
-    if (
-        len(analysis.results.planners) > 2
-    ):  # of two planners, the groups of worlds below contain the same worlds
+    # of two planners, the groups of worlds below contain the same worlds
+    if len(analysis.results.planners) > 2:
         lines += [
             Text(f"Only {planner}: {join_truncated(worlds, WON_SHOWN)}.")
             for planner, worlds in verdict.won
@@ -207,8 +211,7 @@ def _comparison_lines(
     if any(comparison.worlds for comparison in pair.metrics):
         lines += [differences_table(pair, metrics)]
     lines += [Text(line, "yellow") for line in contradictions(pair, metrics)]
-    pairs = [other for other in analysis.comparisons.pairs if other.worlds]
-    absent = absent_note(pair, pairs, metrics)
+    absent = absent_note(pair, absent_metrics, metrics)
     return [*lines, *([Text(absent, "dim")] if absent else [])]
 
 
