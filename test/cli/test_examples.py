@@ -98,11 +98,18 @@ def test_command_for_an_extra_has_the_source_of_the_installation(
     assert install_command("plot") == f"{sys.executable} -m pip install {expected}"
 
 
+@pytest.fixture
+def not_of_bootstrap(monkeypatch, tmp_path):
+    monkeypatch.setattr(sys, "prefix", str(tmp_path))
+
+
+@pytest.mark.usefixtures("not_of_bootstrap")
 def test_command_for_an_extra_names_the_checkout_in_which_a_build_left_metadata(monkeypatch):
     monkeypatch.setattr(installation.metadata, "distribution", lambda name: Installed(None))
     assert install_command("plot").endswith(f"'{share_directory()}[plot]'")
 
 
+@pytest.mark.usefixtures("not_of_bootstrap")
 def test_command_for_an_extra_names_the_checkout_if_nothing_is_installed(monkeypatch):
     def missing(name):
         raise installation.metadata.PackageNotFoundError

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from gz_testauto.base.errors import MissingDependencyError
+from gz_testauto.base.installation import install_command, shell_command
 from gz_testauto.simulators.gazebo import installation
 
 CHECKOUT = Path(__file__).resolve().parents[2]
@@ -153,6 +154,46 @@ def test_failed_setup_of_python_stops_the_download_of_gazebo(machine, tmp_path):
     assert "the Python environment could not be created" in done.stdout
     assert "went on" not in done.stdout
     assert not (tmp_path / "ended").exists()
+
+
+SET_UP = """
+ensure_packages() { echo "packages: $*"; }; ensure_localhost() { :; }
+ensure_gazebo_and_python() { :; }; ensure_build() { :; }; enter_environment() { :; }
+step() { shift; "$@"; }; install_dependencies() { echo "extras: $2"; mkdir -p "$1"; }
+"""
+
+
+def test_libraries_of_extras_and_tests_are_installed_once_and_only_if_needed(machine):
+    done = machine.run(f"{SET_UP} set_up; set_up --all; set_up --all; set_up")
+    core, extras, again, with_extras = done.stdout.split("packages: ")[1:]
+    assert core == again.replace("libgl1 libglib2.0-0", "") == with_extras == "\n"
+    packages, names = extras.splitlines()
+    assert packages == "libgl1 libglib2.0-0"
+    table = (CHECKOUT / "pyproject.toml").read_text().split("optional-dependencies]")[1]
+    needed = set(re.findall(r"^(\w+) = \[(?!\])", table.split("\n[")[0], re.MULTILINE))
+    assert set(names[len("extras: ") :].split(",")) == needed - {"train"}
+
+
+def test_exec_of_a_program_that_only_tests_need_names_the_command_that_installs_it(machine):
+    done = machine.run(f"{SET_UP} main exec no_such_program")
+    assert done.returncode == 1
+    assert "no_such_program was not found; ./bootstrap setup --all installs" in done.stdout
+    assert machine.run(f"{SET_UP} main exec echo started").stdout.endswith("started\n")
+
+
+def test_setup_rejects_unknown_options(machine):
+    done = machine.run(f"{SET_UP} main setup --al")
+    assert (done.returncode, done.stdout) == (1, "bootstrap: setup accepts only --all\n")
+
+
+def test_missing_extra_in_the_environment_of_bootstrap_names_bootstrap(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "prefix", str(tmp_path))
+    assert "-m pip install" in install_command("scenic")
+    assert shell_command() == "gz_testauto"
+    (tmp_path / ".complete").touch()
+    assert install_command("scenic") == f"{BOOTSTRAP} setup --all"
+    assert shell_command() == f"{BOOTSTRAP} exec gz_testauto"
+    assert "-m pip install" in install_command("train")
 
 
 def test_second_bootstrap_waits_for_the_first(machine, tmp_path):

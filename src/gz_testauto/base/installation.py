@@ -12,6 +12,8 @@ from gz_testauto.base.errors import MissingDependencyError, ResourceError
 from gz_testauto.base.resources import PACKAGE, share_directory
 
 UNKNOWN = "CHECKOUT"  # placeholder for the directory of the source if it is unknown
+BOOTSTRAP_MARK = ".complete"  # of an environment that `bootstrap` created
+NOT_OF_BOOTSTRAP = ("train",)  # it needs several GB
 
 
 @contextlib.contextmanager
@@ -30,7 +32,23 @@ def importing(subject: str, extra: str) -> Iterator[None]:
 
 
 def install_command(extra: str) -> str:
+    bootstrap = _bootstrap()
+    if bootstrap and extra not in NOT_OF_BOOTSTRAP:
+        return f"{bootstrap} setup --all"
     return f"{shlex.quote(sys.executable)} -m pip install {_pip_requirement(extra)}"
+
+
+def shell_command() -> str:
+    """Return the command that runs ``gz_testauto`` in a shell in which nothing is activated."""
+    bootstrap = _bootstrap()
+    return f"{bootstrap} exec {PACKAGE}" if bootstrap else PACKAGE
+
+
+def _bootstrap() -> str:
+    """Return the quoted path of ``bootstrap`` if it created this environment, otherwise ``""``."""
+    if not Path(sys.prefix, BOOTSTRAP_MARK).is_file() or _checkout_directory() == UNKNOWN:
+        return ""
+    return shlex.quote(str(Path(_checkout_directory(), "bootstrap")))
 
 
 def _pip_requirement(extra: str) -> str:
