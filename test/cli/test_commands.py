@@ -49,7 +49,13 @@ def test_second_run_of_a_campaign_prints_the_same_table_without_new_trials(finis
     assert main(["run", SMOKE, "--out", str(finished), *IN_KINEMATIC]) == 0
     again = capsys.readouterr()
     assert "4 trials of 4" in again.out
-    assert again.err == f"page: {finished / 'report.html'}\nresults: {finished}\n"
+    page = finished / "report.html"
+    assert again.err.splitlines() == [
+        f"page: {page}",
+        f"results: {finished}",
+        f"open {page} in a browser",
+        f"run a failed trial again: gz_testauto replay {finished} 0 straight",
+    ]
 
 
 @pytest.mark.slow

@@ -8,7 +8,7 @@ from rich.console import Console
 
 from gz_testauto.analysis.overview import analyze
 from gz_testauto.report.export import to_csv, to_json
-from gz_testauto.report.table import print_report
+from gz_testauto.report.table import closing_lines, print_report
 from gz_testauto.results.records import AttemptRecord, CampaignResults, TrialRecord
 from gz_testauto.trial.outcome import Outcome
 from gz_testauto.worlds.record import WorldRecord
@@ -142,6 +142,17 @@ def test_deaths_of_workers_are_reported():
     assert "because of a dead worker: 1 attempt." in printed(told)
     assert json.loads(to_json(analyze(told)))["worker_deaths"][0]["trial"] == 3
     assert "Workers died" not in printed(campaign())
+
+
+def test_closing_lines_name_the_page_and_the_first_failed_trial(tmp_path):
+    out = tmp_path / "my results"
+    assert closing_lines(campaign(worlds=1, planners=PLANNERS[:1]), out) == [f"results: {out}"]
+    out.mkdir()
+    (out / "report.html").touch()
+    lines = closing_lines(campaign(repetitions=2), out, "bin/gz_testauto")
+    assert lines[:2] == [f"results: {out}", f"open {out}/report.html in a browser"]
+    command = f"bin/gz_testauto replay '{out}' 0 fgm --repetition 1"
+    assert lines[2:] == [f"run a failed trial again: {command}"]
 
 
 def test_campaign_without_results_is_reported():

@@ -121,13 +121,14 @@ def run_trials(
 def print_results(results: CampaignResults, out: Path, as_json: bool) -> None:
     from gz_testauto.analysis.overview import analyze
     from gz_testauto.report.export import to_json
-    from gz_testauto.report.table import print_report
+    from gz_testauto.report.table import closing_lines, print_report
 
     if as_json:
         sys.stdout.write(to_json(analyze(results)))
     else:
         print_report(analyze(results))
-    print(f"results: {out}", file=sys.stderr)
+    for line in closing_lines(results, out):
+        print(line, file=sys.stderr)
 
 
 def exit_status(stop: StopSignals, *campaigns: CampaignResults) -> int:

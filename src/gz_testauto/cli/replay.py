@@ -36,7 +36,7 @@ from gz_testauto.campaign.selection import world_name
 from gz_testauto.campaign.signals import StopSignals
 from gz_testauto.campaign.simulator import chosen_executor
 from gz_testauto.cli.trust import add_trust_argument, require_trust
-from gz_testauto.results.directory import CampaignDirectory
+from gz_testauto.results.directory import PAGE, CampaignDirectory
 from gz_testauto.results.opened import OpenedResults, open_results
 from gz_testauto.results.records import TrialRecord
 from gz_testauto.results.store import ResultStore
@@ -171,7 +171,6 @@ def _require_window(campaign: PreparedCampaign, results: OpenedResults, trial: T
         reason = "--gui needs a display, but DISPLAY and WAYLAND_DISPLAY are not set"
     else:
         reason = f"--gui is not supported: the simulator {simulator!r} has no window"
-    from gz_testauto.report.page.page import PAGE  # takes time to import
 
     page = results.path.absolute() / PAGE if results.pack is None else Path(PAGE).absolute()
     directory = results.typed.absolute()

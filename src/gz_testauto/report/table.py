@@ -1,6 +1,8 @@
 """Print the report on a campaign for a terminal with 80 columns."""
 
+import shlex
 import textwrap
+from pathlib import Path
 from typing import AbstractSet, Iterable, List, Mapping, Optional, Sequence
 
 from rich.console import Console, Group, RenderableType
@@ -10,7 +12,8 @@ from rich.text import Text
 from gz_testauto.analysis.comparison import Comparison
 from gz_testauto.analysis.overview import Analysis, WorldGroup
 from gz_testauto.analysis.summary import PlannerSummary, failures
-from gz_testauto.base.escaping import escape_all_texts
+from gz_testauto.base.escaping import escape_all_texts, escape_text
+from gz_testauto.base.resources import PACKAGE
 from gz_testauto.base.truncation import join_truncated
 from gz_testauto.metrics.interface import Metric
 from gz_testauto.report.metric_tables import (
@@ -55,6 +58,7 @@ from gz_testauto.report.plain import (
 )
 from gz_testauto.report.rows import Notation, success_rows
 from gz_testauto.report.verdicts import success_verdict
+from gz_testauto.results.directory import PAGE
 from gz_testauto.results.records import CampaignResults
 
 LAST_SHOWN = 8  # latest trials that are shown while a campaign runs
@@ -64,6 +68,21 @@ WON_SHOWN = 12  # listed worlds in which only one planner of a pair succeeded
 def print_report(analysis: Analysis, console: Optional[Console] = None) -> None:
     console = console or report_console()
     console.print(report(escape_all_texts(analysis)))
+
+
+def closing_lines(results: CampaignResults, directory: Path, program: str = PACKAGE) -> List[str]:
+    """Return the lines that follow the report on a campaign in ``directory``: where its results
+    are, and what to do next. ``program`` starts the program in the user's shell."""
+    lines = [f"results: {directory}"]
+    if (directory / PAGE).is_file():
+        lines.append(f"open {directory / PAGE} in a browser")
+    failed = next((t for t in results.trials if t.outcome.valid and not t.completed), None)
+    if failed is not None:
+        where, planner = shlex.quote(str(directory)), shlex.quote(failed.planner)
+        repetition = f" --repetition {failed.repetition}" if failed.repetition else ""
+        command = f"{program} replay {where} {failed.world_index} {planner}{repetition}"
+        lines.append(f"run a failed trial again: {command}")
+    return [escape_text(line) for line in lines]
 
 
 def report(analysis: Analysis) -> RenderableType:

@@ -33,7 +33,7 @@ from gz_testauto.report.page.worlds import WorldContext, WorldsDrawer
 from gz_testauto.report.rows import measured_metrics
 from gz_testauto.report.sections import read_sections
 from gz_testauto.report.sources import Source, recordings, source_of
-from gz_testauto.results.directory import CampaignDirectory, write_atomically
+from gz_testauto.results.directory import PAGE, CampaignDirectory, write_atomically
 from gz_testauto.results.judged_corpus import read_judged_corpus
 from gz_testauto.results.manifest import Manifest
 from gz_testauto.results.opened import OpenedResults
@@ -41,8 +41,6 @@ from gz_testauto.results.records import CampaignResults, TrialRecord
 from gz_testauto.results.store import ResultStore
 from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.trial.trial import trial_label
-
-PAGE = "report.html"
 
 MOST_DRAWN = 500  # largest number of worlds that the page at the end of a campaign draws
 

@@ -17,13 +17,14 @@ import rospy
 from gz_testauto.analysis.overview import analyze
 from gz_testauto.base.errors import GzTestautoError
 from gz_testauto.base.escaping import escape_text
+from gz_testauto.base.installation import shell_command
 from gz_testauto.campaign.runner import run_campaign
 from gz_testauto.campaign.selection import load_failed
 from gz_testauto.campaign.signals import StopSignals
 from gz_testauto.campaign.simulator import chosen_executor
 from gz_testauto.campaign.world_plugins import plugins_notice
 from gz_testauto.report.page.page import write_final_page
-from gz_testauto.report.table import print_report
+from gz_testauto.report.table import closing_lines, print_report
 from gz_testauto.ros.campaign.executor import RosTrialExecutor
 from gz_testauto.ros.campaign.interface import CampaignNodeParameters
 from gz_testauto.ros.campaign.isolated_executor import IsolatedNodesExecutor
@@ -76,7 +77,8 @@ def start() -> int:
     if not stop():
         for line in write_final_page(out):
             print(escape_text(line), flush=True)
-    print(f"Results: {out}", flush=True)
+    for line in closing_lines(results, out, shell_command()):
+        print(line, flush=True)
     return 1 if stop() or results.invalid else 0
 
 
