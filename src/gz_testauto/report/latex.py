@@ -43,13 +43,14 @@ _SPECIAL = {
     **{character: "\\" + character for character in "#$%&_{}"},
 }
 _PERCENT = 100 * LEVEL
+PACKAGES = r"% needs \usepackage{booktabs}"
 
 
 def to_latex(analysis: Analysis) -> str:
     parts = [_success_table(analysis), _means_table(analysis)]
     if any(pair.worlds for pair in analysis.comparisons.pairs):
         parts.append(_differences_table(analysis))
-    return r"% needs \usepackage{booktabs}" + "\n" + "\n".join(parts)
+    return "\n".join([PACKAGES, *parts])
 
 
 def latex_text(text: str) -> str:
@@ -81,8 +82,11 @@ def _success_table(analysis: Analysis) -> str:
     ]
     head = ["planner", "reached", "success ↑ (%)", f"{_PERCENT:.0f} % interval"]
     head += [outcome.label for outcome in shown_failures]
-    bold = {(row, 2) for row in _best([row[2] for row in rows], _success_rates(analysis), "higher")}
-    return _format_table("Success rates", head, rows, " ".join(text), bold=bold)
+    bold = {
+        (row, 2)
+        for row in best_indices([row[2] for row in rows], _success_rates(analysis), "higher")
+    }
+    return format_table("Success rates", head, rows, " ".join(text), bold=bold)
 
 
 def _means_table(analysis: Analysis) -> str:
@@ -97,7 +101,7 @@ def _means_table(analysis: Analysis) -> str:
             for row, summary in zip(means, analysis.summaries)
         ]
         if are_of_same_worlds or not metric.completed_only:
-            best = _best([row.mean for row in means], values, metric.better)
+            best = best_indices([row.mean for row in means], values, metric.better)
             bold |= {(len(rows), column + 1) for column in best}
         cells = [
             f"{row.mean} ({row.deviation}; {row.trials})" if row.trials else row.mean
@@ -112,14 +116,14 @@ def _means_table(analysis: Analysis) -> str:
     if short:
         text += f" Over trials that reached the goal only: {short}."
     head = ["metric", *(summary.planner for summary in analysis.summaries)]
-    return _format_table("Means", head, rows, text, bold=bold)
+    return format_table("Means", head, rows, text, bold=bold)
 
 
 def _success_rates(analysis: Analysis) -> List[float]:
     return [summary.success.value for summary in analysis.summaries]
 
 
-def _best(texts: Sequence[str], values: Sequence[float], better: str) -> List[int]:
+def best_indices(texts: Sequence[str], values: Sequence[float], better: str) -> List[int]:
     """Return the indices of the planners whose text is that of the best value, unless this is true
     of all planners or no values are better."""
     known = [value for value in values if not math.isnan(value)]
@@ -162,14 +166,14 @@ def _differences_table(analysis: Analysis) -> str:
     head = ["planners", "of", "worlds", "means", "statistic", "difference"]
     level = f"{_PERCENT:.0f} % " if is_fixed else ""
     head += [f"{level}interval", "p", "p (Holm)" if is_fixed else "p (adjusted)", "verdict"]
-    return _format_table("Differences", head, rows, text, left_columns=2)
+    return format_table("Differences", head, rows, text, left_columns=2)
 
 
 def _difference_cells(row: DifferenceRow) -> List[str]:
     return [str(row.worlds), " and ".join(row.means), *row[2:]]
 
 
-def _format_table(
+def format_table(
     caption: str,
     head: Sequence[str],
     rows: Sequence[Sequence[str]],
@@ -177,7 +181,8 @@ def _format_table(
     left_columns: int = 1,
     bold: AbstractSet[Tuple[int, int]] = frozenset(),
 ) -> str:
-    """Format a table. ``bold`` contains the row and column of each bold cell."""
+    """Format a table with notes below it. Texts are escaped. ``bold`` contains the row and column
+    of each bold cell."""
     columns = "l" * left_columns + "r" * (len(head) - left_columns)
     lines = [
         r"\begin{table}[tb]",

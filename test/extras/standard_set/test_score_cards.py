@@ -16,7 +16,14 @@ from gz_testauto.extras.standard_set.card import (
 )
 from gz_testauto.extras.standard_set.classes import StandardSet
 from gz_testauto.extras.standard_set.pairs import compare_cards, require_comparable
-from gz_testauto.extras.standard_set.report import markdown, notes, print_card, print_pairs, to_json
+from gz_testauto.extras.standard_set.report import (
+    latex,
+    markdown,
+    notes,
+    print_card,
+    print_pairs,
+    to_json,
+)
 from gz_testauto.metrics.recording import Recording
 from gz_testauto.report.plain import WIDTH, report_console
 
@@ -228,3 +235,15 @@ def test_json_and_markdown_state_the_same_rates(standard):
     table = markdown(cards, pairs, standard)
     assert "| `fgm` | 50.0 [6.8, 93.2] | 50.0 [6.8, 93.2] |" in table
     assert cards[1].id_of(standard) in table
+
+
+def test_latex_has_the_best_rate_of_each_class_in_bold_and_the_differences(standard):
+    cards = [card("fgm_improved", clutter="rrcc"), card("dwa", clutter="rccc", crowd="rr")]
+    text = latex(cards, compare_cards(cards), standard)
+    assert text.count(r"\begin{table}") == 2 == text.count(r"\toprule")
+    assert r"class (\%) & fgm\_improved & dwa \\" in text
+    assert r"clutter & \textbf{50.0 [6.8, 93.2]} & 25.0 [0.6, 80.6] \\" in text
+    assert r"crowd &  & 100.0 [15.8, 100.0] \\" in text
+    assert r"all classes & 50.0 [6.8, 93.2] & 50.0 [11.8, 88.2] \\" in text  # not the same worlds
+    assert r"fgm\_improved $-$ dwa & 4 & 1 & 0 & +25.0" in text
+    assert cards[1].id_of(standard) in text

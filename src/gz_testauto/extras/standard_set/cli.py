@@ -45,7 +45,7 @@ from gz_testauto.extras.standard_set.card import (
 )
 from gz_testauto.extras.standard_set.classes import StandardSet
 from gz_testauto.extras.standard_set.pairs import compare_cards, require_comparable, version_note
-from gz_testauto.extras.standard_set.report import markdown, print_card, print_pairs, to_json
+from gz_testauto.extras.standard_set.report import latex, markdown, print_card, print_pairs, to_json
 from gz_testauto.extras.standard_set.runs import SetRunner, available_classes
 from gz_testauto.extras.standard_set.verification import (
     differing_class,
@@ -125,6 +125,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     output = parser.add_mutually_exclusive_group()
     output.add_argument("--json", action="store_true", help="print the summary as JSON")
     output.add_argument("--markdown", action="store_true", help="print the tables as Markdown")
+    output.add_argument("--latex", action="store_true", help="print the tables as LaTeX")
     add_worker_arguments(parser)
 
 
@@ -185,6 +186,8 @@ def _print_cards(
         print_text(to_json(cards, pairs, standard))
     elif arguments.markdown:
         print_text(markdown(cards, pairs, standard))
+    elif arguments.latex:
+        print_text(latex(cards, pairs, standard))
     else:
         console = report_console()
         for card in cards:
@@ -199,7 +202,16 @@ def _verify(arguments: argparse.Namespace, stop: StopSignals) -> Optional[int]:
 
     Returns the exit status, or None if a stop was requested.
     """
-    for option in ("only", "worlds", "confirm", "against", "retry_invalid", "json", "markdown"):
+    for option in (
+        "only",
+        "worlds",
+        "confirm",
+        "against",
+        "retry_invalid",
+        "json",
+        "markdown",
+        "latex",
+    ):
         if getattr(arguments, option):
             name = option.replace("_", "-")
             raise SpecError(f"--{name} has no meaning with --verify; omit one of them")

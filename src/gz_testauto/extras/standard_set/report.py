@@ -1,4 +1,4 @@
-"""Score cards as a table for the terminal, as Markdown and as JSON."""
+"""Score cards as a table for the terminal, as Markdown, as LaTeX and as JSON."""
 
 import json
 import math
@@ -18,6 +18,7 @@ from gz_testauto.extras.standard_set.card import (
 )
 from gz_testauto.extras.standard_set.classes import StandardSet
 from gz_testauto.extras.standard_set.pairs import PlannerPair
+from gz_testauto.report.latex import PACKAGES, best_indices, format_table
 from gz_testauto.report.plain import interval_text, joined, number_text, p_text, plain_table
 
 TOTAL = "all classes"
@@ -184,6 +185,39 @@ def _class_cell(result: Any) -> str:
 
 def _markdown_row(*cells: str) -> List[str]:
     return [f"| {' | '.join(cells)} |".replace("|  |", "| |")]
+
+
+def latex(cards: Sequence[ScoreCard], pairs: Sequence[PlannerPair], standard: StandardSet) -> str:
+    """Return tables for a paper: success in % by class and planner, and differences of planners."""
+    class_names = [name for name in standard.classes if any(name in card.classes for card in cards)]
+    rows: List[List[str]] = []
+    bold = set()
+    for name in [*class_names, TOTAL]:
+        trials = [dict(class_rows(card)).get(name, []) for card in cards]
+        rates = [success(of_card) for of_card in trials]
+        if len(set(map(len, trials))) == 1:  # otherwise in different worlds
+            texts = [number_text(100 * rate.value, 1) for rate in rates]
+            values = [rate.value for rate in rates]
+            bold |= {(len(rows), column + 1) for column in best_indices(texts, values, "higher")}
+        rows.append([name, *(percent(r) if of_card else "" for r, of_card in zip(rates, trials))])
+    text = [
+        f"Standard set version {standard.version}. Exact 95 % intervals. Bold: the best rate, if "
+        "all are over the same worlds."
+    ]
+    for card in cards:
+        text += [f"{card.planner.name}: experiment ID {card.id_of(standard)}."]
+        text += notes(card, standard)
+    head = ["class (%)", *(card.planner.name for card in cards)]
+    tables = [format_table("Success in the standard set", head, rows, " ".join(text), bold=bold)]
+    if pairs:
+        head = ["planners", "worlds", "only first", "only second", "difference", "95 % interval"]
+        rows = [
+            [f"{pair.first} − {pair.second}", *(c.replace("-", "−") for c in _pair_cells(pair))]
+            for pair in pairs
+        ]
+        head += ["p (Holm)"]
+        tables.append(format_table("Differences in the standard set", head, rows, PAIRED))
+    return "\n".join([PACKAGES, *tables])
 
 
 def to_json(cards: Sequence[ScoreCard], pairs: Sequence[PlannerPair], standard: StandardSet) -> str:
