@@ -89,7 +89,7 @@ class TrialRunner:
     Example::
 
         with gz_testauto.TrialRunner("example", simulator="embedded") as runner:
-            trial = runner.run("world_0003", "fgm", {"alpha_m": 0.5}, seed=7)
+            trial = runner.run("world_0003", "fgm_constant", {"alpha_m": 0.5}, seed=7)
             print(trial.outcome.value, trial.score.progress_mps)
     """
 
