@@ -60,6 +60,35 @@ def xacro(directory, model):
     change_campaign(directory, change)
 
 
+def world_in_xacro(directory):
+    """Name a xacro file as the base world and as a model of an obstacle."""
+    world = directory / "evil.world.xacro"
+    world.write_text(EVIL.format(directory.parent / "ran"))
+
+    def change(data):
+        data["worlds"].update(base=str(world), xacro={"arguments": {}})
+        group = {"type": "model", "model": str(world), "count": 1}
+        data["worlds"]["obstacles"]["obstacles"] = [group]
+
+    change_campaign(directory, change)
+
+
+def included_xacro(directory):
+    """Include a xacro file in the stored worlds of a directory."""
+    (directory / "evil.sdf.xacro").write_text(EVIL.format(directory.parent / "ran"))
+    include = f"<include><uri>file://{directory / 'evil.sdf.xacro'}</uri></include></world>"
+    for world in (directory / "worlds").glob("*.world"):
+        world.write_text(world.read_text().replace("</world>", include))
+        digest = hashlib.sha256(world.read_bytes()).hexdigest()
+        execute(directory, f"UPDATE worlds SET sha256 = '{digest}' WHERE name = '{world.stem}'")
+
+    def change(data):
+        worlds = {"base": None, "obstacles": None, "directory": str(directory / "worlds")}
+        data["worlds"].update(worlds, xacro={"arguments": {}})
+
+    change_campaign(directory, change)
+
+
 def journal(directory):
     content = super_journal(directory.parent / "precious")
     (directory / "results.sqlite-journal").write_bytes(content)
@@ -86,6 +115,8 @@ def link(name):
 ATTACKS = {
     "relative xacro": lambda directory: xacro(directory, "evil.xacro"),
     "absolute xacro": lambda directory: xacro(directory, str(directory / "evil.xacro")),
+    "world in xacro": world_in_xacro,
+    "included xacro": included_xacro,
     "super-journal": journal,
     "name of a world": lambda directory: execute(
         directory, "UPDATE worlds SET name = '../../../' || name"
@@ -151,7 +182,7 @@ def zipped(directory, file):
     ("packed", "attack"),
     [
         *((False, name) for name in ATTACKS),
-        *((True, name) for name in list(ATTACKS)[:4]),  # a pack has no links
+        *((True, name) for name in list(ATTACKS)[:6]),  # a pack has no links
     ],
 )
 def test_reading_runs_no_program_and_changes_no_other_file(campaign, tmp_path, packed, attack):

@@ -5,7 +5,7 @@ import pytest
 from gz_testauto.base.errors import SdfError
 from gz_testauto.sdf.drives import WheelJoints
 from gz_testauto.sdf.robot import read_robot
-from gz_testauto.sdf.robot_files import XacroInput
+from gz_testauto.sdf.urdf.xacro import XacroInput
 
 INERTIAL = (
     '<inertial><mass value="1"/>'

@@ -19,7 +19,7 @@ from gz_testauto.base.errors import ResultsError, SpecError
 from gz_testauto.base.json_file import RESTORE, read_json_object
 from gz_testauto.base.registry import unknown_name
 from gz_testauto.base.truncation import MAX_NAMES
-from gz_testauto.campaign.world_source import gather_worlds
+from gz_testauto.campaign.world_source import gather_worlds, with_expanded_base
 from gz_testauto.metrics.interface import (
     RELEVANT_SUCCESS,
     SUCCESS,
@@ -93,7 +93,8 @@ def open_or_create_campaign(
             stored_worlds = stored_worlds[: len(worlds)]
         require_same_worlds(stored_worlds, worlds)
         missions = missions_of(spec, directory.worlds)
-        campaign = PreparedCampaign(bed_of(spec, robot), worlds, missions)
+        bed = bed_of(with_expanded_base(spec, directory.worlds), robot)
+        campaign = PreparedCampaign(bed, worlds, missions)
         names = [planner.name for planner in spec.planners]
         if store is None:
             store = ResultStore.create(directory, spec.name, names, (), 0, spec.stop)
@@ -129,7 +130,9 @@ def open_for_replay(
     current_manifest = Manifest.of(spec, further_files(spec, robot))
     current_manifest.require_same(Manifest.read(directory), directory, ignored_prefix=PLANNER_CODE)
     missions = missions_of(spec, directory.worlds)
-    return PreparedCampaign(bed_of(spec, robot), worlds, missions)
+    return PreparedCampaign(
+        bed_of(with_expanded_base(spec, directory.worlds), robot), worlds, missions
+    )
 
 
 def open_for_reading(
@@ -150,6 +153,7 @@ def open_for_reading(
         )
     robot = spec.robot.model_copy(update=dataclasses.asdict(extent))
     robot_body = RobotBody(robot.name, extent.footprint_m, extent.height_m)
+    spec = with_expanded_base(spec, directory.worlds)
     bed = TestBed(spec.model_copy(update={"robot": robot}), robot_body)
     return PreparedCampaign(bed, worlds, missions)
 

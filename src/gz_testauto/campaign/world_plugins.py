@@ -9,11 +9,12 @@ from gz_testauto.base.errors import GzTestautoError, SpecError
 from gz_testauto.base.escaping import escape_text
 from gz_testauto.base.parameters import parameters_of
 from gz_testauto.sdf.document import SdfDocument
-from gz_testauto.sdf.includes import ModelLibrary
+from gz_testauto.sdf.includes import ModelLibrary, read_world
 from gz_testauto.sdf.plugins import plugin_files
 from gz_testauto.simulators import SIMULATORS, chosen_simulator
 from gz_testauto.spec.campaign import BuiltinCampaignSpec, CampaignSpec
-from gz_testauto.worlds.source import specified_files
+from gz_testauto.spec.worlds import WorldsSpec
+from gz_testauto.worlds.source import specified_files, xacro_input
 
 SHOWN = 10
 
@@ -48,7 +49,11 @@ def plugins_notice(spec: CampaignSpec, worlds: Optional[Iterable[Path]] = None) 
     """
     if not runs_plugins(spec):
         return ""
-    counts = plugin_counts(specified_files(spec) if worlds is None else worlds)
+    counts = (
+        plugin_counts(specified_files(spec), spec.worlds)
+        if worlds is None
+        else plugin_counts(worlds)
+    )
     if not counts:
         return ""
     lines = [
@@ -62,11 +67,17 @@ def plugins_notice(spec: CampaignSpec, worlds: Optional[Iterable[Path]] = None) 
     return f"the simulator will run plugins of the worlds: {', '.join(lines)}{remedy}"
 
 
-def plugin_counts(worlds: Iterable[Path]) -> "Counter[str]":
-    """Return for each plugin, by its file name, the number of worlds that contain it."""
+def plugin_counts(worlds: Iterable[Path], spec: Optional[WorldsSpec] = None) -> "Counter[str]":
+    """Return for each plugin, by its file name, the number of worlds that contain it. Only with
+    ``spec``, xacro is run."""
     library = ModelLibrary()
     counts: Counter[str] = Counter()
     for path in worlds:
         with contextlib.suppress(GzTestautoError):  # reported when the world is read
-            counts.update(plugin_files(SdfDocument.read(path), library))
+            document = (
+                SdfDocument.read(path)
+                if spec is None
+                else read_world(path, xacro=xacro_input(spec, path))
+            )
+            counts.update(plugin_files(document, library))
     return counts

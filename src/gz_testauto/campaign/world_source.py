@@ -9,7 +9,7 @@ import os
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import Callable, List, Optional, Sequence, Tuple
+from typing import Callable, List, Optional, Sequence, Tuple, TypeVar
 
 import shapely
 
@@ -23,7 +23,7 @@ from gz_testauto.sampling.naming import is_obstacle
 from gz_testauto.sampling.site import RequiredMission, Site, walls_of
 from gz_testauto.sdf.document import SdfDocument
 from gz_testauto.sdf.floor import obstructing_heights
-from gz_testauto.sdf.includes import ModelLibrary
+from gz_testauto.sdf.includes import ModelLibrary, read_world
 from gz_testauto.sdf.missing import is_allowed, remove_missing
 from gz_testauto.sdf.plugins import plugin_files
 from gz_testauto.sdf.robot import RobotBody
@@ -32,7 +32,7 @@ from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.spec.regions import KeepOut, Region
 from gz_testauto.spec.worlds import WorldsSpec
 from gz_testauto.trial.testbed import robot_limits
-from gz_testauto.worlds.manifest import MANIFEST, WorldSet, read_worlds, sha256_of
+from gz_testauto.worlds.manifest import MANIFEST, WorldSet, file_record, read_worlds, sha256_of
 from gz_testauto.worlds.multiply import (
     WorldRecipe,
     differing_inputs,
@@ -46,11 +46,16 @@ from gz_testauto.worlds.source import (
     generated_worlds,
     missions_of,
     world_source,
+    xacro_input,
 )
 
 ROBOT_ROOM_M = 0.3  # free distance around the start and the goal of a companion robot
 
 MODELS_NAMED = 6
+
+BASE_FILE = "base.world"  # the expanded base world, next to the generated worlds
+
+AnyCampaign = TypeVar("AnyCampaign", bound=CampaignSpec)
 
 
 def gather_worlds(
@@ -70,6 +75,7 @@ def gather_worlds(
     to ``world_workers`` processes. Raises ``SpecError`` for invalid settings in ``worlds``,
     ``SdfError`` for an invalid world file, and ``PlacementError`` if obstacles do not fit.
     """
+    spec = expand_base(spec, folder)
     source = world_source(spec)
     if source is not None:
         if os.path.isfile(folder / MANIFEST):
@@ -78,7 +84,7 @@ def gather_worlds(
             worlds = gathered_worlds = source.generate(folder, world_workers)
     elif spec.worlds.base is None:
         worlds = gathered_worlds = _read_directory(spec.worlds)
-        if spec.worlds.repair or spec.worlds.allow_missing:
+        if any(_is_copied(entry, spec.worlds) for entry in worlds):
             worlds = copy_worlds(gathered_worlds, spec.worlds, folder)
     else:
         mission = mission_of_robot(spec, robot, Missions(spec).of(""))
@@ -146,9 +152,48 @@ def shortest_path_m(scene: WorldScene, mission: RequiredMission) -> Optional[flo
     return None if path is None else path_length_m(path)
 
 
+def with_expanded_base(spec: AnyCampaign, folder: Path) -> AnyCampaign:
+    """Return the campaign with the base world that :func:`expand_base` wrote to ``folder``."""
+    worlds = spec.worlds
+    if worlds.base is None or xacro_input(worlds, worlds.base) is None:
+        return spec
+    # Only the expanded file is read later, since xacro runs the expressions of the original.
+    worlds = worlds.model_copy(update={"base": folder / BASE_FILE, "xacro": None})
+    return spec.model_copy(update={"worlds": worlds})
+
+
+def expand_base(spec: AnyCampaign, folder: Path) -> AnyCampaign:
+    """Return the campaign with a base world without macros, which is written to ``folder`` if
+    necessary. Raises ``SdfError``, and ``ResultsError`` if worlds were generated from another
+    base world."""
+    expanded_spec, worlds = with_expanded_base(spec, folder), spec.worlds
+    if expanded_spec is spec:
+        return spec
+    assert worlds.base is not None
+    document = read_world(worlds.base, worlds.repair, xacro_input(worlds, worlds.base))
+    ModelLibrary(repair=worlds.repair).make_paths_absolute(document)
+    content, path = document.to_bytes(), folder / BASE_FILE
+    if not os.path.isfile(folder / MANIFEST):
+        with reporting_disk(folder):
+            make_directory(folder)
+        write_atomically(path, content)
+    elif file_sha256(path) != sha256_of(content):
+        raise ResultsError(
+            f"{worlds.base}: xacro generates another world than that from which the worlds in "
+            f"{folder} were generated; restore the files that it includes, or use a new directory "
+            "for --out"
+        )
+    return expanded_spec
+
+
+def _is_copied(entry: WorldRecord, worlds: WorldsSpec) -> bool:
+    is_expanded = xacro_input(worlds, entry.path) is not None
+    return worlds.repair or bool(worlds.allow_missing) or is_expanded
+
+
 def copy_worlds(worlds: WorldSet, spec: WorldsSpec, folder: Path) -> WorldSet:
-    """Return copies of worlds in ``folder``, with ``worlds.repair`` and ``worlds.allow_missing``
-    applied.
+    """Return copies of worlds in ``folder``, with ``worlds.repair``, ``worlds.allow_missing`` and
+    ``worlds.xacro`` applied. Worlds that need none of them are not copied.
 
     References to missing resources are removed and listed as ``missing``; other paths are absolute.
     Raises ``SdfError`` or ``ResultsError``.
@@ -157,16 +202,23 @@ def copy_worlds(worlds: WorldSet, spec: WorldsSpec, folder: Path) -> WorldSet:
     with reporting_disk(folder):
         make_directory(folder)
     for entry in worlds:
-        library = ModelLibrary(repair=spec.repair)
-        document = SdfDocument.read(entry.path, spec.repair)
+        if not _is_copied(entry, spec):
+            copies.append(entry)
+            continue
+        library, xacro = ModelLibrary(repair=spec.repair), xacro_input(spec, entry.path)
+        document = read_world(entry.path, spec.repair, xacro)
         missing_names = remove_missing(document, library, spec.allow_missing)
-        library.expand_repaired(document)
+        library.expand_changed(document)
         library.make_paths_absolute(document)
         content = document.to_bytes()
         path, digest = folder / f"{entry.name}.world", sha256_of(content)
         if not path.is_file() or file_sha256(path) != digest:
             write_atomically(path, content)
-        copies.append(replace(entry, path=path, sha256=digest, missing=missing_names))
+        copy = replace(entry, path=path, sha256=digest, missing=missing_names)
+        if xacro is not None:
+            content_sha256 = file_record(0, path, content).content_sha256
+            copy = replace(copy, content_sha256=content_sha256)
+        copies.append(copy)
     return replace(worlds, worlds=tuple(copies))
 
 
@@ -267,7 +319,8 @@ def _multiply_base(
 
 
 def _require_no_other_files(folder: Path) -> None:
-    unfinished_files = (f"{generated_name(0)}.world", f"{MANIFEST}{PARTIAL_SUFFIX}")
+    files = f"{generated_name(0)}.world", MANIFEST, BASE_FILE
+    unfinished_files = {*files, *(f"{file}{PARTIAL_SUFFIX}" for file in files)}
     foreign_names = sorted(p.name for p in folder.glob("*") if p.name not in unfinished_files)
     if foreign_names:
         raise ResultsError(

@@ -21,8 +21,10 @@ from gz_testauto.base.errors import SpecError
 from gz_testauto.campaign.campaign_files import input_path
 from gz_testauto.cli.multiply import add_allow_missing, compile_pattern, print_repairs
 from gz_testauto.grid.map_server import write_map
+from gz_testauto.sdf.includes import read_world
 from gz_testauto.sdf.robot import read_robot
 from gz_testauto.sdf.scene import read_scene
+from gz_testauto.spec.worlds import name_of_world
 from gz_testauto.worlds.static_map import (
     DEFAULT_HEIGHT_M,
     Bounds,
@@ -102,7 +104,9 @@ def run(arguments: argparse.Namespace) -> int:
     height = _choose_height_m(arguments.height, arguments.robot, arguments.lidar)
     bounds = _require_bounds(arguments.bounds)
     scene = read_scene(
-        arguments.base, repair=arguments.repair, allow_missing=arguments.allow_missing
+        read_world(arguments.base, arguments.repair),
+        repair=arguments.repair,
+        allow_missing=arguments.allow_missing,
     )
     pattern = compile_pattern(arguments.pattern)
     grid = map_of(scene, arguments.resolution, height, pattern, bounds)
@@ -115,7 +119,7 @@ def run(arguments: argparse.Namespace) -> int:
             f"{low_m:.2f} and {high_m:.2f} m), or set --bounds"
         )
     unknown_cells = unknown_outside(grid)
-    name = arguments.name or arguments.base.stem
+    name = arguments.name or name_of_world(arguments.base.name)
     description, image = write_map(grid, arguments.out, name, unknown_cells)
     rows, columns = grid.occupied.shape
     share = {

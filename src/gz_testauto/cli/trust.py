@@ -14,7 +14,7 @@ from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.sdf.robot_files import runs_xacro
 from gz_testauto.spec.campaign import BuiltinCampaignSpec, CampaignSpec, StackCampaignSpec
 from gz_testauto.trial.launch_files import launch_files
-from gz_testauto.worlds.source import world_source
+from gz_testauto.worlds.source import specified_files, world_source
 
 TRUST = (
     "run the programs that the results name, such as launch files, policies that contain "
@@ -77,8 +77,12 @@ def _programs(spec: CampaignSpec, worlds: Sequence[Path]) -> Iterator[str]:
             yield f"policy {file}, which is read with pickle"
     models = [spec.robot.model, *(robot.model for robot in spec.robots)]
     models += [actor.model for actor in spec.actors]
+    models += [] if spec.worlds.source is not None else specified_files(spec)
+    models += [] if spec.worlds.obstacles is None else spec.worlds.obstacles.files
     for file in dict.fromkeys(model for model in models if model and runs_xacro(model)):
         yield f"xacro file {file}"
+    if spec.worlds.xacro is not None:
+        yield f"xacro files in {spec.worlds.base or spec.worlds.directory}"
     source = world_source(spec)
     for file in () if source is None else source.programs():
         yield f"scenario {file}"

@@ -6,9 +6,9 @@ Worlds that agree in all three are copies of one world, whose trials are repetit
 import json
 import re
 from collections import Counter
-from pathlib import Path
 from typing import Dict, Mapping, Sequence, Tuple
 
+from gz_testauto.spec.worlds import name_of_world
 from gz_testauto.worlds.record import WorldRecord
 
 _ENTRY = re.compile(
@@ -79,7 +79,7 @@ def _missions_with_numbers(inputs: Mapping[str, str]) -> Dict[str, Mission]:
     for entry in entries.values():
         file, name = (_parse_text(entry.pop(key, "")) for key in ("file", "name"))
         items = sorted(item for item in entry.items() if item[1] != "null")
-        named[name or Path(file).stem] = tuple(items)
+        named[name or name_of_world(file)] = tuple(items)
     return named
 
 

@@ -21,7 +21,7 @@ from gz_testauto.sampling.outline import Outline
 from gz_testauto.sdf.document import Element, SdfDocument
 from gz_testauto.sdf.dynamics import read_mass_kg
 from gz_testauto.sdf.floor import Heights
-from gz_testauto.sdf.includes import ModelLibrary
+from gz_testauto.sdf.includes import ModelLibrary, read_world
 from gz_testauto.sdf.meshes.slices import EMPTY
 from gz_testauto.sdf.scene import CollisionShape, SceneModel, read_scene
 from gz_testauto.sdf.values import set_pose
@@ -275,7 +275,7 @@ class ObstacleModel:
 
 def read_model(type_: str, path: Path) -> ObstacleModel:
     """Return the first model of an SDF file. Raises ``SdfError`` for a model of another type."""
-    document = SdfDocument.read(path)
+    document = read_world(path)
     if document.model is None:
         raise SdfError(f"{path}: has no <model>")
     library = ModelLibrary()  # expanded and with absolute paths, the model is valid in any file

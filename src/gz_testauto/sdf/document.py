@@ -14,16 +14,20 @@ from typing import Any, Optional, Tuple, Union
 
 from lxml import etree
 
+from gz_testauto.base.description_files import XACRO
 from gz_testauto.base.disk import read_input, replace_file
 from gz_testauto.base.errors import SdfError
 from gz_testauto.base.xml_file import parse_xml
 from gz_testauto.sdf.repair import Repair, repair_xml
+from gz_testauto.sdf.urdf.xacro import XacroInput, expand_xacro
 
 Element = Any  # lxml does not publish the type of its elements
 
 # Versions 1.2 and 1.3 differ from 1.4 only in names of physics elements. As in Gazebo 11, a version
 # after 1.7 is read as 1.7, and an element whose meaning has changed since 1.7 is rejected.
 OLDEST = (1, 2)  # the oldest supported SDF version, which Gazebo 11 converts
+
+_EXPAND = "expand the file: xacro FILE -o NEW_FILE"
 
 MAX_DEPTH = 256  # files of Gazebo have about 20 levels
 
@@ -56,12 +60,21 @@ class SdfDocument:
         self._content = content
 
     @classmethod
-    def read(cls, path: Union[str, Path], repair: bool = False) -> "SdfDocument":
+    def read(
+        cls, path: Union[str, Path], repair: bool = False, xacro: Optional[XacroInput] = None
+    ) -> "SdfDocument":
         """Read a ``.world`` or ``.sdf`` file, with ``repair`` also if its XML has an error that
-        :mod:`gz_testauto.sdf.repair` corrects. Raises ``SdfError`` with file, line and column if
-        the file cannot be read, is not XML, or is not SDF of version 1.2 or newer."""
+        :mod:`gz_testauto.sdf.repair` corrects, and with ``xacro`` also a ``.xacro`` file. Raises
+        ``SdfError`` with file, line and column if the file cannot be read, is not XML, or is not
+        SDF of version 1.2 or newer."""
         path = Path(path)
-        return cls._parse(read_input(path, SdfError), str(path), path, repair)
+        if path.suffix != XACRO:
+            return cls._parse(read_input(path, SdfError), str(path), path, repair)
+        if xacro is None:  # xacro runs Python expressions, which can be those of another author
+            raise SdfError(f"{path}: xacro is not run on this file; {_EXPAND}")
+        # The comments of xacro contain the path of the file, which differs between machines.
+        content = etree.tostring(parse_xml(expand_xacro(path, xacro)))
+        return cls._parse(content, f"{path} (expanded by xacro)", path, repair)
 
     @classmethod
     def parse(
@@ -122,7 +135,7 @@ class SdfDocument:
             if element.prefix == "xacro":  # xacro ignores the namespace, and Gazebo the element
                 raise SdfError(
                     f"{self.where(element)}: <xacro:{etree.QName(element).localname}> is a macro; "
-                    "expand the file: xacro FILE -o NEW_FILE"
+                    f"{_EXPAND}, or use the name NAME.world.xacro for a world"
                 )
 
     def _check_version(self) -> None:

@@ -10,9 +10,11 @@ from typing import Callable, Dict, Iterator, List, NamedTuple, Optional, Sequenc
 from lxml import etree
 
 from gz_testauto.base import resources
+from gz_testauto.base.description_files import XACRO
 from gz_testauto.base.errors import ALLOW_MISSING_HINT, MissingFileError, ResourceError, SdfError
 from gz_testauto.sdf.document import Element, SdfDocument
 from gz_testauto.sdf.meshes.files import is_lfs_pointer
+from gz_testauto.sdf.urdf.xacro import XacroInput
 from gz_testauto.sdf.values import flag, insert_child, remove_child, text_of
 
 MAX_NESTED_INCLUDES = 50
@@ -34,11 +36,17 @@ Without = Callable[[SdfDocument, Element], bool]
 class ModelLibrary:
     """A cache that finds included models, and reads each file once. ``model_path`` lists the
     directories that are searched for ``model://`` URIs, by default those of
-    :func:`gz_testauto.base.resources.model_path`."""
+    :func:`gz_testauto.base.resources.model_path`. With ``xacro``, included files in xacro are
+    expanded."""
 
-    def __init__(self, model_path: Optional[Sequence[Path]] = None, repair: bool = False) -> None:
+    def __init__(
+        self,
+        model_path: Optional[Sequence[Path]] = None,
+        repair: bool = False,
+        xacro: Optional[XacroInput] = None,
+    ) -> None:
         self.model_path = tuple(resources.model_path() if model_path is None else model_path)
-        self._repair = repair
+        self._repair, self._xacro = repair, xacro
         self._documents: Dict[Path, SdfDocument] = {}
         self._paths: Dict[Tuple[str, Path], Path] = {}
         self._locations: List[str] = []
@@ -94,7 +102,7 @@ class ModelLibrary:
             raise _missing_file_error(document, uri, str(error)) from error
         if path not in self._documents:
             try:
-                self._documents[path] = SdfDocument.read(path, repair=self._repair)
+                self._documents[path] = SdfDocument.read(path, self._repair, self._xacro)
             except SdfError as error:
                 raise SdfError(f"{error} (included from {document.where(include)})") from error
         source = self._documents[path]
@@ -165,26 +173,32 @@ class ModelLibrary:
         root[0].set("name", name)
         return root
 
-    def expand_repaired(self, document: SdfDocument) -> bool:
-        """Expand each ``<include>`` for which malformed XML was repaired. Returns whether there
-        was any."""
-        # Programs that read the document later might not repair it.
-        repaired_includes = [
+    def expand_changed(self, document: SdfDocument) -> bool:
+        """Expand each ``<include>`` for which malformed XML was repaired or xacro was run. Returns
+        whether there was any."""
+        # Programs that read the document later do not repair it, and do not run xacro.
+        changed_includes = [
             include
             for include in document.root.iter("include")
-            if self._was_repaired(document, include)
+            if self._is_changed(document, include)
         ]
-        for include in repaired_includes:
+        for include in changed_includes:
             self.expand(document, include)
-        return bool(repaired_includes)
+        return bool(changed_includes)
 
-    def _was_repaired(self, document: SdfDocument, include: Element) -> bool:
-        model = self.included(document, include)
-        if model is None or model.document.repairs:
-            return model is not None
+    def _is_changed(self, document: SdfDocument, include: Element) -> bool:
+        try:
+            model = self.included(document, include)
+        except MissingFileError:  # removed, or reported when the world is read
+            return False
+        if model is None:
+            return False
+        path = model.document.path
+        if model.document.repairs or (path is not None and path.suffix == XACRO):
+            return True
         with self.entered(document, include):
             return any(
-                self._was_repaired(model.document, inner) for inner in model.element.iter("include")
+                self._is_changed(model.document, inner) for inner in model.element.iter("include")
             )
 
     def _expand_copy(
@@ -267,6 +281,16 @@ class ModelLibrary:
             file = document.directory / name
             if not Path(name).is_absolute() and os.path.exists(file):
                 uri.text = f"file://{os.path.normpath(file)}"
+
+
+def read_world(path: Path, repair: bool = False, xacro: Optional[XacroInput] = None) -> SdfDocument:
+    """Read a world without macros: a world in xacro is expanded with ``xacro``, and its included
+    models without arguments. In another world, included models are expanded only with ``xacro``.
+    """
+    document = SdfDocument.read(path, repair, xacro or XacroInput())
+    if xacro is not None or path.suffix == XACRO:
+        ModelLibrary(repair=repair, xacro=XacroInput()).expand_changed(document)
+    return document
 
 
 def override(model: Element, include: Element) -> None:

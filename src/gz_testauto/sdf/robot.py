@@ -19,7 +19,7 @@ from gz_testauto.sdf.includes import ModelLibrary
 from gz_testauto.sdf.merged_includes import is_driven_by_include, merge_includes
 from gz_testauto.sdf.missing import without_missing_hint
 from gz_testauto.sdf.plugin_sensors import find_sensors
-from gz_testauto.sdf.robot_files import XacroInput, read_robot_file
+from gz_testauto.sdf.robot_files import read_robot_file
 from gz_testauto.sdf.robot_sensors import (
     ImuDescription,
     LidarDescription,
@@ -30,6 +30,7 @@ from gz_testauto.sdf.robot_sensors import (
 )
 from gz_testauto.sdf.scene import SceneModel, scene_model
 from gz_testauto.sdf.tree import ModelNode, read_model
+from gz_testauto.sdf.urdf.xacro import XacroInput
 from gz_testauto.sdf.values import set_pose
 
 # Largest distance of the lowest collision shape of a URDF from the height of its root link, up to

@@ -1,45 +1,37 @@
 """Read the model file of a robot as SDF for Gazebo 11: SDF, URDF, xacro or a Gazebo Sim model."""
 
 import logging
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import List, Mapping, Optional, Tuple
+from typing import List, Optional, Tuple
 
 from lxml import etree
 
 from gz_testauto.base import resources
+from gz_testauto.base.description_files import XACRO
 from gz_testauto.base.disk import read_input
 from gz_testauto.base.errors import ResourceError, SdfError
 from gz_testauto.base.xml_file import parse_xml
 from gz_testauto.sdf.document import Element, SdfDocument
 from gz_testauto.sdf.urdf.converter import convert_urdf
-from gz_testauto.sdf.urdf.xacro import expand_xacro
+from gz_testauto.sdf.urdf.xacro import XacroInput, expand_xacro
 from gz_testauto.sdf.values import remove_child
 
 LOGGER = logging.getLogger(__name__)
 
-_XACRO = b"<xacro:"
+_MACRO = b"<xacro:"
 _GAZEBO_SIM_LIDARS = ("gpu_lidar", "lidar")
-
-
-@dataclass(frozen=True)
-class XacroInput:
-    arguments: Mapping[str, str] = field(default_factory=dict)
-    environment: Mapping[str, str] = field(default_factory=dict)
 
 
 def is_converted(path: Path) -> bool:
     """Return whether the SDF is generated from this file, which is URDF or xacro."""
-    return path.suffix in (".urdf", ".xacro")
+    return path.suffix in (".urdf", XACRO)
 
 
 def runs_xacro(path: Path) -> bool:
     """Return whether a model file or directory contains expressions of xacro."""
     try:
         path = resources.model_file(path)
-        return path.suffix == ".xacro" or (
-            is_converted(path) and _XACRO in read_input(path, SdfError)
-        )
+        return path.suffix == XACRO or (is_converted(path) and _MACRO in read_input(path, SdfError))
     except (ResourceError, SdfError):  # reported when the model is read
         return False
 
@@ -50,7 +42,7 @@ def read_robot_file(path: Path, xacro: Optional[XacroInput] = None) -> Tuple[Sdf
     """
     is_urdf = False
     if is_converted(path):
-        document, is_urdf = _convert(path, xacro or XacroInput())
+        document, is_urdf = _convert(path, xacro or XacroInput(key="robot.xacro"))
     elif xacro is not None:
         raise SdfError(f"{path} is not a xacro file; remove the key robot.xacro, or use .xacro")
     else:
@@ -66,8 +58,8 @@ def read_robot_file(path: Path, xacro: Optional[XacroInput] = None) -> Tuple[Sdf
 def _convert(path: Path, xacro: XacroInput) -> Tuple[SdfDocument, bool]:
     content = read_input(path, SdfError)
     source = str(path)
-    if path.suffix == ".xacro" or _XACRO in content:
-        content = expand_xacro(path, xacro.arguments, xacro.environment)
+    if path.suffix == XACRO or _MACRO in content:
+        content = expand_xacro(path, xacro)
         source = f"{path} (expanded by xacro)"
         if parse_xml(content).tag == "sdf":
             return SdfDocument.parse(content, source, path=path), False

@@ -33,6 +33,7 @@ from gz_testauto.spec.model import (
 )
 from gz_testauto.spec.obstacles import ObstacleSpec
 from gz_testauto.spec.road import RoadOrFile
+from gz_testauto.spec.robot import XacroSpec
 from gz_testauto.spec.stack import NAME
 
 SEEDS = 2**63
@@ -44,6 +45,14 @@ MOST_COPIES = 10_000
 
 PATH_M = "path_m"
 """Key in ``published`` for the length (m) of the shortest path, which the BARN score needs."""
+
+
+_SUFFIX = re.compile(r"\.(world|sdf)(\.xacro)?$")
+
+
+def name_of_world(file: str) -> str:
+    """Return the name of a file without the suffixes of worlds."""
+    return _SUFFIX.sub("", Path(file).name)
 
 
 class RandomNumbers(Spec):
@@ -63,14 +72,14 @@ class RandomNumbers(Spec):
 
 
 class WorldFileSpec(ViaSpec):
-    """A ``.world`` or ``.sdf`` file of the directory: its name, or a mapping with these keys. A
-    file can be listed several times with different names, for several missions. Without ``goal``,
-    the default of ``via`` is that of the campaign."""
+    """A ``.world`` or ``.sdf`` file of the directory, also in xacro (``.world.xacro``): its name,
+    or a mapping with these keys. A file can be listed several times with different names, for
+    several missions. Without ``goal``, the default of ``via`` is that of the campaign."""
 
-    file: str = Field(pattern=r"\.(world|sdf)$")
+    file: str = Field(pattern=_SUFFIX.pattern)
     """Name of the file in the directory."""
     name: str = Field("", pattern=rf"^$|{NAME}")
-    """Name of the world in results; default: the file name without ``.world`` or ``.sdf``."""
+    """Name of the world in results; default: the file name without these suffixes."""
     count: int = Field(1, ge=1, le=MOST_COPIES)
     """Number of worlds with this file. Several worlds are named ``name_0``, ``name_1``, …, with
     leading zeros, and have separate draws of actors and ``randomize``."""
@@ -93,7 +102,7 @@ class WorldFileSpec(ViaSpec):
     @property
     def world(self) -> str:
         """Return the name of the world in results."""
-        return self.name or Path(self.file).stem
+        return self.name or name_of_world(self.file)
 
     @model_validator(mode="after")
     def _require_different_copies(self) -> Self:
@@ -186,7 +195,10 @@ class WorldsSpec(Spec):
     count: Optional[int] = Field(None, ge=1, le=MOST_TRIALS)
     """Number of worlds that are generated."""
     directory: Optional[SpecPath] = None
-    """A directory of ``.world`` files, with or without ``worlds.json``."""
+    """A directory of ``.world`` and ``.world.xacro`` files, with or without ``worlds.json``."""
+    xacro: Optional[XacroSpec] = None
+    """Arguments and environment variables for worlds in xacro. With this key, also the models that
+    a world without macros includes can be in xacro; they are expanded without arguments."""
     files: Optional[List[WorldFileSpec]] = Field(None, min_length=1)
     """The worlds of the directory to use, in this order; default: all, sorted by name."""
     obstacle_names: Optional[Expression] = None
@@ -268,7 +280,7 @@ class WorldsSpec(Spec):
         elif self.base is not None:
             name, keys = "base", ["files", "published"]
         else:
-            name, keys = self.source_name, ["obstacles", "files", "published", "repair"]
+            name, keys = self.source_name, ["obstacles", "files", "published", "repair", "xacro"]
         for key in keys:
             if getattr(self, key):
                 raise ValueError(f"{key!r} is not allowed with {name!r}; remove one of them")

@@ -5,7 +5,7 @@ Worlds that are multiplied from one base world share a map; other worlds have se
 
 import functools
 from pathlib import Path
-from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
 
 import numpy as np
 import shapely
@@ -19,11 +19,13 @@ from gz_testauto.planners.interface import Lane, RobotLimits
 from gz_testauto.sampling.naming import is_obstacle
 from gz_testauto.sampling.regions import places_of, with_bands
 from gz_testauto.sampling.site import OPEN_MARGIN_M
+from gz_testauto.sdf.document import SdfDocument
+from gz_testauto.sdf.includes import read_world
 from gz_testauto.sdf.robot import RobotBody, RobotModel
 from gz_testauto.sdf.scene import WorldScene, read_scene
 from gz_testauto.spec.campaign import BuiltinCampaignSpec, CampaignSpec
 from gz_testauto.worlds.record import WorldRecord
-from gz_testauto.worlds.source import Mission
+from gz_testauto.worlds.source import Mission, xacro_input
 from gz_testauto.worlds.static_map import DEFAULT_HEIGHT_M, Bounds, bounds_of, map_of
 
 Leg = Tuple[Pose2D, Pose2D]  # the start of a part of the mission, and its goal
@@ -102,7 +104,10 @@ class StaticMaps:
 
     def _read_base_scene(self, inputs: MapInputs) -> WorldScene:
         worlds = self._spec.worlds
-        return read_scene(inputs.base, repair=worlds.repair, allow_missing=worlds.allow_missing)
+        source: Union[SdfDocument, Path] = inputs.base
+        if worlds.base is not None:
+            source = read_world(worlds.base, worlds.repair, xacro_input(worlds, worlds.base))
+        return read_scene(source, repair=worlds.repair, allow_missing=worlds.allow_missing)
 
     def _make_map(self, scene: WorldScene, bounds: Bounds) -> OccupancyGrid:
         resolution_m = self._spec.global_plan.resolution_m

@@ -23,8 +23,8 @@ from gz_testauto.sdf.drives import WheelJoints
 from gz_testauto.sdf.floor import Heights, obstructing_heights
 from gz_testauto.sdf.plugin_sensors import select_sensors
 from gz_testauto.sdf.robot import RobotBody, RobotModel, read_robot
-from gz_testauto.sdf.robot_files import XacroInput
 from gz_testauto.sdf.scene import Outlines, WorldScene, large_models, placed_model, read_scene
+from gz_testauto.sdf.urdf.xacro import XacroInput
 from gz_testauto.simulators.interface import NamedModel, PlacedRobot, Scene
 from gz_testauto.spec.campaign import (
     BuiltinCampaignSpec,
@@ -381,7 +381,7 @@ def read_body(spec: CampaignSpec) -> RobotBody:
         model = read_robot(
             robot.model,
             robot.name,
-            xacro=_xacro_input(robot),
+            xacro=XacroInput.of(robot.xacro, "robot.xacro"),
             wheels=_wheel_joints(robot),
             # a stack spawns the URDF itself, with the root link as the model's origin
             on_ground=isinstance(spec, BuiltinCampaignSpec),
@@ -419,10 +419,6 @@ def with_delays(robot: RobotModel, delays_s: Mapping[str, float]) -> RobotModel:
     if lidar is not None and parts:
         lidar = replace(lidar, parts=delayed(parts))
     return replace(robot, lidar=lidar, sensors=delayed(robot.sensors))
-
-
-def _xacro_input(robot: RobotSpec) -> Optional[XacroInput]:
-    return None if robot.xacro is None else XacroInput(**robot.xacro.model_dump())
 
 
 def _wheel_joints(robot: RobotSpec) -> Optional[WheelJoints]:

@@ -16,7 +16,7 @@ from gz_testauto.sampling.models import ObstacleModel, type_of
 from gz_testauto.sampling.naming import is_obstacle, parse_obstacle_name
 from gz_testauto.sampling.placement import Obstacle
 from gz_testauto.sdf.document import SdfDocument
-from gz_testauto.sdf.includes import ModelLibrary
+from gz_testauto.sdf.includes import ModelLibrary, read_world
 from gz_testauto.sdf.plugins import without_plugins
 from gz_testauto.sdf.scene import SceneModel, WorldScene, read_scene
 from gz_testauto.sdf.values import insert_child
@@ -44,12 +44,12 @@ class BaseWorld:
     ) -> None:
         self.path = Path(path)
         self._library = ModelLibrary(repair=repair)
-        document = SdfDocument.read(self.path, repair)
+        document = read_world(self.path, repair)
         if not plugins:
             document = without_plugins(document, self._library)
         self.scene: WorldScene = read_scene(document, repair=repair, allow_missing=allow_missing)
         self.missing = self.scene.missing
-        if self._library.expand_repaired(self.scene.document):
+        if self._library.expand_changed(self.scene.document):
             self.scene = read_scene(self.scene.document)
         self.scene.document.require_world()
         names = [name for name in self.scene.models if is_obstacle(name, pattern)]

@@ -17,6 +17,7 @@ from gz_testauto.base.registry import unknown_name
 from gz_testauto.base.resources import WORLDS_MANIFEST
 from gz_testauto.base.xml_file import parse_xml
 from gz_testauto.sampling.difficulty import Difficulty
+from gz_testauto.spec.worlds import name_of_world
 from gz_testauto.worlds.record import ObstacleRecord, WorldRecord
 
 MANIFEST = WORLDS_MANIFEST
@@ -51,7 +52,8 @@ def sha256_of(content: bytes) -> str:
 
 def file_record(index: int, path: Path, content: bytes) -> WorldRecord:
     content_hash = _hash_without_layout(content)
-    return WorldRecord(index, path.stem, path, sha256_of(content), content_sha256=content_hash)
+    name = name_of_world(path.name)
+    return WorldRecord(index, name, path, sha256_of(content), content_sha256=content_hash)
 
 
 def _hash_without_layout(content: bytes) -> str:
@@ -81,11 +83,12 @@ def manifest_bytes(worlds: WorldSet) -> bytes:
 
 
 def read_worlds(directory: Path, files: Optional[Collection[str]] = None) -> WorldSet:
-    """Return the worlds in the manifest of a directory, or without a manifest all ``.world`` files,
-    sorted by name.
+    """Return the worlds in the manifest of a directory, or without a manifest all ``.world`` and
+    ``.world.xacro`` files, sorted by name; of two files for one world only the ``.world`` file.
 
-    ``files`` selects worlds by file name, also ``.sdf`` files. Raises ``SpecError`` if there are no
-    worlds, for an invalid manifest, and for a file that is missing or differs from the manifest.
+    ``files`` selects worlds by file name, also ``.sdf`` and ``.sdf.xacro`` files. Raises
+    ``SpecError`` if there are no worlds, for an invalid manifest, and for a file that is missing or
+    differs from the manifest.
     """
     directory = Path(directory).absolute()
     if not os.path.isdir(directory):
@@ -98,8 +101,14 @@ def read_worlds(directory: Path, files: Optional[Collection[str]] = None) -> Wor
         selected_worlds = tuple(entry for entry in worlds if entry.path.name in files)
         return replace(worlds, worlds=selected_worlds)
     paths = sorted(directory.glob("*.world"))
-    if files is not None:
-        paths = sorted([*paths, *directory.glob("*.sdf")])
+    expanded_names = {path.name for path in paths}
+    macro_files = directory.glob("*.world.xacro")
+    if files is None:  # a user can have expanded a world next to its original
+        paths += [path for path in macro_files if path.stem not in expanded_names]
+        paths.sort()
+    else:
+        further_files = (*directory.glob("*.sdf"), *directory.glob("*.sdf.xacro"))
+        paths = sorted([*paths, *macro_files, *further_files])
         _require_files(directory, files, [path.name for path in paths])
         paths = [path for path in paths if path.name in files]
     if not paths:

@@ -19,6 +19,7 @@ import scipy
 import shapely
 
 from gz_testauto import __version__
+from gz_testauto.base.description_files import XACRO
 from gz_testauto.base.disk import (
     disk_errors,
     hash_file,
@@ -36,6 +37,7 @@ from gz_testauto.sampling.seeds import WORLD, child_generator
 from gz_testauto.sampling.sequences import UnitSequence
 from gz_testauto.sampling.site import RequiredMission, Site, circumscribed_radius_m
 from gz_testauto.sdf.floor import ANY_ROBOT, obstructing_heights
+from gz_testauto.sdf.includes import read_world
 from gz_testauto.sdf.robot import read_outline
 from gz_testauto.spec.obstacles import ObstacleSpec, SolvableMissionSpec
 from gz_testauto.worlds.base import BaseWorld
@@ -197,11 +199,18 @@ class WorldRecipe:
         """Return values by which the manifest identifies the inputs. Raises ``SpecError``."""
         # Paths in a specification do not identify their files; hashes do.
         spec_text = json.dumps(_without_paths(self.spec.model_dump(mode="json")), sort_keys=True)
-        files = [hash_file(path) for path in self.spec.files if os.path.isfile(path)]
+        robot = None if self.spec.mission is None else self.spec.mission.robot
+        files = [
+            hash_file(path)
+            if path == robot or path.suffix != XACRO
+            else sha256_of(_content_of(path))
+            for path in self.spec.files
+            if os.path.isfile(path)
+        ]
         inputs = {
             "seed": self.seed,
             "base": self.base.name,
-            "base_sha256": sha256_of(read_input(self.base, SpecError)),
+            "base_sha256": sha256_of(_content_of(self.base)),
             "spec_sha256": sha256_of("\n".join([spec_text, *files]).encode()),
             "pattern": self.pattern.pattern if self.pattern else None,
             "repair": self.repair,
@@ -280,6 +289,11 @@ def multiply(
         shutil.rmtree(scratch, ignore_errors=True)
     final_entries = [replace(entry, path=out / entry.path.name) for entry in worlds]
     return replace(worlds, directory=out, worlds=tuple(final_entries))
+
+
+def _content_of(path: Path) -> bytes:
+    # The expanded text also depends on the files that a file in xacro includes.
+    return read_world(path).to_bytes() if path.suffix == XACRO else read_input(path, SpecError)
 
 
 def _without_paths(value: Any) -> Any:

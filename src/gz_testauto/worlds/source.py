@@ -8,12 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Dict, Iterator, List, Optional, Sequence, Tuple, Type, Union
 
+from gz_testauto.base.description_files import XACRO
 from gz_testauto.base.errors import ResultsError, SpecError
 from gz_testauto.base.pose import Pose2D
+from gz_testauto.sdf.urdf.xacro import XacroInput
 from gz_testauto.spec.campaign import CampaignSpec, GoalSpec
 from gz_testauto.spec.model import PoseSpec
 from gz_testauto.spec.road import RoadSpec
-from gz_testauto.spec.worlds import WORLD_SOURCES, WorldFileSpec, WorldSourceSpec
+from gz_testauto.spec.robot import XacroSpec
+from gz_testauto.spec.worlds import WORLD_SOURCES, WorldFileSpec, WorldSourceSpec, WorldsSpec
 from gz_testauto.worlds.manifest import WorldSet, read_worlds
 
 
@@ -116,6 +119,13 @@ def world_source(spec: CampaignSpec) -> Optional[WorldSource]:
     return source
 
 
+def xacro_input(worlds: WorldsSpec, path: Path) -> Optional[XacroInput]:
+    """Return the input of xacro for a world and its models, or None if xacro is not run."""
+    if worlds.xacro is None and path.suffix != XACRO:
+        return None
+    return XacroInput.of(worlds.xacro or XacroSpec(), "worlds.xacro")
+
+
 def specified_files(spec: CampaignSpec) -> Iterator[Path]:
     """Yield the base world, the worlds of the directory, or the models of the world source."""
     worlds = spec.worlds
@@ -125,11 +135,13 @@ def specified_files(spec: CampaignSpec) -> Iterator[Path]:
     elif source is not None:
         yield from source.sdf_files()
     elif worlds.directory is not None:
-        files = worlds.files
-        names = None if files is None else [Path(entry.file).name for entry in files]
-        for path in sorted(Path(worlds.directory).glob("*.world"))[: worlds.count]:
-            if names is None or path.name in names:
-                yield path
+        folder = Path(worlds.directory)
+        if worlds.files is not None:
+            names = {Path(entry.file).name for entry in worlds.files[: worlds.count]}
+            yield from (folder / name for name in sorted(names) if (folder / name).is_file())
+        else:
+            paths = (*folder.glob("*.world"), *folder.glob("*.world.xacro"))
+            yield from sorted(paths)[: worlds.count]
 
 
 def missions_of(spec: CampaignSpec, folder: Path) -> Missions:

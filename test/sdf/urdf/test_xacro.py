@@ -3,7 +3,7 @@
 import pytest
 
 from gz_testauto.base.errors import SdfError
-from gz_testauto.sdf.urdf.xacro import expand_xacro
+from gz_testauto.sdf.urdf.xacro import XacroInput, expand_xacro
 
 XACRO = """<robot name="bot" xmlns:xacro="http://www.ros.org/wiki/xacro">
 <xacro:arg name="mass" default="1"/>
@@ -32,11 +32,11 @@ def description(tmp_path, monkeypatch):
 
 @pytest.mark.slow  # xacro runs in a process
 def test_macros_arguments_and_environment_are_expanded(description):
-    plain = expand_xacro(description)
+    plain = expand_xacro(description, XacroInput())
     assert b'<link name="left_wheel"/>' in plain
     assert b'<mass value="1"/>' in plain
     assert b"laser" not in plain
-    chosen = expand_xacro(description, {"mass": "2.5"}, {"BOT_LASER": "1"})
+    chosen = expand_xacro(description, XacroInput({"mass": "2.5"}, {"BOT_LASER": "1"}))
     assert b'<mass value="2.5"/>' in chosen
     assert b'<link name="laser"/>' in chosen
 
@@ -45,7 +45,7 @@ def test_macros_arguments_and_environment_are_expanded(description):
 def test_a_missing_package_is_reported_with_its_name(description):
     description.write_text(XACRO.replace("find bot_description", "find no_such_package"))
     with pytest.raises(SdfError, match="'no_such_package' was not found") as error:
-        expand_xacro(description)
+        expand_xacro(description, XacroInput())
     assert str(description) in error.value.full
 
 
@@ -53,19 +53,21 @@ def test_a_missing_package_is_reported_with_its_name(description):
 def test_an_error_of_xacro_is_reported_with_its_cause(description):
     description.write_text(XACRO.replace("$(arg mass)", "${undefined}"))
     with pytest.raises(SdfError, match="'undefined' is not defined"):
-        expand_xacro(description)
+        expand_xacro(description, XacroInput())
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "missing, keys",
+    "missing, keys, remedy",
     [
-        ("$(arg prefix)", "{arguments: {prefix: VALUE}}"),
-        ("$(env BOT_PREFIX)", "{environment: {BOT_PREFIX: VALUE}}"),
+        ("$(arg prefix)", "{arguments: {prefix: VALUE}}", "Add a default to its <xacro:arg>"),
+        ("$(env BOT_PREFIX)", "{environment: {BOT_PREFIX: VALUE}}", "Set BOT_PREFIX"),
     ],
 )
-def test_message_names_the_key_for_a_missing_value(description, missing, keys):
+def test_message_names_the_key_for_a_missing_value(description, missing, keys, remedy):
     description.write_text(XACRO.replace('name="base"', f'name="{missing}"'))
     with pytest.raises(SdfError) as error:
-        expand_xacro(description)
-    assert f"robot.xacro: {keys}" in str(error.value)
+        expand_xacro(description, XacroInput(key="worlds.xacro"))
+    assert f"Add worlds.xacro: {keys} to the campaign file" in str(error.value)
+    with pytest.raises(SdfError, match=remedy):  # a command without a campaign
+        expand_xacro(description, XacroInput())

@@ -32,7 +32,7 @@ from gz_testauto.results.manifest import campaign_inputs
 from gz_testauto.results.records import CampaignResults, TrialRecord
 from gz_testauto.sampling import seeds
 from gz_testauto.spec.campaign import CampaignSpec, PlannerSpec
-from gz_testauto.spec.worlds import WorldFileSpec, WorldsSpec
+from gz_testauto.spec.worlds import WorldFileSpec, WorldsSpec, name_of_world
 from gz_testauto.trial.outcome import Outcome
 from gz_testauto.trial.plan import ALL, TrialSelection
 from gz_testauto.trial.testbed import read_body
@@ -140,7 +140,8 @@ def _list_world_files(worlds: WorldsSpec) -> List[WorldFileSpec]:
         # An empty name means the name of the file.
         entries = [
             WorldFileSpec(
-                file=world.path.name, name=world.name if world.name != world.path.stem else ""
+                file=world.path.name,
+                name=world.name if world.name != name_of_world(world.path.name) else "",
             )
             for world in read_worlds(worlds.directory)
         ]

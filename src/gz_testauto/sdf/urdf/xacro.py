@@ -1,4 +1,4 @@
-"""Run xacro, which generates the URDF of a robot from macros, in a child process.
+"""Run xacro, which generates URDF or SDF from macros, in a child process.
 
 xacro is the module of ROS or the Python package of the same name. ``$(find PACKAGE)`` is resolved
 as ``package://PACKAGE``.
@@ -8,11 +8,13 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Mapping
+from typing import Mapping, Optional
 
 from gz_testauto.base import resources
 from gz_testauto.base.errors import MissingDependencyError, ResourceError, SdfError
+from gz_testauto.spec.robot import XacroSpec
 
 TIMEOUT_S = 120.0
 
@@ -24,18 +26,29 @@ run_in_child()
 """
 
 
-def expand_xacro(
-    path: Path, arguments: Mapping[str, str] = {}, environment: Mapping[str, str] = {}
-) -> bytes:
-    """Return the URDF that xacro generates. ``arguments`` are the values of ``<xacro:arg>``
-    elements. Raises ``MissingDependencyError`` if xacro is not installed."""
+@dataclass(frozen=True)
+class XacroInput:
+    arguments: Mapping[str, str] = field(default_factory=dict)
+    """Values of ``<xacro:arg>`` elements."""
+    environment: Mapping[str, str] = field(default_factory=dict)
+    key: str = ""
+    """The key of the campaign that sets this input; "" if there is none."""
+
+    @classmethod
+    def of(cls, spec: Optional[XacroSpec], key: str) -> "Optional[XacroInput]":
+        return None if spec is None else cls(spec.arguments, spec.environment, key)
+
+
+def expand_xacro(path: Path, xacro: XacroInput) -> bytes:
+    """Return the URDF or SDF that xacro generates. Raises ``MissingDependencyError`` if xacro is
+    not installed."""
     source = str(Path(resources.__file__).parents[2])
     command = [sys.executable, "-c", _PROGRAM, source, str(path)]
-    command += [f"{name}:={value}" for name, value in arguments.items()]
+    command += [f"{name}:={value}" for name, value in xacro.arguments.items()]
     try:
         completed = subprocess.run(
             command,
-            env={**os.environ, **environment},
+            env={**os.environ, **xacro.environment},
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=TIMEOUT_S,
@@ -53,7 +66,7 @@ def expand_xacro(
         )
     if completed.returncode != 0:
         cause = _error_excerpt(messages)
-        raise SdfError(f"{path}: xacro reports an error: {cause}{_remedy(cause)}")
+        raise SdfError(f"{path}: xacro reports an error: {cause}{_remedy(cause, xacro.key)}")
     return completed.stdout
 
 
@@ -64,7 +77,7 @@ def _error_excerpt(messages: "list[str]") -> str:
     return "; ".join(lines[first : first + 3]) or "no message"
 
 
-def _remedy(cause: str) -> str:
+def _remedy(cause: str, key: str) -> str:
     """Return how to specify the argument or environment variable that xacro lacks, or ""."""
     match = re.search(
         r"Undefined substitution argument (\w+)|environment variable '?(\w+)'? is not set", cause
@@ -72,10 +85,12 @@ def _remedy(cause: str) -> str:
     if not match:
         return ""
     argument, variable = match.groups()
+    if not key:
+        return ". Add a default to its <xacro:arg>" if argument else f". Set {variable}"
     keys = (
         f"arguments: {{{argument}: VALUE}}" if argument else f"environment: {{{variable}: VALUE}}"
     )
-    return f". Add robot.xacro: {{{keys}}} to the campaign file"
+    return f". Add {key}: {{{keys}}} to the campaign file"
 
 
 def run_in_child() -> None:
