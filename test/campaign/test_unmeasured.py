@@ -1,4 +1,5 @@
-"""Parts of a world that are not measured are listed at the start and in the report."""
+"""Parts of a world that are not measured, and models with other visuals than collision shapes, are
+listed at the start and in the report."""
 
 import io
 import json
@@ -9,18 +10,20 @@ from rich.console import Console
 from scripted import ScriptedExecutor
 
 from gz_testauto.analysis.overview import analyze
+from gz_testauto.base.resources import share_directory
 from gz_testauto.campaign import world_source
 from gz_testauto.campaign.runner import run_campaign
 from gz_testauto.campaign.world_source import gather_worlds
 from gz_testauto.cli.progress import LineListener
 from gz_testauto.report.export import to_json
+from gz_testauto.report.notes import notes
 from gz_testauto.report.table import print_report
 from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.results.store import ResultStore
 from gz_testauto.sdf.scene import read_scene
 from gz_testauto.spec.worlds import WorldsSpec
 from gz_testauto.trial.testbed import read_body
-from gz_testauto.worlds.record import WorldRecord, unmeasured_notice
+from gz_testauto.worlds.record import OTHER_VISUALS, WorldRecord, unmeasured_notice
 
 BOX = (
     '<model name="m"><static>1</static><pose>{} 0 0.5 0 0 0</pose><link name="l"><collision '
@@ -30,8 +33,18 @@ STREET = '<road name="street"/>'
 
 
 @pytest.fixture
-def results(smoke, tmp_path):
-    """A campaign in two worlds: one with a road and a name twice, one with a road."""
+def gpu_robot(tmp_path):
+    """Return the file of the wheelchair with a gpu_ray."""
+    model = (share_directory() / "models" / "wheelchair" / "model.sdf").read_text()
+    path = tmp_path / "gpu.sdf"
+    path.write_text(model.replace('type="ray"', 'type="gpu_ray"'))
+    return path
+
+
+@pytest.fixture
+def results(smoke, tmp_path, gpu_robot):
+    """A campaign in two worlds: one with a road and a name twice, one with a road. The boxes have
+    no visuals, and the lidar is a gpu_ray."""
     directory = tmp_path / "worlds"
     directory.mkdir()
     for name, models in (("one", BOX.format(0) + BOX.format(4)), ("two", BOX.format(0))):
@@ -40,7 +53,7 @@ def results(smoke, tmp_path):
     worlds = WorldsSpec.model_validate({"directory": directory})
     start = smoke.robot.start.model_copy(update={"x_m": -5.0, "y_m": 3.0})
     goal = smoke.goal.model_copy(update={"x_m": 5.0, "y_m": 3.0})
-    robot = smoke.robot.model_copy(update={"start": start})
+    robot = smoke.robot.model_copy(update={"start": start, "model": gpu_robot})
     spec = smoke.model_copy(update={"worlds": worlds, "robot": robot, "goal": goal})
     said = io.StringIO()
     executor = ScriptedExecutor()
@@ -53,6 +66,43 @@ def test_run_prints_the_unmeasured_parts_of_worlds_first(results):
     first, _ = results
     assert first[0].startswith("not measured, as neither clearance nor shortest path includes it")
     assert first[0].endswith("<road> (in 2 worlds), a second model named 'm' (in 1 world)")
+
+
+def test_run_lists_models_that_a_gpu_ray_sees_otherwise(results):
+    assert results[0][1] == f"{OTHER_VISUALS}: m (in 2 worlds)"
+
+
+def test_report_and_page_list_models_that_a_gpu_ray_sees_otherwise(results):
+    console = Console(file=io.StringIO(), width=300)
+    print_report(analyze(results[1]), console)
+    sentence = OTHER_VISUALS[1:]  # it starts with a capital letter
+    assert sentence in console.file.getvalue()
+    assert [note.items for note in notes(analyze(results[1])) if sentence in note.text] == [
+        ("m (in 2 worlds)",)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("simulator", "type_", "names"),
+    [
+        ("embedded", "gpu_ray", ("bare",)),
+        ("embedded", "ray", ()),
+        ("gazebo_ros", "gpu_ray", ()),  # its Gazebo runs the sensor of the user
+    ],
+)
+def test_only_a_replaced_gpu_ray_has_models_with_other_visuals(
+    smoke, tmp_path, gpu_robot, simulator, type_, names
+):
+    gpu_robot.write_text(gpu_robot.read_text().replace('type="gpu_ray"', f'type="{type_}"'))
+    base = tmp_path / "base.world"
+    text = Path(smoke.worlds.base).read_text()
+    bare = BOX.format(-9).replace('name="m"', 'name="bare"')
+    base.write_text(text.replace("</world>", f"{bare}</world>"))
+    worlds = smoke.worlds.model_copy(update={"base": base, "count": 2})
+    robot = smoke.robot.model_copy(update={"model": gpu_robot})
+    spec = smoke.model_copy(update={"worlds": worlds, "robot": robot, "simulator": simulator})
+    records = gather_worlds(spec, read_body(spec), tmp_path / "worlds")
+    assert [record.other_visuals for record in records] == [names, names]
 
 
 def test_the_results_list_unmeasured_parts_for_each_world(results):

@@ -36,6 +36,7 @@ def store_campaign(out, stop, selection):
     source.write_text("")
     Manifest.imported("paper", source, "simulator 1").write(directory)
     known = {"published": {"path_m": 4.0}, "missing": ("model://x",), "unmeasured": ("smoke",)}
+    known["other_visuals"] = ("shelf",)
     hashes = ("0", "1", "2", "2")
     worlds = [WorldRecord(i, f"w{i}", out / "w", sha, **known) for i, sha in enumerate(hashes)]
     plan = [(w, p, r) for w in range(WORLDS) for p in PLANNERS for r in range(2)]
@@ -100,6 +101,7 @@ NOTES = (
     "overall_notes",
     "missing_notes",
     "unmeasured_notes",
+    "visuals_notes",
     "invalid_notes",
     "worker_deaths_notes",
     "selection_notes",

@@ -52,6 +52,7 @@ def version_0(directory, monkeypatch):
         "CREATE TABLE trials AS SELECT trial, world, world_index, planner, repetition, seed, "
         "outcome, attempts, wall_s AS duration, finished_at, trajectory FROM whole",
         "DROP TABLE whole",
+        "ALTER TABLE worlds DROP COLUMN other_visuals",
         "ALTER TABLE worlds DROP COLUMN content_sha256",
         "ALTER TABLE campaign DROP COLUMN further_worlds",
         "ALTER TABLE metric_declarations DROP COLUMN bounds",
@@ -83,6 +84,7 @@ def test_an_older_version_is_upgraded_and_continued(version_0):
 def test_results_of_the_first_version_have_the_bounds_of_known_metrics(directory):
     change(
         directory,
+        "ALTER TABLE worlds DROP COLUMN other_visuals",
         "ALTER TABLE worlds DROP COLUMN content_sha256",
         "ALTER TABLE campaign DROP COLUMN further_worlds",
         "ALTER TABLE metric_declarations DROP COLUMN bounds",
@@ -97,6 +99,7 @@ def test_results_of_the_first_version_have_the_bounds_of_known_metrics(directory
 def test_results_of_the_second_version_contain_all_worlds(directory):
     change(
         directory,
+        "ALTER TABLE worlds DROP COLUMN other_visuals",
         "ALTER TABLE worlds DROP COLUMN content_sha256",
         "ALTER TABLE campaign DROP COLUMN further_worlds",
         "UPDATE schema SET version = 2",
@@ -108,11 +111,22 @@ def test_results_of_the_second_version_contain_all_worlds(directory):
 def test_worlds_of_the_third_version_are_identified_by_their_files(directory):
     change(
         directory,
+        "ALTER TABLE worlds DROP COLUMN other_visuals",
         "ALTER TABLE worlds DROP COLUMN content_sha256",
         "UPDATE schema SET version = 3",
     )
     with ResultStore.read(directory) as store:
         assert {world.content_sha256 for world in store.results().worlds} == {""}
+
+
+def test_worlds_of_the_fourth_version_have_no_models_with_other_visuals(directory):
+    change(
+        directory,
+        "ALTER TABLE worlds DROP COLUMN other_visuals",
+        "UPDATE schema SET version = 4",
+    )
+    with ResultStore.read(directory) as store:
+        assert {world.other_visuals for world in store.results().worlds} == {()}
 
 
 def test_a_check_that_fails_prevents_the_upgrade(version_0):

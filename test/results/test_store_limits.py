@@ -218,21 +218,21 @@ def tables_of_version(version):
 
 
 def test_upgrades_are_executed_in_order_from_the_stored_version(monkeypatch):
-    monkeypatch.setattr(schema, "SCHEMA_VERSION", 4)
+    monkeypatch.setattr(schema, "SCHEMA_VERSION", 5)
     done = []
-    for version in (1, 2, 3):
+    for version in (1, 2, 3, 4):
         monkeypatch.setitem(
             schema.UPGRADES, version, lambda _, version=version: done.append(version)
         )
-    for version, executed in ((1, [1, 2, 3]), (3, [3]), (4, [])):
+    for version, executed in ((1, [1, 2, 3, 4]), (4, [4]), (5, [])):
         connection = tables_of_version(version)
         assert schema.stored_version(connection) == version
         schema.upgrade(connection, version)
-        assert schema.stored_version(connection) == 4
+        assert schema.stored_version(connection) == 5
         assert done == executed
         done.clear()
         connection.close()
-    for version in (0, 5):
+    for version in (0, 6):
         connection = tables_of_version(version)
         with pytest.raises(ValueError, match=f"version {version}"):
             schema.stored_version(connection)

@@ -40,7 +40,7 @@ from gz_testauto.workers.interface import (
     Workers,
     WorkersFactory,
 )
-from gz_testauto.worlds.record import unmeasured_notice
+from gz_testauto.worlds.record import unmeasured_notice, visuals_notice
 
 # Number of other trials before a new attempt at a trial whose worker died, with ``stop``.
 OTHERS_FIRST = 16
@@ -99,7 +99,11 @@ def run_campaign(
             log = CampaignLog(directory.log, lambda world: campaign.missions.of(world).goals)
             log.rewrite(_without_pending(store.results().trials, pending_trials))
             if pending_trials and not (decision.is_decided or should_stop()):
-                notices = (unmeasured_notice(campaign.worlds), not_followed_notice(directory))
+                notices = (
+                    unmeasured_notice(campaign.worlds),
+                    visuals_notice(campaign.worlds),
+                    not_followed_notice(directory),
+                )
                 for notice in filter(None, notices):
                     listener.noticed(notice)
                 checked = WorldProgress(listener.noticed, "checked", silent_s=1.0)

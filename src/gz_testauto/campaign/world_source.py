@@ -26,11 +26,13 @@ from gz_testauto.sdf.floor import obstructing_heights
 from gz_testauto.sdf.includes import ModelLibrary, read_world
 from gz_testauto.sdf.missing import is_allowed, remove_missing
 from gz_testauto.sdf.plugins import plugin_files
-from gz_testauto.sdf.robot import RobotBody
+from gz_testauto.sdf.robot import RobotBody, RobotModel
 from gz_testauto.sdf.scene import WorldScene, read_scene
-from gz_testauto.spec.campaign import CampaignSpec
+from gz_testauto.sdf.visuals import models_with_other_visuals
+from gz_testauto.spec.campaign import BuiltinCampaignSpec, CampaignSpec
 from gz_testauto.spec.regions import KeepOut, Region
 from gz_testauto.spec.worlds import WorldsSpec
+from gz_testauto.trial.static_maps import scan_height_m
 from gz_testauto.trial.testbed import robot_limits
 from gz_testauto.worlds.manifest import MANIFEST, WorldSet, file_record, read_worlds, sha256_of
 from gz_testauto.worlds.multiply import (
@@ -104,6 +106,9 @@ def gather_worlds(
     begun_s = time.monotonic()
     records: List[WorldRecord] = []
     models: List[Tuple[str, ...]] = []
+    # A stack and gazebo_ros use the sensor of the user's Gazebo.
+    is_replaced = isinstance(spec, BuiltinCampaignSpec) and spec.simulator != "gazebo_ros"
+    is_visual = is_replaced and isinstance(robot, RobotModel) and robot.has_gpu_lidar
     have_lengths = all(entry.shortest_path_m is not None for entry in worlds)
     for index, (entry, original) in enumerate(zip(entries, gathered_worlds)):
         if should_stop() and not has_one_base:
@@ -113,6 +118,9 @@ def gather_worlds(
         if not (has_path and records and has_one_base):
             scene = read_scene(entry.path)
             models.append(tuple(scene.models))
+            other_visuals: Tuple[str, ...] = ()
+            if is_visual:
+                other_visuals = models_with_other_visuals(scene, scan_height_m(spec, robot))
         if not has_path:
             entry = replace(entry, shortest_path_m=shortest_path_m(scene, mission))
         removed_names = entry.missing + missing_in_base
@@ -125,6 +133,7 @@ def gather_worlds(
                 published=published_numbers.of(entry.name, original.path),
                 missing=removed_names,
                 unmeasured=scene.unmeasured,
+                other_visuals=other_visuals,
             )
         )
         # existing worlds are often read in less than a second

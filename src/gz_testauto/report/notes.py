@@ -23,7 +23,7 @@ from gz_testauto.report.plain import (
 )
 from gz_testauto.report.rows import measured_metrics
 from gz_testauto.results.records import CampaignResults, age_s
-from gz_testauto.worlds.record import unmeasured_in
+from gz_testauto.worlds.record import OTHER_VISUALS, other_visuals_in, unmeasured_in
 
 CAUSE_SHOWN = 150  # shown characters of a cause; the store contains the full text
 COPIES_SHOWN = 5
@@ -71,6 +71,7 @@ def caveats(analysis: Analysis) -> List[Note]:
         *correlation_notes(summaries),
         *missing_notes(results),
         *unmeasured_notes(results),
+        *visuals_notes(results),
     ]
 
 
@@ -284,6 +285,12 @@ def unmeasured_notes(results: CampaignResults) -> Iterator[Note]:
     if parts:
         text = "Not measured: clearance, collisions and the shortest path do not include"
         yield Note(text, parts)
+
+
+def visuals_notes(results: CampaignResults) -> Iterator[Note]:
+    models = tuple(other_visuals_in(results.worlds))
+    if models:
+        yield Note(f"{OTHER_VISUALS[0].upper()}{OTHER_VISUALS[1:]}", models)
 
 
 def invalid_notes(results: CampaignResults) -> Iterator[Note]:

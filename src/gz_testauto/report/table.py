@@ -46,6 +46,7 @@ from gz_testauto.report.notes import (
     success_note,
     unmeasured_notes,
     validity_notes,
+    visuals_notes,
     worker_deaths_notes,
 )
 from gz_testauto.report.plain import (
@@ -120,6 +121,7 @@ def report(analysis: Analysis) -> RenderableType:
         parts += ["", *_winner_lines(results, analysis.winners)]
     parts += _note_lines(missing_notes(results), "yellow", separated=True)
     parts += _note_lines(unmeasured_notes(results), "yellow", separated=True)
+    parts += _note_lines(visuals_notes(results), "yellow", separated=True)
     return Group(*parts, *_invalid_lines(results))
 
 

@@ -38,7 +38,7 @@ from gz_testauto.results.records import AttemptRecord, Runner, RunningTrial, Tri
 from gz_testauto.spec.campaign import StopSpec
 from gz_testauto.worlds.record import WorldRecord
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 
 LONGEST_DEFAULT = 100  # characters of a column's default value, which upgrades can add
 LONGEST_TEXT = 100_000  # characters of a stored text; those of this package are much shorter
@@ -64,12 +64,17 @@ def _add_hashes_of_contents(connection: sqlite3.Connection) -> None:
     connection.execute("ALTER TABLE worlds ADD COLUMN [content_sha256] TEXT NOT NULL DEFAULT ''")
 
 
+def _add_other_visuals(connection: sqlite3.Connection) -> None:
+    connection.execute("ALTER TABLE worlds ADD COLUMN [other_visuals] TEXT NOT NULL DEFAULT '[]'")
+
+
 # Functions that upgrade the tables to the next version, by the old version, in a transaction. They
 # must use only SQL, because the records do not describe older tables.
 UPGRADES: Dict[int, Upgrade] = {
     1: _add_bounds,
     2: _add_further_worlds,
     3: _add_hashes_of_contents,
+    4: _add_other_visuals,
 }
 
 Record = TypeVar("Record")

@@ -80,6 +80,12 @@ class RobotModel(RobotBody):
         """The lidar, or None without a lidar or with a merged one."""
         return None if self.lidar is None or self.lidar.parts else self.lidar
 
+    @property
+    def has_gpu_lidar(self) -> bool:
+        """True if the lidar, or a part of a merged one, is a ``gpu_ray``."""
+        names = () if self.lidar is None else self.lidar.scoped_name.split(",")
+        return any(lidar.is_gpu for lidar in self.lidars if lidar.scoped_name in names)
+
 
 def read_robot(
     path: Union[str, Path],

@@ -32,8 +32,9 @@ SELECT_LIDAR = (
 @dataclass(frozen=True)
 class LidarDescription:
     """A planar lidar. ``mount`` is its pose in the model frame. ``is_range`` is True for a sonar or
-    an infrared sensor with a single row of rays. ``parts`` are the lidars whose scans are merged
-    into one, with the merged rays about the z axis of the base frame."""
+    an infrared sensor with a single row of rays, and ``is_gpu`` for a ``gpu_ray``. ``parts`` are
+    the lidars whose scans are merged into one, with the merged rays about the z axis of the base
+    frame."""
 
     link: str
     sensor: str
@@ -45,6 +46,7 @@ class LidarDescription:
     range_max_m: float
     update_rate_hz: float
     is_range: bool = False
+    is_gpu: bool = False
     parts: Tuple[Sensor, ...] = ()
 
     @property
@@ -161,6 +163,7 @@ def _read_lidar(placed_link: PlacedLink, sensor: Element) -> LidarDescription:
         range_max_m=number(document, span, "max"),
         update_rate_hz=number(document, sensor, "update_rate", 0.0),
         is_range=is_range_sensor(sensor),
+        is_gpu=sensor.get("type") == "gpu_ray",
     )
     if not 1 <= lidar.samples <= MOST_RAYS:
         raise SdfError(

@@ -3,7 +3,7 @@
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Callable, Iterable, List, Mapping, Optional, Tuple, Union
+from typing import Callable, Iterable, List, Mapping, Optional, Sequence, Tuple, Union
 
 from pydantic import NonNegativeInt
 
@@ -12,6 +12,11 @@ from gz_testauto.sampling.placement import Obstacle
 from gz_testauto.spec.worlds import PATH_M
 
 SHOWN = 5
+
+OTHER_VISUALS = (
+    "the lidar is a gpu_ray, which sees visuals in Gazebo and collision shapes here; at its "
+    "height, they differ by more than 5 cm in"
+)
 
 Progress = Callable[[int, int], None]  # receives the numbers of finished worlds and of all worlds
 
@@ -66,6 +71,8 @@ class WorldRecord:
     obstacle did not fit at its constant position."""
     unmeasured: Tuple[str, ...] = ()
     """Names of elements that are ignored in clearance, collisions and shortest paths."""
+    other_visuals: Tuple[str, ...] = ()
+    """Models whose visuals differ from their collision shapes at the height of a ``gpu_ray``."""
     content_sha256: str = ""
     """Hash of the file without comments, superfluous blanks and the world's name; "" if unknown."""
 
@@ -77,19 +84,32 @@ class WorldRecord:
 
 def unmeasured_notice(worlds: Iterable[WorldRecord]) -> str:
     """Return a line that lists the elements that clearance and path do not include, or ""."""
-    names = unmeasured_in(worlds)
-    if not names:
-        return ""
-    listed_names = ", ".join(names[:SHOWN])
+    text = "not measured, as neither clearance nor shortest path includes it"
+    return _listed(text, unmeasured_in(worlds))
+
+
+def visuals_notice(worlds: Iterable[WorldRecord]) -> str:
+    """Return a line that lists the models with other visuals than collision shapes, or ""."""
+    return _listed(OTHER_VISUALS, other_visuals_in(worlds))
+
+
+def _listed(text: str, names: Sequence[str]) -> str:
     ending = f", and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-    return (
-        f"not measured, as neither clearance nor shortest path includes it: {listed_names}{ending}"
-    )
+    return f"{text}: {', '.join(names[:SHOWN])}{ending}" if names else ""
 
 
 def unmeasured_in(worlds: Iterable[WorldRecord]) -> List[str]:
     """Return the names of these elements, each with its number of worlds, most frequent first."""
-    counts = Counter(name for world in worlds for name in sorted(set(world.unmeasured)))
+    return _counted(world.unmeasured for world in worlds)
+
+
+def other_visuals_in(worlds: Iterable[WorldRecord]) -> List[str]:
+    """Return the names of these models, as :func:`unmeasured_in`."""
+    return _counted(world.other_visuals for world in worlds)
+
+
+def _counted(names_by_world: Iterable[Sequence[str]]) -> List[str]:
+    counts = Counter(name for names in names_by_world for name in sorted(set(names)))
     return [
         f"{name} (in {count} world{'' if count == 1 else 's'})"
         for name, count in counts.most_common()

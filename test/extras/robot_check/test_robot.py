@@ -72,6 +72,15 @@ def test_json_has_the_same_values_with_units(capsys):
     assert (facts["sensors"], facts["problems"]) == ([], [])
 
 
+def test_a_gpu_ray_is_named_with_the_shapes_that_it_sees(capsys, changed):
+    line = "  gpu_ray  sees visuals in Gazebo, and collision shapes here"
+    assert line not in shown(capsys, WHEELCHAIR)[1]
+    model = changed(SENSOR, SENSOR.replace("ray", "gpu_ray"))
+    assert line in shown(capsys, model)[1]
+    facts = json.loads("\n".join(shown(capsys, model, "--json")[1]))
+    assert facts["lidar"]["is_gpu_ray"]
+
+
 def test_robot_without_a_lidar_or_a_drive_has_status_1(capsys, changed):
     status, _, err = shown(capsys, changed(SENSOR, '<sensor name="lidar" type="camera">'))
     assert status == 1 and "no lidar" in err

@@ -158,6 +158,7 @@ def _facts(robot: RobotModel, scan: Optional[OwnBodyScan]) -> Dict[str, Any]:
     if robot.lidar is not None and scan is not None:
         facts["lidar"] = {
             **_lidar_facts(robot.lidar),
+            "is_gpu_ray": robot.has_gpu_lidar,
             "rays_on_the_robot": scan.count,
             "rays_by_shape": dict(scan.rays),
         }
@@ -225,6 +226,8 @@ def _fact_lines(facts: Dict[str, Any]) -> Iterator[str]:
     lidar = facts["lidar"]
     yield from _sensor_lines("lidar", lidar)
     if lidar is not None:
+        if lidar["is_gpu_ray"]:
+            yield _line("  gpu_ray", "sees visuals in Gazebo, and collision shapes here")
         text = f"{lidar['rays_on_the_robot']} of {lidar['rays']} rays end on the robot itself"
         yield _line("  itself", text)
         for shape, count in lidar["rays_by_shape"].items():
