@@ -209,6 +209,20 @@ def test_height_in_the_campaign_replaces_that_of_the_model(smoke):
         read_body(smoke.model_copy(update={"robot": nothing}))
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "part"),
+    [
+        ("libDiffDrivePlugin.so", "libgazebo_ros_ackermann_drive.so", "plugin libgazebo_ros_acker"),
+        ('joint name="left_wheel_joint"', 'joint name="front_Steering_hinge"', "joint front_Steer"),
+    ],
+)
+def test_ackermann_steering_is_named_with_a_robot_that_works(smoke, old, new, part):
+    body = read_body(smoke)
+    robot = replace(body, drive=None, sdf=body.sdf.replace(old, new))
+    with pytest.raises(SpecError, match=rf"Ackermann steering \({part}.*set robot\.steering, as "):
+        require_drivable(robot)
+
+
 def test_robot_without_a_drive_or_a_lidar_is_rejected(smoke):
     body = read_body(smoke)
     require_drivable(body)

@@ -250,6 +250,22 @@ def nested_drive(sdf: str) -> Optional[Tuple[str, str]]:
     return None
 
 
+def ackermann_parts(sdf: str) -> str:
+    """Return a description of the plug-ins and joints for Ackermann steering, or "" without."""
+    root = SdfDocument.parse(sdf).root
+    names = [
+        f"plugin {(plugin.get('filename') or '').strip()}"
+        for plugin in root.iter("plugin")
+        if "ackermann" in (plugin.get("filename") or "").lower()
+    ]
+    names += [
+        f"joint {joint.get('name')}"
+        for joint in root.iter("joint")
+        if "steer" in joint.get("name", "").lower() and joint.get("type") != "fixed"
+    ]
+    return ", ".join(names)
+
+
 def is_drive_plugin(file_name: str) -> bool:
     return library_name(file_name) in _DRIVES
 

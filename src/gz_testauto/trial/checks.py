@@ -18,7 +18,7 @@ from gz_testauto.base.errors import PlacementError, SdfError, SpecError
 from gz_testauto.base.pose import Pose
 from gz_testauto.base.xml_file import parse_xml
 from gz_testauto.planners import planner_origin
-from gz_testauto.sdf.drives import nested_drive
+from gz_testauto.sdf.drives import ackermann_parts, nested_drive
 from gz_testauto.sdf.dynamics import read_physics
 from gz_testauto.sdf.meshes.surfaces import Heightmap
 from gz_testauto.sdf.robot import RobotModel
@@ -36,6 +36,12 @@ from gz_testauto.worlds.record import Progress
 # Largest height of terrain at the robot's start. Higher terrain throws up the robot, which is
 # spawned at height 0.
 MAX_TERRAIN_M = 0.05
+
+ACKERMANN_REMEDY = (
+    "remove its steering joints, drive its rear wheels as a differential drive, let its front roll "
+    "without friction, and set robot.steering, as for models/car; or test your own stack, which "
+    "steers it"
+)
 
 MAX_OWN_RAYS = 0.5  # largest share of the rays of a lidar that can end on the robot itself
 
@@ -321,6 +327,12 @@ def require_drivable(robot: RobotModel) -> None:
             f"{robot.path}: the drive plugin {drive[1]} is in the nested model {drive[0]!r}, and "
             "only a plugin of the outer model is supported; use the file of the nested model as "
             "robot.model and add your links to it, or copy its elements into the outer model"
+        )
+    steering_parts = ackermann_parts(robot.sdf)
+    if robot.drive is None and steering_parts:
+        raise SpecError(
+            f"{robot.path}: the robot has Ackermann steering ({steering_parts}), which no drive "
+            f"controller of this package turns; {ACKERMANN_REMEDY}"
         )
     if robot.drive is None:
         raise SpecError(

@@ -46,6 +46,14 @@ def test_robot_that_does_not_turn_gets_no_sizes():
     assert "wheel_separation_m" not in problem and "friction" in problem
 
 
+def test_steering_is_the_cause_of_a_missing_yaw_rate_only():
+    steering = "joint left_steering_hinge"
+    (problem,) = motion_problems(motions(1.0, 0.1), DRIVE, "gazebo", steering)
+    assert "Ackermann steering (joint left_steering_hinge)" in problem
+    problem, _ = motion_problems(motions(0.1, 0.1), DRIVE, "gazebo", steering)
+    assert "Ackermann" not in problem and "friction" in problem
+
+
 def test_speeds_are_measured_along_the_heading():
     robot = read_robot(share_directory() / "models" / "wheelchair")
     simulator = SIMULATORS.get("kinematic")()

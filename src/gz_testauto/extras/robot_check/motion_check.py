@@ -11,6 +11,7 @@ from gz_testauto.base.resources import share_directory
 from gz_testauto.sdf.drives import DriveDescription
 from gz_testauto.sdf.robot import RobotModel
 from gz_testauto.simulators.interface import Scene, Simulator
+from gz_testauto.trial.checks import ACKERMANN_REMEDY
 
 SPEED_MPS, YAW_RATE_RADPS = 0.3, 0.5  # commands, unless the limits of the robot are lower
 
@@ -68,10 +69,11 @@ def _measure_motion(simulator: Simulator, robot: RobotModel, command: Twist2D) -
 
 
 def motion_problems(
-    motions: List[MeasuredMotion], drive: DriveDescription, simulator: str
+    motions: List[MeasuredMotion], drive: DriveDescription, simulator: str, steering: str = ""
 ) -> List[str]:
     """Return a sentence for a speed and for a yaw rate that differ from the command by more than
-    :data:`TOLERANCE`, with the key ``robot.drive`` that corrects them."""
+    :data:`TOLERANCE`, with the key ``robot.drive`` that corrects them. ``steering``
+    describes the parts of the robot for Ackermann steering."""
     straight, on_the_spot = motions[0], motions[1]
     speed = straight.linear_mps / straight.command.linear_mps
     yaw_rate = on_the_spot.angular_radps / on_the_spot.command.angular_radps
@@ -83,6 +85,11 @@ def motion_problems(
         if CORRECTABLE[0] <= ratio <= CORRECTABLE[1]:
             straight_ratio = speed if CORRECTABLE[0] <= speed <= CORRECTABLE[1] else 1.0
             problems.append(f"{finding}; set {_corrected(drive, straight_ratio, yaw_rate)}")
+        elif steering and name == "yaw rate":
+            problems.append(
+                f"{finding}, since the robot has Ackermann steering ({steering}), which its drive "
+                f"does not turn; {ACKERMANN_REMEDY}"
+            )
         else:
             problems.append(
                 f"{finding}; check the friction of the wheels and of the casters, the mass on the "

@@ -36,6 +36,7 @@ from gz_testauto.extras.robot_check.motion_check import (
 )
 from gz_testauto.sampling.site import circumscribed_radius_m
 from gz_testauto.sdf.document import SdfDocument
+from gz_testauto.sdf.drives import ackermann_parts
 from gz_testauto.sdf.dynamics import read_mass_kg
 from gz_testauto.sdf.robot import RobotModel, read_robot
 from gz_testauto.sdf.robot_sensors import LidarDescription
@@ -95,7 +96,8 @@ def run(arguments: argparse.Namespace) -> int:
                 for motion in motions
             ],
         }
-        problems += motion_problems(motions, robot.drive, arguments.simulator)
+        steering = ackermann_parts(robot.sdf)
+        problems += motion_problems(motions, robot.drive, arguments.simulator, steering)
     if arguments.json:
         print(json.dumps({**facts, "problems": problems}, indent=2))
     else:
