@@ -494,6 +494,10 @@ def test_a_model_below_the_ground_is_reported(workshop):
             "ego = new Object with shape MeshShape.fromFile('nothere.obj')",
             r"test\.scenic:1: 'nothere.obj' is not a file.*localPath\('nothere.obj'\)",
         ),
+        (
+            "ego = new Object with shape MeshShape.fromFile(localPath('nothere.obj'))",
+            r"test\.scenic:1: '/.*/nothere.obj' is not a file; correct the path$",
+        ),
     ],
 )
 def test_an_unsupported_statement_is_rejected_with_its_line(workshop, text, says):

@@ -63,8 +63,10 @@ def located_message(path: Path, error: BaseException, added: int = LINE_ADDED) -
     if missing:
         name = missing.group(1)
         text = (
-            f"{name!r} is not a file in {Path.cwd()}; for a path relative to the scenario, write "
-            f"localPath({name!r})"
+            f"{name!r} is not a file; correct the path"
+            if Path(name).is_absolute()
+            else f"{name!r} is not a file in {Path.cwd()}; for a path relative to the scenario, "
+            f"write localPath({name!r})"
         )
     elif _OUTSIDE.search(text):
         text = _outside_region_text(error, text)
