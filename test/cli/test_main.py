@@ -1,7 +1,9 @@
 """The command line: verbs, help, errors, and the verbs multiply and map."""
 
 import gc
+import itertools
 import json
+import re
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -74,6 +76,15 @@ def test_the_help_of_a_verb_has_an_example_and_at_most_80_columns(capsys, verb, 
     out = capsys.readouterr().out
     assert f"example:\n  gz_testauto {verb} worlds/arena.world" in out
     assert max(map(len, out.splitlines())) <= 80
+
+
+def test_multiply_reports_its_progress_in_a_log(capsys, spec, tmp_path, monkeypatch):
+    seconds = itertools.count(step=2)
+    monkeypatch.setattr("time.monotonic", lambda: float(next(seconds)))
+    status, _, err = gz_testauto(
+        capsys, "multiply", ROOM, "--spec", spec, "--count", 4, "--out", tmp_path / "worlds"
+    )
+    assert status == 0 and re.search(r"^\d of 4 worlds generated", err, re.MULTILINE)
 
 
 def test_multiply_prints_the_properties_of_the_worlds(capsys, spec, tmp_path):

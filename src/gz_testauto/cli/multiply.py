@@ -22,6 +22,7 @@ from typing import Any, Dict, List, Optional, Pattern
 from gz_testauto.base.errors import SpecError
 from gz_testauto.base.escaping import escape_text
 from gz_testauto.campaign.campaign_files import input_path
+from gz_testauto.campaign.progress import WorldProgress
 from gz_testauto.sampling.difficulty import Difficulty
 from gz_testauto.sdf.scene import WorldScene
 from gz_testauto.spec.loader import load
@@ -88,7 +89,9 @@ def run(arguments: argparse.Namespace) -> int:
         plugins=not arguments.no_plugins,
         allow_missing=arguments.allow_missing,
         force=arguments.force,
-        progress=WorldCounter() if sys.stderr.isatty() else None,
+        progress=WorldCounter()
+        if sys.stderr.isatty()
+        else WorldProgress(_print_progress, "generated", silent_s=3.0),
     )
     seconds = time.monotonic() - started_s
     if arguments.json:
@@ -100,6 +103,10 @@ def run(arguments: argparse.Namespace) -> int:
     print("\n".join(_report_lines(worlds, base, seconds)))
     print_repairs(base.scene)
     return 0
+
+
+def _print_progress(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
 
 
 def compile_pattern(text: Optional[str]) -> Optional[Pattern[str]]:
