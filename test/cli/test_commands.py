@@ -341,6 +341,25 @@ def test_run_continues_with_the_same_command_after_one_signal(
 
 
 @pytest.mark.slow
+def test_a_terminated_command_removes_its_temporary_directory(tmp_path):
+    root = Path(__file__).resolve().parents[2]
+    base, spec = root / "worlds" / "arena.world", root / "config" / "obstacles.yaml"
+    command = [sys.executable, "-m", "gz_testauto.cli.main", "multiply", str(base), "--spec"]
+    command += [str(spec), "--count", "100000", "--out", str(tmp_path / "worlds")]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    try:
+        assert " of 100000 worlds generated" in process.stderr.readline()
+        assert len(list(tmp_path.iterdir())) == 1
+        process.send_signal(signal.SIGTERM)
+        _, errors = process.communicate(timeout=60)
+    finally:
+        process.kill()
+        process.communicate(timeout=60)
+    assert (process.returncode, errors.splitlines()[-1]) == (143, "gz_testauto: terminated")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.slow
 def test_ctrl_c_stops_all_workers_cleanly(running, tmp_path, capsys):
     process = running(0.02, workers=2)
     group = os.getpgid(process.pid)

@@ -17,12 +17,15 @@ import io
 import os
 import re
 import resource
+import signal
 import sys
 import tempfile
 import textwrap
+import threading
 import time
 from pathlib import Path
-from typing import Any, Dict, List, Optional, TextIO
+from types import FrameType
+from typing import Any, Dict, Iterator, List, Optional, TextIO
 
 from gz_testauto import __version__
 from gz_testauto.base.errors import GzTestautoError
@@ -69,9 +72,10 @@ LEAST_ADDRESS_SPACE_B = 1_000_000_000  # smallest limit (``ulimit -v``) with whi
 HELP_WIDTH = 79  # argparse wraps the descriptions of options itself
 MESSAGE_KEPT_S = 86_400.0
 _MESSAGE_PREFIX, _MESSAGE_SUFFIX = "gz_testauto_message_", ".txt"
-EXIT_STATUSES = "Exit status 0: finished. 2: an error. 130: stopped by Ctrl-C."
+EXIT_STATUSES = "Exit status 0: finished. 2: an error. 130, 143: stopped by Ctrl-C, by SIGTERM."
 EXIT_ERROR = 2
 EXIT_INTERRUPTED = 130
+EXIT_TERMINATED = 143
 # The status of a command that SIGPIPE kills in a shell. It is not 0, which would state that the
 # command has finished, for example that a gate has passed.
 EXIT_BROKEN_PIPE = 141
@@ -95,12 +99,16 @@ def _run_and_report_errors(arguments: List[str]) -> int:
     """Run a verb, print its errors, and return the exit status."""
     try:
         _adapt_to_memory_limit()
-        return _run_verb(arguments[0], arguments[1:])
+        with _raising_termination():
+            return _run_verb(arguments[0], arguments[1:])
     except GzTestautoError as error:
         print(f"gz_testauto: {escape_text(str(error))}", file=sys.stderr)
         if str(error) != error.full:
             print(f"gz_testauto: in full: {_store_message(error.full)}", file=sys.stderr)
         return EXIT_ERROR
+    except _Terminated:
+        print("gz_testauto: terminated", file=sys.stderr)
+        return EXIT_TERMINATED
     except KeyboardInterrupt:
         print("gz_testauto: interrupted", file=sys.stderr)
         return EXIT_INTERRUPTED
@@ -114,6 +122,29 @@ def _run_and_report_errors(arguments: List[str]) -> int:
         if remedy is None:
             raise
         return _print_failure(f"{error.filename or 'a file'}: {error.strerror}; {remedy}")
+
+
+class _Terminated(KeyboardInterrupt):
+    """SIGTERM outside of :class:`~gz_testauto.campaign.signals.StopSignals`."""
+
+
+@contextlib.contextmanager
+def _raising_termination() -> Iterator[None]:
+    # By default, SIGTERM leaves temporary directories.
+    is_default = threading.current_thread() is threading.main_thread() and (
+        signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    )
+
+    def terminate(number: int, frame: Optional[FrameType]) -> None:
+        raise _Terminated
+
+    if is_default:
+        signal.signal(signal.SIGTERM, terminate)
+    try:
+        yield
+    finally:
+        if is_default:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 def _adapt_to_memory_limit() -> None:
