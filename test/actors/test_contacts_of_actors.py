@@ -9,6 +9,7 @@ from actor_scenes import PERIOD_S, person, simulated
 from gz_testauto.actors.actor import Actor
 from gz_testauto.actors.bodies import CONTACT_GROUPS, actor_body_of, in_contact_group
 from gz_testauto.actors.creation import ActorPlacementArea, ObstacleOutlines, create_actors
+from gz_testauto.actors.follow import FollowSpec
 from gz_testauto.actors.script import ScriptSpec
 from gz_testauto.actors.simulation import ActorSimulation
 from gz_testauto.base.errors import PlacementError, SceneError
@@ -52,7 +53,7 @@ MEETINGS = {
         script("a", [[-4, 0], [4, 0]], body=CAR),
         script("b", [[4, 0.5], [-4, 0.5]], body=CAR),
     ],
-    "pile-up of 20": to_center(20),
+    "pile-up of 16": to_center(CONTACT_GROUPS),
 }
 
 
@@ -74,11 +75,63 @@ def test_actors_in_contact_keep_their_plane_and_timetable(name):
             all_poses = [pose for one in poses for pose in one.values()]
             assert max(abs(pose.position[2] - 0.02) for pose in all_poses) < 1e-3, meeting
             assert max(pose.tilt_rad for pose in all_poses) < 1e-3, meeting
-            if len(specs) <= CONTACT_GROUPS:
-                for spec in specs:
-                    end = spec.waypoints_m[-1]
-                    found = next(pose for name, pose in poses[-1].items() if name == spec.name)
-                    assert found.position[:2] == pytest.approx(end, abs=2e-3), meeting
+            for spec in specs:
+                end = spec.waypoints_m[-1]
+                found = next(pose for name, pose in poses[-1].items() if name == spec.name)
+                assert found.position[:2] == pytest.approx(end, abs=2e-3), meeting
+
+
+@pytest.mark.parametrize(
+    "name", ["embedded", pytest.param("gazebo", marks=[pytest.mark.gazebo, pytest.mark.slow])]
+)
+def test_scripts_that_push_each_other_make_the_trial_invalid(name):
+    named = r"actor 'p0' was pushed 0\.\d\d m off its timetable at \d\.\d\d s, .* actor 'p16'"
+    with open_simulator(name) as simulator, pytest.raises(SceneError, match=named):
+        run(simulator, created(to_center(20)))
+
+
+def test_bit_masks_of_the_world_let_two_scripts_push_each_other():
+    actors = created(MEETINGS["head-on"], has_bit_masks=True)
+    with open_simulator("embedded") as simulator, pytest.raises(SceneError, match="'a' was pushed"):
+        run(simulator, actors)
+
+
+def test_a_wall_that_stops_a_script_keeps_the_trial_valid(tmp_path):
+    """The world has a wall at x = 5 m, and the actors can touch each other."""
+    actors = created(
+        [script("a", [[3, 0], [7, 0]]), script("b", [[7, 4], [7, 0]], speed_mps=0.1)],
+        has_bit_masks=True,
+    )
+    models = [model for actor in actors for model in actor.models]
+    simulation = simulated(tmp_path, models, actors)
+    snapshots = [simulation.step(PERIOD_S) for _ in range(60)]
+    assert actors[0].touchable
+    assert snapshots[-1].models["a"].pose.position[0] < 5.0
+
+
+def test_only_actors_whose_paths_cross_need_different_contact_groups():
+    """Sixteen pairs meet in separate places. By their numbers, both actors would have one group."""
+    pairs = [
+        [
+            script(f"{name}{y}", [[-sign * 3, 2 * y], [sign * 3, 2 * y]])
+            for name, sign in (("a", 1), ("b", -1))
+        ]
+        for y in range(CONTACT_GROUPS)
+    ]
+    actors = created([first for first, _ in pairs] + [second for _, second in pairs])
+    assert not any(actor.touchable for actor in actors)
+    masks = {actor.name: actor.models[0].sdf.split("bitmask>")[1] for actor in actors}
+    assert all(masks[f"a{y}"] != masks[f"b{y}"] for y in range(CONTACT_GROUPS))
+
+
+def test_an_actor_without_a_known_path_shares_no_contact_group_while_one_is_free():
+    follower = FollowSpec(
+        name="f", behavior="follow", target="robot", speed_mps=1.0, start={"x_m": 0, "y_m": -9}
+    )
+    scripts = [script(f"s{y}", [[-3, 2 * y], [3, 2 * y]]) for y in range(CONTACT_GROUPS)]
+    actors = created([follower, *scripts])
+    assert actors[0].models[0].sdf.count("bitmask>1<") == 1
+    assert not any("bitmask>1<" in actor.models[0].sdf for actor in actors[1:])
 
 
 def test_actors_with_overlapping_starts_are_rejected():

@@ -45,7 +45,8 @@ class Actor(Hook):
     :meth:`start` is called once in a trial. ``name`` is the name of the actor's model. ``tags`` are
     words by which other actors find the actor. While ``enabled`` is False, the model does not move
     and :meth:`act` is not called. With ``spawn_later``, the model is not in the world at the start
-    of a trial. ``spare_models`` are further models that the actor can spawn.
+    of a trial. ``spare_models`` are further models that the actor can spawn. ``touchable`` maps the
+    actors with which this actor can have contact to the largest distance (m) of their origins then.
     """
 
     fixed_period_s: Optional[float] = None
@@ -56,6 +57,7 @@ class Actor(Hook):
         self.name = name
         self.tags = frozenset(tags)
         self.enabled = True
+        self.touchable: Dict[str, float] = {}
         self.random = np.random.default_rng(0)
         self.pose = Pose()
         self._plane = MotionPlane()

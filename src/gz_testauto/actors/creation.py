@@ -5,7 +5,7 @@ Each actor has a separate random generator, so that an additional actor does not
 
 import math
 from dataclasses import dataclass, field
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
 
 import numpy as np
 import shapely
@@ -34,6 +34,8 @@ from gz_testauto.spec.road import RoadSpec
 
 START_GAP_M = 0.1  # smallest gap between the outlines of two actors at the start of a trial
 TRIES_TO_START = 2000
+
+_EVERYWHERE = shapely.box(-1e9, -1e9, 1e9, 1e9)
 
 
 class ObstacleOutlines:
@@ -187,6 +189,7 @@ def create_actors(
     actors: Dict[str, Actor] = {}
     started_circles: List[Tuple[float, float, float]] = []
     outlines: Dict[str, BaseGeometry] = {}
+    groups = _ContactGroups(1 if area.has_bit_masks else CONTACT_GROUPS)
     local_outlines = dict(area.robots)
     for spec in specs:
         sdf = sdf_of(spec)
@@ -211,8 +214,9 @@ def create_actors(
             actors[name] = actor
             local_outlines[name] = shapely.get_coordinates(outline)
             grouped_sdf = sdf
-            if spec.needs_free_path and not area.has_bit_masks:
-                grouped_sdf = in_contact_group(sdf, (len(actors) - 1) % CONTACT_GROUPS)
+            if spec.needs_free_path:
+                group = groups.add(actor, len(actors) - 1, _reachable_area(spec), reach_of(spec))
+                grouped_sdf = sdf if area.has_bit_masks else in_contact_group(sdf, group)
             model = NamedModel(name, grouped_sdf, start.to_pose(spec.height_above_ground_m))
             if actor.spawn_later:
                 actor.spare_models = (*actor.spare_models, model)
@@ -223,6 +227,41 @@ def create_actors(
                     _require_apart(outlines, name)
                 actor.models = (model,)
     return tuple(actors.values())
+
+
+class _ContactGroups:
+    """The contact groups of the actors of a trial. Only actors of one group touch each other."""
+
+    def __init__(self, count: int) -> None:
+        self._groups: List[List[Tuple[Actor, BaseGeometry, float]]] = [[] for _ in range(count)]
+
+    def add(self, actor: Actor, number: int, area: Optional[BaseGeometry], reach_m: float) -> int:
+        """Add the actor to the first group, from that of its ``number`` on, in which it meets no
+        other actor, and return the group. ``area`` is None if the actor can be anywhere.
+
+        If there is no such group, the actor joins that of its number.
+        """
+        body_area = _EVERYWHERE if area is None else area.buffer(reach_m)
+        count = len(self._groups)
+        candidates = [(number + offset) % count for offset in range(count)]
+        free_groups = (group for group in candidates if not any(self._met(group, body_area)))
+        group = next(free_groups, candidates[0])
+        for other, other_reach_m in self._met(group, body_area):
+            other.touchable[actor.name] = actor.touchable[other.name] = reach_m + other_reach_m
+        self._groups[group].append((actor, body_area, reach_m))
+        return group
+
+    def _met(self, group: int, body_area: BaseGeometry) -> Iterator[Tuple[Actor, float]]:
+        for actor, area, reach_m in self._groups[group]:
+            if area.intersects(body_area):
+                yield actor, reach_m
+
+
+def _reachable_area(spec: ActorSpec) -> Optional[BaseGeometry]:
+    """Return the area (m) of the actor's origin, or None if it is unknown before the trial."""
+    # Without a path of its own, the path of such an actor is only its start.
+    is_unknown = getattr(type(spec), "path", None) is PlacedActorSpec.path
+    return None if is_unknown else spec.ground
 
 
 def _require_apart(outlines: Mapping[str, BaseGeometry], name: str) -> None:
