@@ -7,7 +7,10 @@ import pytest
 from rich.console import Console
 
 from gz_testauto.analysis.overview import analyze
+from gz_testauto.metrics.interface import builtin_metrics
+from gz_testauto.metrics.traffic import lane_departure_share
 from gz_testauto.report.export import to_csv, to_json
+from gz_testauto.report.latex import to_latex
 from gz_testauto.report.table import closing_lines, print_report
 from gz_testauto.results.records import AttemptRecord, CampaignResults, TrialRecord
 from gz_testauto.trial.outcome import Outcome
@@ -124,6 +127,33 @@ def test_trials_that_tipped_over_have_a_column_where_there_are_some():
     text = printed(dataclasses.replace(results, trials=tuple(trials)))
     assert "tipped" in text
     assert max(map(len, text.splitlines())) <= 80
+
+
+def test_share_of_time_off_the_road_is_in_the_first_table():
+    """The last planner has no lanes. Of fgm, four of the valid trials have the share 0.75."""
+    results = campaign()
+    without_road = printed(results)
+    assert "off road" not in without_road.lower()
+    assert next(line for line in without_road.splitlines() if line[:4] == "fgm ").split()[-1] == "2"
+    shares = {"fgm": [0.25, 0.75], "fgm_improved": [0.93, 0.93]}
+    trials = []
+    for record in results.trials:
+        values = shares.get(record.planner)
+        share = {"lane_departure_share": values[record.world_index % 2]} if values else {}
+        is_valid = record.outcome.valid
+        metrics = {**record.metrics, **share} if is_valid else {"lane_departure_share": 0.0}
+        trials.append(dataclasses.replace(record, metrics=metrics))
+    declared = (*builtin_metrics(), lane_departure_share)
+    on_road = dataclasses.replace(results, trials=tuple(trials), declared=declared)
+    text = printed(on_road)
+    assert max(map(len, text.splitlines())) <= 80
+    rows = [line.split() for line in text.splitlines()]
+    head = next(index for index, row in enumerate(rows) if row[-2:] == ["off", "road"])
+    assert [row[-2:] for row in rows[head + 1 : head + 3]] == [["45.0", "%"], ["93.0", "%"]]
+    assert "outside all lanes" in text
+    latex = [line.rstrip("\\ ").split(" & ") for line in to_latex(analyze(on_road)).splitlines()]
+    shares = {row[0].strip(): row[-1] for row in latex if row[-1:] and "%" in row[-1]}
+    assert (shares["fgm"], shares["fgm\\_improved"]) == ("45.0 \\%", "93.0 \\%")
 
 
 def test_invalid_attempts_are_reported_with_their_causes():

@@ -149,6 +149,13 @@ def test_a_window_in_which_no_robot_leaves_the_stuck_distance_is_rejected(tmp_pa
     assert "limits: stuck_distance_m is 0.25, but robot.max_linear_mps allows only 0.25 m" in line
 
 
+def test_a_limit_off_the_road_without_a_road_is_rejected(tmp_path):
+    text = (CONFIG / "smoke_campaign.yaml").read_text().replace("../worlds", f"{CONFIG}/../worlds")
+    text = text.replace("stuck_window_s: 10.0", "max_off_road_m: 1.0")
+    (line,) = errors_of(text, tmp_path, CampaignSpec)
+    assert "limits: 'max_off_road_m' needs lanes; add the key 'road'" in line
+
+
 def test_missing_file_is_reported_with_its_name(tmp_path):
     with pytest.raises(SpecError, match=r"none\.yaml: cannot be read: No such file"):
         load(tmp_path / "none.yaml", ObstacleSpec)

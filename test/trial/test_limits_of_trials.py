@@ -260,7 +260,7 @@ def test_outcomes_have_the_documented_properties():
 
     assert having("success") == {"reached"}
     assert having("crash") == {"collided", "tipped_over"}
-    assert having("rare") == {"tipped_over", "false_arrival", "failed"}
+    assert having("rare") == {"tipped_over", "left_road", "false_arrival", "failed"}
     everything = {one.value for one in Outcome}
     assert everything - having("valid") == {"invalid"}
     assert everything - having("terminal") == {"timed_out", "stuck"}

@@ -172,13 +172,14 @@ def test_companion_robot_has_a_separate_start_goal_planner_and_seed(prepared, sm
 
 def test_rules_and_tasks_have_the_values_of_the_campaign(prepared, smoke):
     goal = smoke.goal.model_copy(update={"via": [PoseSpec(x_m=0, y_m=1)]})
-    limits = smoke.limits.model_copy(update={"max_tilt_rad": None})
+    limits = smoke.limits.model_copy(update={"max_tilt_rad": None, "max_off_road_m": 0.5})
     campaign = prepared("", goal=goal, limits=limits)
     trial = campaign.trials[0]
     rules = campaign.bed.rules(trial)
     assert (rules.goal.y_m, [pose.x_m for pose in rules.further]) == (1.0, [3.0])
     assert (rules.timeout_s, rules.stuck_window_s, rules.tolerance_m) == (30.0, 10.0, 0.5)
-    assert math.isinf(rules.max_tilt_rad)
+    assert (math.isinf(rules.max_tilt_rad), rules.max_off_road_m) == (True, 0.5)
+    assert math.isinf(prepared("").bed.rules(trial).max_off_road_m)
     assert prepared("").bed.rules(trial).max_tilt_rad == smoke.limits.max_tilt_rad
     first, second = campaign.bed.task(trial), campaign.bed.task(trial, 1)
     assert (first.goal.y_m, second.goal.x_m) == (1.0, 3.0)

@@ -1,3 +1,4 @@
+import dataclasses
 import math
 
 import numpy as np
@@ -49,6 +50,18 @@ def test_reached_depends_on_the_true_position_and_not_on_the_planner():
     assert check_termination(RULES, *near, abort_reason="no way").outcome is Outcome.REACHED
     far = driven((5.0, 0), (5.1, 0))
     assert check_termination(RULES, *far, abort_reason="no way").outcome is Outcome.PLANNER_ABORTED
+
+
+def test_robot_that_left_the_road_has_not_reached_the_goal():
+    rules = dataclasses.replace(RULES, max_off_road_m=1.0)
+    at_goal = driven((10.0, 0.0))
+    verdict = check_termination(rules, *at_goal, off_road_m=1.25)
+    assert verdict.outcome is Outcome.LEFT_ROAD
+    assert verdict.detail == "1.25 m from all lanes at 0.00 s (limits.max_off_road_m is 1)"
+    assert check_termination(rules, *at_goal, off_road_m=1.0).outcome is Outcome.REACHED
+    assert check_termination(RULES, *at_goal, off_road_m=99.0).outcome is Outcome.REACHED
+    hit = check_termination(rules, *at_goal, collision=TOUCH, off_road_m=1.25)
+    assert hit.outcome is Outcome.COLLIDED
 
 
 def test_contact_with_an_obstacle_at_the_goal_is_a_collision():

@@ -12,6 +12,7 @@ from gz_testauto.base.errors import SceneError, SimulatorError
 from gz_testauto.base.observation import Contact, ModelState, Snapshot, Twist2D
 from gz_testauto.base.pose import Pose, Pose2D
 from gz_testauto.metrics.recording import ContactEpisode
+from gz_testauto.planners.interface import Lane
 from gz_testauto.sdf.document import SdfDocument
 from gz_testauto.sdf.floor import Heights
 from gz_testauto.sdf.robot import RobotBody
@@ -44,7 +45,7 @@ def scene_of(*models, floor=PLANE, more=""):
     return read_scene(SdfDocument.parse(text, "test.world"))
 
 
-def monitor(*goals, estimate=None, floor=PLANE, **rules):
+def monitor(*goals, estimate=None, floor=PLANE, max_off_road_m=math.inf, lanes=()):
     first, *further = goals or (Pose2D(10, 0),)
     given = TerminationRules(
         goal=first,
@@ -54,14 +55,31 @@ def monitor(*goals, estimate=None, floor=PLANE, **rules):
         stuck_distance_m=0.25,
         max_linear_mps=2.0,
         max_tilt_rad=0.8,
+        max_off_road_m=max_off_road_m,
         further=tuple(further),
     )
     scene = scene_of(floor=floor)
     contacts, levels = ContactClassifier("robot", ["ground::l::c"]), LowestLevels(scene)
-    recorder = Recorder(BODY, ObstacleField(scene, Heights(0.01, 2.0)), contacts)
+    recorder = Recorder(BODY, ObstacleField(scene, Heights(0.01, 2.0)), contacts, lanes=lanes)
     look = StabilityCheck(scene, levels, BODY, contacts, 2.0)
     world = WorldRecord(0, "w", "w.world", "", 12.5)
     return TrialMonitor(given, recorder, look, world, estimate)
+
+
+def lane(y_m):
+    return Lane(np.array([[-5.0, y_m], [20.0, y_m]]), np.array([3.5, 3.5]))
+
+
+@pytest.mark.parametrize("lanes", [(), (lane(0.0),), (lane(-3.5), lane(0.0))])
+@pytest.mark.parametrize("y_m", [2.44, 2.46])
+def test_corner_of_the_robot_farther_than_the_limit_from_all_lanes_ends_the_trial(y_m, lanes):
+    """The left corners are 0.3 m from the base, and the edge of the left lane is at 1.75 m."""
+    watch = monitor(max_off_road_m=1.0, lanes=lanes)
+    verdict = watch.observe(Snapshot(0.0, {"robot": ModelState(Pose((0.0, y_m, 0.0)))}, {}))
+    assert (verdict is not None) == (bool(lanes) and y_m > 2.45)
+    if verdict is not None:
+        assert verdict.outcome is Outcome.LEFT_ROAD
+        assert verdict.detail.startswith("1.01 m from all lanes at 0.00 s")
 
 
 def at(time_s, x_m, z_m=0.0, roll=0.0):

@@ -16,6 +16,7 @@ from gz_testauto.report.plain import methods_text
 from gz_testauto.report.rows import (
     DifferenceRow,
     Notation,
+    has_lanes,
     mean_of,
     measured_metrics,
     metric_differences,
@@ -68,8 +69,9 @@ def _success_table(analysis: Analysis) -> str:
             rate,
             interval,
             *map(str, counts),
+            *([] if off_road is None else [off_road]),
         ]
-        for summary, rate, interval, counts in success_rows(
+        for summary, rate, interval, counts, off_road in success_rows(
             analysis.summaries, shown_failures, _NOTATION
         )
     ]
@@ -82,6 +84,7 @@ def _success_table(analysis: Analysis) -> str:
     ]
     head = ["planner", "reached", "success ↑ (%)", f"{_PERCENT:.0f} % interval"]
     head += [outcome.label for outcome in shown_failures]
+    head += ["off road"] if has_lanes(analysis.summaries) else []
     bold = {
         (row, 2)
         for row in best_indices([row[2] for row in rows], _success_rates(analysis), "higher")

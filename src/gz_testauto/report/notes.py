@@ -21,7 +21,7 @@ from gz_testauto.report.plain import (
     number_text,
     p_text,
 )
-from gz_testauto.report.rows import measured_metrics
+from gz_testauto.report.rows import has_lanes, measured_metrics
 from gz_testauto.results.records import CampaignResults, age_s
 from gz_testauto.worlds.record import OTHER_VISUALS, other_visuals_in, unmeasured_in
 
@@ -165,9 +165,12 @@ def running_notes(results: CampaignResults) -> Iterator[Note]:
 
 
 def success_note(summaries: Sequence[PlannerSummary]) -> Note:
+    text = "Success: share of worlds."
     if any(summary.trials > summary.worlds for summary in summaries):
-        return Note("Success: mean over worlds of the share of trials that reached the goal.")
-    return Note("Success: share of worlds.")
+        text = "Success: mean over worlds of the share of trials that reached the goal."
+    if has_lanes(summaries):
+        text += " Off road: mean share of the time with a part of the robot outside all lanes."
+    return Note(text)
 
 
 def early_stop_notes(end: Optional[EarlyStop]) -> Iterator[Note]:

@@ -3,13 +3,14 @@ their :class:`Notation`."""
 
 import math
 from dataclasses import dataclass
-from typing import List, Mapping, NamedTuple, Sequence, Tuple, Union
+from typing import List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
 
 from gz_testauto.analysis.comparison import Comparison, MetricComparison
 from gz_testauto.analysis.intervals import Estimate
 from gz_testauto.analysis.overview import Analysis
 from gz_testauto.analysis.summary import PlannerSummary
 from gz_testauto.metrics.interface import Metric
+from gz_testauto.metrics.traffic import lane_departure_share
 from gz_testauto.report.names import metric_heading
 from gz_testauto.report.plain import number_text, p_text
 from gz_testauto.trial.outcome import Outcome
@@ -45,12 +46,17 @@ class Notation:
 
 class SuccessRow(NamedTuple):
     """Success rate and interval of a planner in percent, and the numbers of trials with each
-    outcome of the table's columns."""
+    outcome of the table's columns.
+
+    ``off_road`` is the share of the time with a part of the robot outside all lanes. It
+    is None if no planner has lanes.
+    """
 
     summary: PlannerSummary
     rate: str
     interval: str
     counts: Tuple[int, ...]
+    off_road: Optional[str] = None
 
 
 class Mean(NamedTuple):
@@ -80,15 +86,26 @@ class DifferenceRow(NamedTuple):
 def success_rows(
     summaries: Sequence[PlannerSummary], outcomes: Sequence[Outcome], notation: Notation
 ) -> List[SuccessRow]:
+    on_road = has_lanes(summaries)
     return [
         SuccessRow(
             summary,
             notation.number(100 * summary.success.value, 1),
             notation.interval(summary.success, 1, 100),
             tuple(summary.outcomes.get(outcome, 0) for outcome in outcomes),
+            _off_road_text(summary, notation) if on_road else None,
         )
         for summary in summaries
     ]
+
+
+def has_lanes(summaries: Sequence[PlannerSummary]) -> bool:
+    return any(summary.mean_trials(lane_departure_share.name) for summary in summaries)
+
+
+def _off_road_text(summary: PlannerSummary, notation: Notation) -> str:
+    share = summary.metrics.get(lane_departure_share.name)
+    return f"{notation.number(100 * share.mean, 1)} %" if share else notation.missing
 
 
 def measured_metrics(analysis: Analysis) -> List[Metric]:

@@ -57,7 +57,7 @@ from gz_testauto.report.plain import (
     plain_table,
     report_console,
 )
-from gz_testauto.report.rows import Notation, success_rows
+from gz_testauto.report.rows import Notation, has_lanes, success_rows
 from gz_testauto.report.verdicts import success_verdict
 from gz_testauto.results.directory import PAGE
 from gz_testauto.results.records import CampaignResults
@@ -169,13 +169,17 @@ def _outcome_table(summaries: Sequence[PlannerSummary]) -> Table:
     has_invalid = any(summary.invalid for summary in summaries)
     if has_invalid:
         table.add_column("invalid", justify="right")
-    for summary, rate, interval, counts in success_rows(summaries, shown_failures, Notation()):
+    rows = success_rows(summaries, shown_failures, Notation())
+    if has_lanes(summaries):
+        table.add_column("off road", justify="right")
+    for summary, rate, interval, counts, off_road in rows:
         table.add_row(
             summary.planner,
             f"{summary.reached}/{summary.trials}",
             f"{rate} {interval}" if summary.success.has_interval else rate,
             *map(str, counts),
             *([str(summary.invalid)] if has_invalid else []),
+            *([] if off_road is None else [off_road]),
         )
     return table
 

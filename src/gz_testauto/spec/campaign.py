@@ -159,6 +159,9 @@ class LimitsSpec(Spec):
     max_tilt_rad: Optional[float] = Field(0.8, gt=0)
     """Angle (rad) by which the robot's vertical axis can tilt before the robot counts as tipped
     over; null: no check. The default, 46°, exceeds any slope that a wheel can climb."""
+    max_off_road_m: Optional[float] = Field(None, ge=0)
+    """Largest distance (m) of a part of the robot from all lanes that it can use, above which the
+    trial ends with the outcome ``left_road``; null: no check. It needs a road."""
     max_attempts: int = Field(3, ge=1)
     """Largest number of attempts for a trial with the outcome ``invalid``."""
     max_worker_deaths: int = Field(10, ge=1)
@@ -445,6 +448,14 @@ class CampaignSpec(LocatedSpec):
                     f"randomize {term.name!r}: the term 'localization_error' needs a localization "
                     "with errors; add localization: drift, or remove the term"
                 )
+        return self
+
+    @model_validator(mode="after")
+    def _require_road_for_limit(self) -> Self:
+        if self.limits.max_off_road_m is not None and not self.has_road:
+            raise ValueError(
+                "limits: 'max_off_road_m' needs lanes; add the key 'road', or remove the limit"
+            )
         return self
 
     @property

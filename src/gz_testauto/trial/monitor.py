@@ -172,6 +172,7 @@ class TrialMonitor:
                 abort_reason,
                 recorder.tilt_rad,
                 abort_outcome,
+                0.0 if math.isinf(self._rules.max_off_road_m) else recorder.off_road_m,
             )
             has_reached = verdict is not None and verdict.outcome.success
             if not (has_reached and self._rules.further):

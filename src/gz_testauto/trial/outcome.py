@@ -52,6 +52,7 @@ class Outcome(enum.Enum):
     TIPPED_OVER = Declaration(
         "tipped_over", "▲", Color.ORANGE, "Robot tipped over!", "tipped", crash=True, rare=True
     )
+    LEFT_ROAD = Declaration("left_road", "↷", Color.ORANGE, "Robot left the road!", rare=True)
     TIMED_OUT = Declaration("timed_out", "○", Color.YELLOW, "Timed out!", "timeout", terminal=False)
     STUCK = Declaration("stuck", "■", Color.VIOLET, "Robot stuck!", terminal=False)
     PLANNER_ABORTED = Declaration(

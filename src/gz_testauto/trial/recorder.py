@@ -1,5 +1,6 @@
 """Record the snapshots of a trial as a :class:`~gz_testauto.metrics.recording.Recording`."""
 
+import functools
 import math
 from typing import Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
@@ -18,6 +19,7 @@ from gz_testauto.metrics.recording import (
     ContactEpisode,
     Recording,
 )
+from gz_testauto.metrics.traffic import surface_of
 from gz_testauto.planners.interface import Lane
 from gz_testauto.sdf.robot import RobotBody
 from gz_testauto.trial.clearance import ObstacleField, footprint_at, footprints_at
@@ -59,6 +61,7 @@ class Recorder:
         self._constants = _constant_series(body, {} if actors is None else actors, lanes)
         self._actors = tuple(actors or ())
         self._actor_poses: List[List[Tuple[float, float, float]]] = [[] for _ in self._actors]
+        self._lanes = lanes
         self._outline = np.asarray(body.footprint_m, dtype=float)
         self._obstacles = obstacles
         self._contacts = contacts
@@ -122,6 +125,21 @@ class Recorder:
     def pose(self) -> Pose2D:
         """The latest pose of the base, in the world frame."""
         return self._planar_pose
+
+    @property
+    def off_road_m(self) -> float:
+        """The largest distance (m) of a part of the robot from all lanes, or 0 without lanes."""
+        if not self._lanes:
+            return 0.0
+        footprint = footprint_at(self._outline, self._planar_pose)
+        corners = shapely.points(shapely.get_coordinates(footprint))
+        return float(shapely.distance(self._road_surface, corners).max())
+
+    @functools.cached_property
+    def _road_surface(self) -> shapely.Geometry:
+        surface = shapely.union_all([surface_of(_lane_array(lane)) for lane in self._lanes])
+        shapely.prepare(surface)
+        return surface
 
     @property
     def span_m(self) -> Tuple[float, float]:
@@ -232,12 +250,17 @@ class Recorder:
             self._rows[rows, _CLEARANCE] = self._obstacles.distances_m(footprints)
 
 
+def _lane_array(lane: Lane) -> np.ndarray:
+    """Return the center points and widths (m) of a lane, shape (n, 3)."""
+    return np.column_stack([lane.center_m, lane.width_m])
+
+
 def _constant_series(
     body: RobotBody, actors: Mapping[str, np.ndarray], lanes: Sequence[Lane]
 ) -> Dict[str, np.ndarray]:
     series = {OUTLINE_SERIES + name: outline for name, outline in actors.items()}
     for number, lane in enumerate(lanes):
-        series[f"{LANE_SERIES}{number}"] = np.column_stack([lane.center_m, lane.width_m])
+        series[f"{LANE_SERIES}{number}"] = _lane_array(lane)
     if series:
         hull = orient(shapely.MultiPoint(body.footprint_m).convex_hull)
         series[FOOTPRINT_SERIES] = shapely.get_coordinates(hull)[:-1]

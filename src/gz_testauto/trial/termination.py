@@ -10,16 +10,17 @@ rules hold at the same time, the first rule of this list decides:
    contact.
 2. **collided**: the robot touched a model that is not the ground. A contact with an obstacle within
    the goal's tolerance is also a collision.
-3. **reached**: the true position is within the goal's tolerance, even if the planner aborted in the
+3. **left_road**: a part of the robot is farther than ``max_off_road_m`` from all of its lanes.
+4. **reached**: the true position is within the goal's tolerance, even if the planner aborted in the
    same period. With several goals, only the last goal ends the trial; after an earlier goal, all
    rules are evaluated again for the next goal.
-4. **planner_aborted**: the planner reported that no path exists, raised an exception, or returned
+5. **planner_aborted**: the planner reported that no path exists, raised an exception, or returned
    a command that is not finite. **false_arrival**: it reported that the robot is at the goal. A
    trial has at most one of these reports. With a simulated localization, the outcome is also
    **false_arrival** 1 s after the estimated pose has arrived, unless one of these rules holds.
-5. **stuck**: for ``stuck_window_s``, the robot was always within ``stuck_distance_m`` of its
+6. **stuck**: for ``stuck_window_s``, the robot was always within ``stuck_distance_m`` of its
    present position.
-6. **timed_out**: the simulated time has reached ``timeout_s``.
+7. **timed_out**: the simulated time has reached ``timeout_s``.
 
 Before these rules, impossible motions make the trial invalid (:func:`require_plausible`), and so
 do a robot that tilts too far before the goal is sent (:func:`require_upright`), and a scene that is
@@ -64,6 +65,7 @@ class TerminationRules:
     stuck_distance_m: float
     max_linear_mps: float
     max_tilt_rad: float = math.inf
+    max_off_road_m: float = math.inf
     further: Tuple[Pose2D, ...] = ()
     visited: int = 0
 
@@ -148,13 +150,15 @@ def check_termination(
     abort_reason: Optional[str] = None,
     tilt_rad: Optional[np.ndarray] = None,
     abort_outcome: Outcome = Outcome.PLANNER_ABORTED,
+    off_road_m: float = 0.0,
 ) -> Optional[TrialEnd]:
     """Return the end of the trial; None while the robot continues to the current goal.
 
     ``time_s`` (n,) is the time since the goal was sent, ``position_m`` has the shape (n, 3) and
     ``tilt_rad`` (n,), with at least one sample. ``collision`` is the first collision, and
     ``abort_reason`` the reason why the planner finished, with the outcome ``abort_outcome`` if no
-    rule before it holds. The module docstring states the precedence of the rules.
+    rule before it holds. ``off_road_m`` is the largest distance (m) of a part of the robot from all
+    lanes. The module docstring states the precedence of the rules.
     """
     on_path = "" if rules.count == 1 else f", on the path to {rules.goal_text}"
     now_s = float(time_s[-1])
@@ -176,6 +180,12 @@ def check_termination(
             Outcome.COLLIDED,
             f"touched {collision.partner} at {collision.start_s:.2f} s, "
             f"{collision.speed_mps:.2f} m/s (by {collision.source}){on_path}",
+        )
+    if off_road_m > rules.max_off_road_m:
+        return TrialEnd(
+            Outcome.LEFT_ROAD,
+            f"{off_road_m:.2f} m from all lanes at {now_s:.2f} s "
+            f"(limits.max_off_road_m is {rules.max_off_road_m:g}){on_path}",
         )
     if has_reached(rules, x_m, y_m):
         last_goal = "" if rules.count == 1 else f", the last of {rules.count} goals"

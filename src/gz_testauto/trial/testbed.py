@@ -125,6 +125,7 @@ class TestBed:
             stuck_distance_m=limits.stuck_distance_m,
             max_linear_mps=self.spec.robot.max_linear_mps,
             max_tilt_rad=math.inf if limits.max_tilt_rad is None else limits.max_tilt_rad,
+            max_off_road_m=math.inf if limits.max_off_road_m is None else limits.max_off_road_m,
             further=tuple(further_goals),
         )
 

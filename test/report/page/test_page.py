@@ -16,6 +16,7 @@ from gz_testauto.analysis.comparison import PairedCounts, rate_difference
 from gz_testauto.analysis.overview import analyze
 from gz_testauto.base.errors import ResultsError
 from gz_testauto.cli.main import main
+from gz_testauto.metrics.traffic import lane_departure_share
 from gz_testauto.report.page import page as page_module
 from gz_testauto.report.page.page import PAGE, write_final_page
 from gz_testauto.results.directory import CampaignDirectory
@@ -53,6 +54,23 @@ def test_names_and_messages_of_results_are_escaped(tmp_path):
         assert said in page.text
     assert json.loads(page.scripts["data"])["worlds"][0]["name"] == f"w{HOSTILE}"
     assert HOSTILE in json.loads(page.scripts["d0"])["trials"][1]["contacts"][0][1]
+
+
+def test_share_of_time_off_the_road_is_in_the_first_table_of_the_page(tmp_path):
+    out = results(tmp_path / "out", later=("world_0002",))
+    assert ">off road<" not in make_page(out).html
+    metrics = {"spl": 1.0, "lane_departure_share": 0.936}
+    ended = record(4, world="world_0002", world_index=2, trajectory="", metrics=metrics)
+    with ResultStore.open(CampaignDirectory(out)) as store:
+        store.declare([lane_departure_share])
+        store.finish(ended)
+    table = make_page(out).html.split('<section id="rates">')[1].split("</table>")[0]
+    heading, *rows = table.split("<tbody>")
+    columns = re.findall(r'<th scope="col"[^>]*>([^<]*)<', heading)
+    cells = [re.findall("<td[^>]*>([^<]*)<", row) for row in rows[0].split("</tr>")]
+    position = columns.index("off road") - 1  # without the heading of the row
+    assert cells[0][position] == "93.6 %"
+    assert cells[1][position] in ("-", "–")
 
 
 def test_control_and_bidirectional_characters_in_names_are_escaped(tmp_path):

@@ -95,6 +95,10 @@ def test_road_and_tracked_objects_are_described():
     rows = dict(setup(spec, None))
     assert rows["tracking"].startswith("planners can request exact poses")
     assert rows["road"].startswith("lanes and a route")
+    assert "left road" not in rows
+    limits = spec.limits.model_copy(update={"max_off_road_m": 0.5})
+    rows_with_limit = dict(setup(spec.model_copy(update={"limits": limits}), None))
+    assert rows_with_limit["left road"] == "a part of the robot was 0.5 m from all lanes"
     noisy = spec.tracking.model_copy(update={"delay_s": 0.2})
     rows = dict(setup(spec.model_copy(update={"tracking": noisy}), None))
     assert rows["tracking"] == "planners can request moving objects: delay_s 0.2"

@@ -144,7 +144,7 @@ def verdicts(analysis: Analysis) -> List[Dict[str, Any]]:
 
 def rates(analysis: Analysis) -> List[Dict[str, Any]]:
     rows, shown_failures = [], failures(analysis.summaries)
-    for summary, rate, interval, counts in success_rows(
+    for summary, rate, interval, counts, off_road in success_rows(
         analysis.summaries, shown_failures, _NOTATION
     ):
         success = summary.success
@@ -159,6 +159,7 @@ def rates(analysis: Analysis) -> List[Dict[str, Any]]:
                 if success.has_interval
                 else None,
                 "outcomes": counts,
+                "off_road": off_road,
                 "invalid": summary.invalid,
             }
         )

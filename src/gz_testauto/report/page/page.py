@@ -30,7 +30,7 @@ from gz_testauto.report.page.encoding import tolerances_text
 from gz_testauto.report.page.rendering import content_hash, template
 from gz_testauto.report.page.setup import length_note, planner_rows, setup
 from gz_testauto.report.page.worlds import WorldContext, WorldsDrawer
-from gz_testauto.report.rows import measured_metrics
+from gz_testauto.report.rows import has_lanes, measured_metrics
 from gz_testauto.report.sections import read_sections
 from gz_testauto.report.sources import Source, recordings, source_of
 from gz_testauto.results.directory import PAGE, CampaignDirectory, write_atomically
@@ -182,6 +182,7 @@ class PageMaker:
             verdicts=content.verdicts(analysis),
             ended_as=[outcome.label for outcome in failures(analysis.summaries)],
             rates=content.rates(analysis),
+            has_lanes=has_lanes(analysis.summaries),
             rate_notes=list(map(str, caveats(analysis))),
             means=content.means(analysis),
             figures=list(figures),

@@ -43,6 +43,10 @@ def setup(spec: Optional[CampaignSpec], footprint_m: Optional[np.ndarray]) -> Li
         rows.append(
             ("tipped over", f"tilted more than {limits.max_tilt_rad:g} rad for {TIPPED_S:g} s")
         )
+    if limits.max_off_road_m is not None:
+        rows.append(
+            ("left road", f"a part of the robot was {limits.max_off_road_m:g} m from all lanes")
+        )
     if spec.robots:
         rows.append(
             ("other robots", _names_text([_companion_text(robot) for robot in spec.robots]))
