@@ -8,14 +8,20 @@ import pytest
 from gz_testauto.base.observation import LaserScan, TrackedObject, Twist2D
 from gz_testauto.base.pose import Pose, Pose2D, wrap_angle
 from gz_testauto.extras.roads.center_line import CenterLine
-from gz_testauto.extras.roads.sst.model import Trajectory, Vehicle, predict_objects
+from gz_testauto.extras.roads.sst.model import (
+    Trajectory,
+    Vehicle,
+    predict_objects,
+    predicted_on_arc,
+)
 from gz_testauto.extras.roads.sst.planner import (
     PlanQuality,
+    StableSparseRrt,
     along,
     remove_tracked_objects,
     vehicle_of,
 )
-from gz_testauto.planners.interface import Lane, RobotLimits
+from gz_testauto.planners.interface import Lane, Observation, RobotLimits, Task
 from gz_testauto.planners.limits import SpeedLimiter
 
 BODY = np.array([[-1.0, -1.0], [3.0, -1.0], [3.0, 1.0], [-1.0, 1.0]])
@@ -41,6 +47,61 @@ def test_tracked_objects_are_predicted_from_the_start_of_the_plan():
     found = predict_objects([tracked((10.0, 0.0, 0.0))], 2.0, 0.5, 0.04)
     assert found.sizes_m == pytest.approx(np.array([[2.0, 1.0]]))
     assert found.poses[0, 0] == pytest.approx([(10.5 + 1.0) / 2, 0.0, 0.0])
+
+
+def on_circle(turn_radps, radius_m, age_s=0.0):
+    """An object on a circle about the origin, at (r, 0), whose velocity is extrapolated."""
+    pose, velocity = (radius_m, 0.0, math.pi / 2), (0.0, turn_radps * radius_m, turn_radps)
+    times = age_s + 0.1 * np.arange(21)
+    path = np.array(pose) + times[:, None] * np.array(velocity)
+    return TrackedObject("car", Pose2D(*pose), velocity, BODY, path, 0.1, age_s)
+
+
+@pytest.mark.parametrize("turn_radps", [0.3, -0.3])
+@pytest.mark.parametrize("age_s", [0.0, 0.4])
+def test_an_object_that_turns_steadily_is_predicted_on_its_circle(turn_radps, age_s):
+    radius_m = math.copysign(12.0, turn_radps)
+    moving = predicted_on_arc(on_circle(turn_radps, radius_m, age_s), 1.1 * turn_radps)
+    angles = turn_radps * (age_s + 0.1 * np.arange(21))
+    assert moving.path[:, 0] == pytest.approx(radius_m * np.cos(angles))
+    assert moving.path[:, 1] == pytest.approx(radius_m * np.sin(angles))
+    assert moving.path[:, 2] == pytest.approx(math.pi / 2 + angles)
+
+
+def test_the_smaller_of_two_turn_rates_applies():
+    """The heading of an object on a path of lines turns faster at each corner."""
+    moving = predicted_on_arc(on_circle(0.4, 12.0), 0.3)
+    assert moving.path[-1, 2] == pytest.approx(math.pi / 2 + 0.3 * 2.0)
+
+
+@pytest.mark.parametrize(
+    ("turn_radps", "previous_radps", "radius_m"),
+    [(0.3, 0.0, 12.0), (0.3, -0.3, 12.0), (0.0, 0.3, 12.0), (1.2, 1.2, 0.8), (0.9, 0.9, 6.0)],
+    ids=["starts to turn", "turns back", "straight", "quick", "fast"],
+)
+def test_other_objects_are_predicted_at_constant_velocity(turn_radps, previous_radps, radius_m):
+    moving = on_circle(turn_radps, radius_m)
+    assert predicted_on_arc(moving, previous_radps) is moving
+
+
+def test_the_plan_of_an_object_is_not_replaced():
+    moving = on_circle(0.3, 12.0)
+    moving.path[10:, 1] += 0.5
+    assert predicted_on_arc(moving, 0.3) is moving
+
+
+def test_planner_predicts_an_object_on_an_arc_from_the_second_observation_on():
+    planner = StableSparseRrt(iterations=1)
+    limits = RobotLimits(tuple(map(tuple, BODY.tolist())))
+    waypoints_m = np.array([[0.0, 0.0], [40.0, 0.0]])
+    planner.begin(Task(Pose2D(40.0, 0.0), 0.5, waypoints_m, limits))
+    ends = []
+    for step in range(2):
+        objects = (on_circle(0.3, 12.0),)
+        planner.plan(Observation(0.1 * step, Pose2D(0.0, 0.0), Twist2D(), None, objects))
+        ends.append(planner._objects[0].path[-1].tolist())
+    assert ends[0][0] == pytest.approx(12.0)
+    assert ends[1][0] == pytest.approx(12.0 * math.cos(0.6))
 
 
 def test_headings_are_interpolated_over_the_smaller_angle():

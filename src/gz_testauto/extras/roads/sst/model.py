@@ -5,6 +5,7 @@ are those of a mid-size car in a 30 km/h zone. A state is x and y of the rear ax
 (rad) and speed (m/s). A control is an acceleration (m/s²) and a steering angle (rad).
 """
 
+import math
 from dataclasses import dataclass, replace
 from typing import NamedTuple, Sequence
 
@@ -88,6 +89,10 @@ class Objects:
     poses: np.ndarray
 
 
+MAX_TURN_RADPS, MAX_LATERAL_MPS2 = 1.0, 4.0
+"""Largest turn rate and lateral acceleration of an object that is predicted on an arc. Pedestrians
+turn faster, but only briefly."""
+
 NO_OBJECTS = Objects(np.empty((0, 2)), np.empty((0, 1, 3)))
 
 
@@ -114,6 +119,28 @@ def predict_objects(
         sizes.append(high - low)
         paths.append(np.column_stack([x / unit_m, y / unit_m, yaws]))
     return Objects(np.array(sizes) / unit_m, np.array(paths))
+
+
+def predicted_on_arc(moving: TrackedObject, previous_turn_radps: float) -> TrackedObject:
+    """Return the object with a path on an arc, if its extrapolated velocity turns steadily.
+
+    ``previous_turn_radps`` is the turn rate in the previous observation. The smaller of both rates
+    applies, since the heading of an object on a path of lines turns in single steps. A path that is
+    not extrapolated is the object's own plan, and does not change.
+    """
+    vx, vy, turn = moving.velocity
+    turn = math.copysign(min(abs(turn), abs(previous_turn_radps)), turn)
+    turns_steadily = turn * previous_turn_radps > 0.0 and abs(turn) <= MAX_TURN_RADPS
+    if not turns_steadily or abs(turn) * math.hypot(vx, vy) > MAX_LATERAL_MPS2:
+        return moving
+    times = moving.age_s + moving.path_step_s * np.arange(len(moving.path))
+    pose = np.array(moving.pose)
+    if not np.allclose(moving.path, pose + times[:, None] * np.array(moving.velocity)):
+        return moving
+    turned = turn * times
+    along, across = np.sin(turned) / turn, (1.0 - np.cos(turned)) / turn
+    offsets = np.column_stack([along * vx - across * vy, across * vx + along * vy, turned])
+    return replace(moving, path=pose + offsets)
 
 
 @dataclass(frozen=True, eq=False)

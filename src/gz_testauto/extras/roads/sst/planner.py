@@ -15,7 +15,13 @@ from gz_testauto.base.observation import LaserScan, TrackedObject, Twist2D
 from gz_testauto.base.parameters import Count, Fraction, NotNegative, Positive, Seed
 from gz_testauto.base.pose import Pose2D, wrap_angle
 from gz_testauto.extras.roads.center_line import CenterLine
-from gz_testauto.extras.roads.sst.model import Growth, Trajectory, Vehicle, predict_objects
+from gz_testauto.extras.roads.sst.model import (
+    Growth,
+    Trajectory,
+    Vehicle,
+    predict_objects,
+    predicted_on_arc,
+)
 from gz_testauto.extras.roads.sst.search import Search
 from gz_testauto.planners.escape import Escape
 from gz_testauto.planners.global_plan import lateral_offset_m
@@ -115,6 +121,7 @@ class StableSparseRrt(ReactivePlanner):
 
     If the campaign has a road, the robot drives on the lanes of the route and on those next to
     them. If the campaign has tracking, the robot avoids tracked objects at their predicted poses.
+    An object without a plan that turns steadily is predicted on an arc.
     Scan points that belong to no tracked object are static obstacles.
 
     Parameters
@@ -201,13 +208,18 @@ class StableSparseRrt(ReactivePlanner):
                 self._arc_m = self._line.arc_of(first[0], first[1])
                 self._end_m = self._line.arc_of(last[0], last[1], self._arc_m)
         self._objects: Tuple[TrackedObject, ...] = ()
+        self._turns_radps: Dict[str, float] = {}
         self._trajectory: Optional[Trajectory] = None
         self._start_s = self._due_s = -math.inf
         self._pending: Optional[Tuple[float, Trajectory]] = None
 
     def plan(self, observation: Observation) -> Twist2D:
         self._now_s, self._pose = observation.time_s, observation.pose
-        self._objects = observation.objects
+        self._objects = tuple(
+            predicted_on_arc(tracked, self._turns_radps.get(tracked.name, 0.0))
+            for tracked in observation.objects
+        )
+        self._turns_radps = {tracked.name: tracked.velocity[2] for tracked in observation.objects}
         if observation.scan is not None:
             seen = remove_tracked_objects(observation.scan, observation.pose, self._objects)
             observation = replace(observation, scan=seen)
