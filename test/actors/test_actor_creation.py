@@ -91,6 +91,15 @@ def starts(created):
     return {model.name: model.pose.position[:2] for actor in created for model in actor.models}
 
 
+def test_actors_of_an_entry_with_count_have_its_name_as_a_tag():
+    region = "{rectangle: {x_m: [-9, -2], y_m: [-4, 4]}}"
+    roam = f"{{name: roam, behavior: wander, count: 2, tags: [person], region: {region}}}"
+    single = "{name: single, behavior: script, waypoints_m: [[-9, 6], [9, 6]]}"
+    created_actors = create_actors(actors(roam, single), 1, 0, 0, GROUND)
+    tags = {actor.name: sorted(actor.tags) for actor in created_actors}
+    assert tags == {"roam_0": ["person", "roam"], "roam_1": ["person", "roam"], "single": []}
+
+
 def test_walkers_start_at_free_points_away_from_the_robot_and_each_other():
     for world in range(20):
         places = np.array(

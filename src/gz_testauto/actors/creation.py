@@ -199,6 +199,8 @@ def create_actors(
             random = child_generator(seed, *path)
             new_actor = NewActor(name, index, random, area, started_circles, actors, local_outlines)
             actor, start = spec.create(new_actor)
+            if spec.count > 1:  # effects and other actors can select all actors of the entry
+                actor.tags |= {spec.name}
             if name in actors:
                 raise SpecError(
                     f"actors: the name {name!r} appears twice; rename one of the actors"

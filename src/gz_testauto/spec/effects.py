@@ -83,7 +83,8 @@ class ModelEffectSpec(EffectSpec):
     """The keys of effects that change models."""
 
     target: str
-    """The models that the effect changes: ``robot``, a tag of actors, or the name of a model."""
+    """The models that the effect changes: ``robot``, a tag of actors, the name of an entry with
+    ``count`` in ``actors``, or the name of a model."""
 
 
 class InvisibleEffect(ModelEffectSpec):
