@@ -147,6 +147,19 @@ def test_pushes_have_random_intervals_and_directions():
     assert {int(angle // (math.pi / 2)) for angle in angles} == {-2, -1, 0, 1}
 
 
+def test_a_repeated_term_stores_its_values_with_their_times():
+    line = "{name: gust, term: push, select: {names: 'a::l'}, set: [5, 50], when: {every_s: 1.2}}"
+    drawn = draw(line)
+    (hook,) = drawn.hooks
+    assert (hook.results().numbers, hook.results().series) == ({}, {})
+    found = [(0.5 * tick, c) for tick in range(6) for c in changes(drawn, 0.5 * tick)]
+    forces = [math.hypot(*change.force_n) for _, change in found]
+    assert len(set(forces)) == 2
+    stored = hook.results()
+    assert stored.series["drawn_gust"] == pytest.approx(np.column_stack([[1.5, 2.5], forces]))
+    assert stored.numbers == pytest.approx({"drawn_gust": np.mean(forces)})
+
+
 def test_a_pose_term_displaces_the_pose_of_the_model():
     line = '{name: shove, term: pose, select: {names: "a"}, add: [0.5, 0.6], yaw_rad: 0.3}'
     (change,) = changes(draw(line))

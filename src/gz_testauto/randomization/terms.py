@@ -11,7 +11,7 @@ from typing import Any, Callable, Dict, FrozenSet, List, Mapping, Optional, Sequ
 import numpy as np
 from typing_extensions import override
 
-from gz_testauto.actors.hook import HIGH, Hook, StepContext
+from gz_testauto.actors.hook import HIGH, Hook, HookResults, StepContext
 from gz_testauto.actors.simulation import Filter
 from gz_testauto.base.errors import SpecError
 from gz_testauto.base.parameters import construct
@@ -181,16 +181,26 @@ class Repeated(Hook):
 
     def __init__(self, name: str, drawing: "_Drawing", every_s: Distribution) -> None:
         self.name = f"randomize.{name}"
+        self._column = PREFIX + name
         self._drawing, self._every_s = drawing, every_s
+        self._drawn: List[Tuple[float, float]] = []  # time (s) and value
         self._due_s = self._interval_s()
 
     @override
     def before_step(self, context: StepContext) -> None:
         while context.time_s >= self._due_s - 1e-9:
             self._drawing.step_context = context
-            changes, _ = self._drawing()
+            changes, value = self._drawing()
             context.change(*changes)
+            self._drawn.append((context.time_s, value))
             self._due_s += self._interval_s()
+
+    @override
+    def results(self) -> HookResults:
+        if not self._drawn:
+            return HookResults()
+        drawn = np.array(self._drawn)
+        return HookResults({self._column: float(drawn[:, 1].mean())}, {self._column: drawn})
 
     def _interval_s(self) -> float:
         return max(1e-3, float(self._every_s.quantile(float(self._drawing.random.random()))))
