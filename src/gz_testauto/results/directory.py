@@ -45,9 +45,9 @@ from gz_testauto.base.errors import ResultsError
 
 LOCK_NAME, LOGS = ".lock", "logs"
 TRIALS_FILE = "trials.txt"
-PAGE = "report.html"
 """File that lists the trials with logs in its directory. Each line contains the wall time (s) at
 which an attempt started, and the label of the trial."""
+PAGE = "report.html"
 
 
 class RunDirectory:
