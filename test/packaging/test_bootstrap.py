@@ -171,7 +171,7 @@ def test_libraries_of_extras_and_tests_are_installed_once_and_only_if_needed(mac
     assert packages == "libgl1 libglib2.0-0"
     table = (CHECKOUT / "pyproject.toml").read_text().split("optional-dependencies]")[1]
     needed = set(re.findall(r"^(\w+) = \[(?!\])", table.split("\n[")[0], re.MULTILINE))
-    assert set(names[len("extras: ") :].split(",")) == needed - {"train"}
+    assert set(names[len("extras: ") :].split(",")) == needed - {"notebook", "train"}
 
 
 def test_exec_of_a_program_that_only_tests_need_names_the_command_that_installs_it(machine):
