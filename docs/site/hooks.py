@@ -5,6 +5,7 @@ becomes a page below ``files/``, so that no link leaves the site. The pages of t
 consist of docstrings.
 """
 
+import json
 import posixpath
 import re
 from pathlib import Path
@@ -19,7 +20,6 @@ ROOT = Path(__file__).resolve().parents[2]
 LINK = re.compile(r"(?<=\]\()(?![a-z]+:)([^)#\s]+)(?=[)#])")
 CODE = re.compile(r"^ {0,3}(```|~~~).*?^ *\1|`[^`\n]+`", re.MULTILINE | re.DOTALL)
 LANGUAGES = {
-    ".ipynb": "json",
     ".launch": "xml",
     ".sdf": "xml",
     ".world": "xml",
@@ -104,8 +104,27 @@ def as_markdown(path: str) -> Tuple[str, str]:
     text = file.read_text("utf-8")
     if path.endswith(".md"):
         return path, text
+    if path.endswith(".ipynb"):
+        return path, "\n\n".join(map(cell_as_markdown, json.loads(text)["cells"]))
     language = LANGUAGES.get(file.suffix, file.suffix[1:])
     return path, f"# {path}\n\n``````{language}\n{text.rstrip()}\n``````\n"
+
+
+def cell_as_markdown(cell: Dict[str, Any]) -> str:
+    """Return a cell of a notebook with its stored outputs as Markdown."""
+    source = "".join(cell["source"])
+    if cell["cell_type"] == "markdown":
+        return source
+    parts = [f"```python\n{source}\n```"]
+    for output in cell["outputs"]:
+        data = output.get("data", {})
+        if "image/png" in data:
+            picture = data["image/png"].replace("\n", "")
+            parts.append(f'<img alt="plot" src="data:image/png;base64,{picture}">')
+        else:
+            printed = "".join(output.get("text") or data["text/plain"])
+            parts.append(f"```text\n{printed}\n```")
+    return "\n\n".join(parts)
 
 
 def relinked(source: str, text: str, page: str) -> str:
