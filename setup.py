@@ -12,7 +12,8 @@ from xml.etree import ElementTree
 from setuptools import find_packages, setup
 
 ROOT = Path(__file__).resolve().parent
-SHARED_FOLDERS = ("config", "models", "worlds")
+SHARED_FOLDERS = ("config", "examples", "models", "worlds")
+OF_NOTEBOOKS = {".ipynb_checkpoints", "results"}  # folders that notebooks create in examples
 
 
 def version() -> str:
@@ -31,7 +32,7 @@ def data_inside_package() -> "list[str]":
 
 
 def shared_files() -> "list[tuple[str, list[str]]]":
-    """Return models, worlds and configuration for ``share/gz_testauto`` of the prefix.
+    """Return models, worlds, configuration and notebooks for ``share/gz_testauto`` of the prefix.
 
     Empty under catkin: there ``CMakeLists.txt`` installs them, to that same place.
     """
@@ -40,8 +41,8 @@ def shared_files() -> "list[tuple[str, list[str]]]":
     folders = {}
     for top in SHARED_FOLDERS:
         for path in sorted((ROOT / top).rglob("*")):
-            if path.is_file():
-                relative = path.relative_to(ROOT)
+            relative = path.relative_to(ROOT)
+            if path.is_file() and not OF_NOTEBOOKS & set(relative.parts):
                 folders.setdefault(f"share/gz_testauto/{relative.parent}", []).append(str(relative))
     return sorted(folders.items())
 

@@ -11,6 +11,7 @@ from gz_testauto.base.errors import ResourceError
 from gz_testauto.base.installation import install_command
 from gz_testauto.base.resources import share_directory
 from gz_testauto.campaign.campaign_files import campaign_path
+from gz_testauto.cli import init
 from gz_testauto.cli.main import VERBS, help_text, main
 from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.spec.loader import load
@@ -22,6 +23,17 @@ def test_copied_example_is_a_campaign_with_its_own_worlds(tmp_path, capsys):
     spec = load(out / "config" / "example_campaign.yaml", CampaignSpec)
     assert spec.worlds.base == out / "worlds" / "arena.world"
     assert str(out) in capsys.readouterr().out
+
+
+def test_copied_notebooks_are_named_and_have_no_results(tmp_path, monkeypatch, capsys):
+    share = tmp_path / "share"
+    for folder in ("config", "models", "worlds", "examples/results"):
+        (share / folder).mkdir(parents=True)
+    (share / "examples" / "1_lesson.ipynb").write_text("{}")
+    monkeypatch.setattr(init, "share_directory", lambda: share)
+    assert main(["init", str(tmp_path / "mine")]) == 0
+    assert capsys.readouterr().err.endswith("lessons for jupyter lab:\n  examples/1_lesson.ipynb\n")
+    assert [path.name for path in (tmp_path / "mine" / "examples").iterdir()] == ["1_lesson.ipynb"]
 
 
 def test_copied_examples_find_all_files_that_they_name(tmp_path):

@@ -19,7 +19,7 @@ from gz_testauto.results.store import load_campaign
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 SOURCE = CHECKOUT / "src"
-SHARED_FOLDERS = ("config", "models", "worlds")
+SHARED_FOLDERS = ("config", "examples", "models", "worlds")
 
 
 def files_below(folder: Path):
@@ -35,7 +35,8 @@ def source_files():
 
 
 def shared_files(*folders):
-    return {f"{name}/{file}" for name in folders for file in files_below(CHECKOUT / name)}
+    files = {f"{name}/{file}" for name in folders for file in files_below(CHECKOUT / name)}
+    return {file for file in files if not {"results", ".ipynb_checkpoints"} & {*file.split("/")}}
 
 
 @pytest.fixture(scope="module")

@@ -1,12 +1,13 @@
-"""Copy example campaigns, worlds and models to a directory.
+"""Copy campaigns, notebooks, worlds and models to a directory.
 
-The directory then contains config/, models/ and worlds/ of this package. Change the copies for
-your own campaigns. Existing files are never overwritten.
+The directory then contains config/, examples/, models/ and worlds/ of this package. Change the
+copies for your own campaigns. Existing files are never overwritten.
 
 example:
   gz_testauto init my_campaigns
   cd my_campaigns
   gz_testauto run config/example_campaign.yaml
+  jupyter lab examples
 """
 
 import argparse
@@ -20,7 +21,8 @@ from gz_testauto.base.resources import share_directory
 from gz_testauto.results.directory import reporting_disk
 
 GROUP = ("start", 1)
-COPIED = ("config", "models", "worlds")
+COPIED = ("config", "examples", "models", "worlds")
+OF_NOTEBOOKS = shutil.ignore_patterns(".ipynb_checkpoints", "results")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -35,10 +37,14 @@ def run(arguments: argparse.Namespace) -> int:
     share = share_directory()
     with reporting_disk(directory):
         for name in COPIED:
-            shutil.copytree(str(share / name), str(directory / name))
+            shutil.copytree(str(share / name), str(directory / name), ignore=OF_NOTEBOOKS)
     print(escape_text(str(directory)))
+    notebooks = sorted((directory / "examples").glob("*.ipynb"))
     print(
         "try: gz_testauto run config/example_campaign.yaml, in this directory",
+        "lessons for jupyter lab:",
+        *(f"  examples/{path.name}" for path in notebooks),
+        sep="\n",
         file=sys.stderr,
     )
     return 0
