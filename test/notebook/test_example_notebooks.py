@@ -1,64 +1,58 @@
-"""The notebooks in examples/ run, and their tables and pictures have the expected content."""
+"""The notebooks in examples/ run, and print the stored outputs.
+
+To store new outputs, run this in examples/, without a folder results:
+jupyter execute --inplace --NotebookClient.record_timing=False *.ipynb
+"""
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
 
 nbclient = pytest.importorskip("nbclient", reason="the extra test is not installed")
 nbformat = pytest.importorskip("nbformat", reason="the extra test is not installed")
-pytest.importorskip("pandas", reason="the extra notebook is not installed")
+pytest.importorskip("pandas", reason="the extra test is not installed")
 pytestmark = pytest.mark.slow
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
-EXPECTED = {
-    "1_first_campaign": (
-        "'smoke' in 'results/smoke': 4 of 4 trials",
-        "clearance_min_m",
-        "image/png",
-        "data:image/gif",
-        "('reached', True)",
-    ),
-    "2_success_against_density": ("obstacles", "image/png", "success"),
-    "3_compare_planners": ("difference", "success", "image/png"),
-}
-"""Parts of the outputs of each notebook."""
-
-FEWER_FRAMES = "from gz_testauto.report import animation; animation.MOST_FRAMES = 10"
-ONE_PROCESS = "from gz_testauto.notebook import running; running.processors = lambda: 1"
-STARTUP = {
-    "1_first_campaign": FEWER_FRAMES,  # its trials run in processes
-    "2_success_against_density": ONE_PROCESS,
-    "3_compare_planners": ONE_PROCESS,
-}
-"""What the kernel of each notebook executes first, to save processor time."""
+PICTURES = {"1_success_against_density": 3, "2_compare_planners": 2}
+"""The number of pictures in each notebook."""
+MOST_BYTES = 600_000
 
 
-def outputs(notebook):
-    """Return the outputs of all cells as one text, with the kinds of pictures."""
-    found = [output for cell in notebook.cells for output in cell.get("outputs", ())]
-    parts = []
-    for output in found:
-        data = output.get("data", {})
-        parts += [*data, data.get("text/plain", ""), data.get("text/html", "")]
-        parts.append(output.get("text", "") if output.output_type == "stream" else "")
-    return "\n".join(parts)
+def outputs(notebook, with_text=True):
+    """Return the types of the outputs of each cell, and their text."""
+    return [
+        [
+            (sorted(output.get("data", ())), with_text and output_text(output))
+            for output in cell.get("outputs", ())
+        ]
+        for cell in notebook.cells
+    ]
 
 
-def test_each_notebook_has_expected_outputs():
-    assert {path.stem for path in EXAMPLES.glob("*.ipynb")} == set(EXPECTED)
+def output_text(output):
+    return output.get("text") or output.get("data", {}).get("text/plain")
 
 
-@pytest.mark.parametrize("name", EXPECTED)
-def test_notebook_runs_with_the_expected_outputs(name, tmp_path, monkeypatch):
+def test_notebooks_are_small_and_stored_with_pictures():
+    assert {path.stem for path in EXAMPLES.glob("*.ipynb")} == set(PICTURES)
+    for name, pictures in PICTURES.items():
+        notebook = nbformat.read(str(EXAMPLES / f"{name}.ipynb"), as_version=4)
+        nbformat.validate(notebook)
+        types = [kinds for cell in outputs(notebook) for kinds, _ in cell]
+        assert sum("image/png" in kinds for kinds in types) == pictures
+    assert sum(path.stat().st_size for path in EXAMPLES.glob("*.ipynb")) <= MOST_BYTES
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_notebook_prints_the_stored_outputs(name, tmp_path, monkeypatch):
     monkeypatch.setitem(os.environ, "IPYTHONDIR", str(tmp_path / "ipython"))
-    startup = tmp_path / "ipython" / "profile_default" / "startup"
-    startup.mkdir(parents=True)
-    (startup / "smaller.py").write_text(STARTUP[name])
     notebook = nbformat.read(str(EXAMPLES / f"{name}.ipynb"), as_version=4)
-    nbformat.validate(notebook)
-    assert outputs(notebook) == "", "notebooks are stored without outputs"
+    # Before Python 3.11, other versions of MuJoCo compute other trajectories (constraints.txt).
+    with_text = sys.version_info >= (3, 11)
+    stored = outputs(notebook, with_text)
     place = {"metadata": {"path": str(tmp_path)}}
     nbclient.NotebookClient(notebook, timeout=300, resources=place).execute()
-    text = outputs(notebook)
-    assert [part for part in EXPECTED[name] if part not in text] == []
+    assert outputs(notebook, with_text) == stored

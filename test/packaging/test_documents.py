@@ -14,6 +14,7 @@ PAGES = [
     *TUTORIAL,
     *sorted((CHECKOUT / "docs" / "measurements").glob("*.md")),
     *sorted((CHECKOUT / "overlay").glob("*.md")),
+    CHECKOUT / "examples" / "README.md",
 ]
 
 
