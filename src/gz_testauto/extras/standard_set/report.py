@@ -189,23 +189,27 @@ def _markdown_row(*cells: str) -> List[str]:
 
 def latex(cards: Sequence[ScoreCard], pairs: Sequence[PlannerPair], standard: StandardSet) -> str:
     """Return tables for a paper: success in % by class and planner, and differences of planners."""
-    class_names = [name for name in standard.classes if any(name in card.classes for card in cards)]
+    class_names = [name for name in standard.classes if all(name in card.classes for card in cards)]
+    have_same_classes = all(len(card.classes) == len(class_names) for card in cards)
     rows: List[List[str]] = []
     bold = set()
-    for name in [*class_names, TOTAL]:
-        trials = [dict(class_rows(card)).get(name, []) for card in cards]
+    for name in [*class_names, *([TOTAL] if have_same_classes else [])]:
+        trials = [dict(class_rows(card))[name] for card in cards]
         rates = [success(of_card) for of_card in trials]
         if len(set(map(len, trials))) == 1:  # otherwise in different worlds
             texts = [number_text(100 * rate.value, 1) for rate in rates]
             values = [rate.value for rate in rates]
             bold |= {(len(rows), column + 1) for column in best_indices(texts, values, "higher")}
-        rows.append([name, *(percent(r) if of_card else "" for r, of_card in zip(rates, trials))])
+        rows.append([name, *map(percent, rates)])
     text = [
         f"Standard set version {standard.version}. Exact 95 % intervals. Bold: the best rate, if "
         "all are over the same worlds."
     ]
     for card in cards:
-        text += [f"{card.planner.name}: experiment ID {card.id_of(standard)}."]
+        text += [
+            f"{card.planner.name}: experiment ID {card.id_of(standard)}, at most "
+            f"{card.most_worlds} worlds of each class."
+        ]
         text += notes(card, standard)
     head = ["class (%)", *(card.planner.name for card in cards)]
     tables = [format_table("Success in the standard set", head, rows, " ".join(text), bold=bold)]
