@@ -224,6 +224,8 @@ def test_power_reports_the_detectable_differences(results, capsys):
     said = capsys.readouterr().out
     assert "100 worlds, of which 25.0 % are discordant" in said
     assert re.search(r"of 20\.0 points is .* a probability of (9\d|more than 99) %", said)
+    losses = re.findall(r"fails a planner that is about (\d+) points worse", said)
+    assert [20 < int(loss) < 40 for loss in losses] == [True, True]
     both = results("both", table(mine=WORSE, theirs=GOOD))
     assert main(["power", "--worlds", "60", "--pilot", both]) == 0
     said = capsys.readouterr().out

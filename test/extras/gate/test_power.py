@@ -12,12 +12,15 @@ from gz_testauto.extras.gate.options import GateOptions
 from gz_testauto.extras.gate.power import (
     DiscordantRate,
     Pilot,
+    fixed_gate_failures,
     fixed_gate_power,
     fixed_gate_worlds,
+    gate_failures,
     gate_power,
     gate_worlds,
     share_upper_bound,
     smallest_difference,
+    smallest_failed_loss,
     stopping_worlds,
     worlds_for,
 )
@@ -178,21 +181,45 @@ def test_planners_that_never_differ_pass_the_gate_after_enough_worlds_for_the_ma
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("fixed", [False, True])
-def test_the_stated_probability_to_pass_is_that_of_the_gate(fixed):
+@pytest.mark.parametrize(
+    ("find", "verdict", "fixed"),
+    [
+        (gate_power, Verdict.PASSED, False),
+        (fixed_gate_power, Verdict.PASSED, True),
+        (gate_failures, Verdict.FAILED, False),
+        (fixed_gate_failures, Verdict.FAILED, True),
+    ],
+)
+def test_the_stated_probability_of_a_verdict_is_that_of_the_gate(find, verdict, fixed):
     """The gate is evaluated with the trials of campaigns that were drawn with another seed."""
     source, worlds = DiscordantRate(0.1, 0.0), 120
-    stated = (fixed_gate_power if fixed else gate_power)(worlds, source, 0.1, 0.05)
+    if verdict is Verdict.FAILED:
+        source = source.worse_by(0.25)
+    stated = find(worlds, source, 0.1, 0.05)
+    assert 0.2 < stated < 0.97
     options = GateOptions(not_worse_than=0.1, fixed_worlds=worlds if fixed else None)
     names = [f"w{world}" for world in range(worlds)]
-    passed = []
+    is_verdict = []
     for differences in source.draw(np.random.default_rng(17), (200, worlds)):
         mine = {name: [Ended(value >= 0.0)] for name, value in zip(names, differences)}
         theirs = {name: [Ended(value <= 0.0)] for name, value in zip(names, differences)}
         (answer,) = evaluate([GatePair("a", mine, "b", theirs)], options)
-        passed.append(answer.verdict is Verdict.PASSED)
+        is_verdict.append(answer.verdict is verdict)
     error = 3.5 * math.sqrt(stated * (1.0 - stated) * (1 / 200 + 1 / 300))
-    assert np.mean(passed) == pytest.approx(stated, abs=error)
+    assert np.mean(is_verdict) == pytest.approx(stated, abs=error)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("find", [gate_failures, fixed_gate_failures])
+def test_the_smallest_failed_loss_has_the_usual_power(find):
+    source, fifth = DiscordantRate(0.1, 0.0), Pilot(np.array([0.2, -0.2, 0.0, 0.0]))
+    for planners in (source, fifth):
+        loss = smallest_failed_loss(find, 100, planners, 0.1, 0.05)
+        assert find(100, planners.worse_by(loss / 100), 0.1, 0.05) >= 0.8
+        assert find(100, planners.worse_by((loss - 1) / 100), 0.1, 0.05) < 0.8
+        # A planner that is worse by the margin fails with at most alpha, here with 300 campaigns.
+        assert find(100, planners.worse_by(0.1), 0.1, 0.05) <= 0.05 + 0.038
+    assert smallest_failed_loss(find, 2, source, 0.1, 0.05) is None
 
 
 @pytest.mark.slow

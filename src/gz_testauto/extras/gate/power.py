@@ -79,6 +79,10 @@ class DiscordantRate:
     def with_difference(self, difference: float) -> "DiscordantRate":
         return DiscordantRate(self.discordant, difference)
 
+    def worse_by(self, loss: float) -> "DiscordantRate":
+        """Return an equally good first planner that fails in a further share ``loss`` of worlds."""
+        return DiscordantRate(min(self.discordant + loss, 1.0), -loss)
+
     def power(self, worlds: int, alpha: float) -> float:
         """Return the probability that the exact two-sided McNemar test has ``p ≤ alpha``."""
         from scipy.stats import binom
@@ -130,6 +134,9 @@ class Pilot:
         """
         symmetric = np.concatenate([self.differences, -self.differences])
         return Pilot(np.clip(symmetric + difference, *DIFFERENCE) if difference else symmetric)
+
+    def worse_by(self, loss: float) -> "Pilot":
+        return self.with_difference(-loss)
 
     def power(self, worlds: int, alpha: float) -> float:
         """Return the probability that the report's test detects the difference."""
@@ -195,11 +202,53 @@ def gate_worlds(
 
 def fixed_gate_power(worlds: int, source: Source, margin: float, alpha: float) -> float:
     """Return the probability that the gate passes if it is evaluated once, after all worlds."""
+    return _fixed_gate_verdicts(worlds, source, margin, alpha)[0]
+
+
+def gate_failures(worlds: int, source: Source, margin: float, alpha: float) -> float:
+    """Return the probability that the gate fails if it is evaluated after each world."""
+
+    def capital(values: np.ndarray) -> np.ndarray:
+        return anytime.capital_over_time(anytime.below(values, -margin, DIFFERENCE))
+
+    return float(np.mean(_first_over(worlds, source, capital, -math.log(alpha)) <= worlds))
+
+
+def fixed_gate_failures(worlds: int, source: Source, margin: float, alpha: float) -> float:
+    """Return the probability that the gate fails if it is evaluated once, after all worlds."""
+    return _fixed_gate_verdicts(worlds, source, margin, alpha)[1]
+
+
+def smallest_failed_loss(
+    find_failures: Callable[[int, Source, float, float], float],
+    worlds: int,
+    source: Source,
+    margin: float,
+    alpha: float,
+) -> Optional[int]:
+    """Return the smallest loss of a planner, in percentage points, that the gate fails with the
+    probability :data:`CHANCE`, or None. ``find_failures`` is :func:`gate_failures` or
+    :func:`fixed_gate_failures`."""
+    low, high = 0, 100
+    if find_failures(worlds, source.worse_by(1.0), margin, alpha) < CHANCE:
+        return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        enough = find_failures(worlds, source.worse_by(middle / 100), margin, alpha) >= CHANCE
+        low, high = (low, middle) if enough else (middle, high)
+    return high
+
+
+def _fixed_gate_verdicts(
+    worlds: int, source: Source, margin: float, alpha: float
+) -> Tuple[float, float]:
+    """Return the probabilities that the gate passes and that it fails."""
     values = np.sort(source.draw(np.random.default_rng(SEED), (TESTED, worlds)), axis=1)
     # The test depends on the values but not on their order, so it is computed once for equal rows.
     rows, times = np.unique(values, axis=0, return_counts=True)
-    passed = [one_sided_p_values(row, -margin, DIFFERENCE)[0] <= alpha for row in rows]
-    return float(np.average(passed, weights=times))
+    p_values = np.array([one_sided_p_values(row, -margin, DIFFERENCE) for row in rows])
+    passed, failed = np.average(p_values <= alpha, axis=0, weights=times)
+    return float(passed), float(failed)
 
 
 def fixed_gate_worlds(

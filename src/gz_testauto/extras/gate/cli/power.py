@@ -31,12 +31,15 @@ from gz_testauto.extras.gate.power import (
     DiscordantRate,
     Pilot,
     Source,
+    fixed_gate_failures,
     fixed_gate_power,
     fixed_gate_worlds,
+    gate_failures,
     gate_power,
     gate_worlds,
     share_upper_bound,
     smallest_difference,
+    smallest_failed_loss,
     stopping_worlds,
     worlds_for,
 )
@@ -138,11 +141,20 @@ def _power_lines(
             f"{_percent(decided)}, after {average:.0f} worlds on average"
         )
     equal = source.with_difference(0.0)
-    for find_power, flag in ((gate_power, ""), (fixed_gate_power, f" --fixed-worlds {worlds}")):
+    for find_power, find_failures, flag in (
+        (gate_power, gate_failures, ""),
+        (fixed_gate_power, fixed_gate_failures, f" --fixed-worlds {worlds}"),
+    ):
+        gate = f"gate --not-worse-than {margin:g}{flag}"
         yield (
-            f"gate --not-worse-than {margin:g}{flag} passes an equally good planner with a "
-            f"probability of {_percent(find_power(worlds, equal, margin, alpha))}"
+            f"{gate} passes an equally good planner with a probability of "
+            f"{_percent(find_power(worlds, equal, margin, alpha))}"
         )
+        loss = smallest_failed_loss(find_failures, worlds, equal, margin, alpha)
+        if loss is None:
+            yield f"{gate} fails no planner {OFTEN}: there are too few worlds"
+        else:
+            yield f"{gate} fails a planner that is about {loss} points worse {OFTEN}"
 
 
 def _detection_lines(worlds: int, source: Source, alpha: float) -> Iterator[str]:
