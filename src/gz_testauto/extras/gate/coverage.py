@@ -216,7 +216,9 @@ def _missing_worlds(
             )
     needed = max((count for count, _ in gaps), default=0)
     most, name = options.allow_missing_worlds, options.name_of("allow_missing_worlds")
-    remedy = f"run the missing trials, or declare {name} {needed}"
+    first = options.name_of("worlds")
+    remedy = f"run the missing trials, judge only the first worlds by {first}, "
+    remedy += f"or declare {name} {needed}"
     for count, gap in gaps:
         yield replace(gap, allowed=count <= most, remedy="" if count <= most else remedy)
 
