@@ -216,9 +216,12 @@ def _missing_worlds(
             )
     needed = max((count for count, _ in gaps), default=0)
     most, name = options.allow_missing_worlds, options.name_of("allow_missing_worlds")
-    first = options.name_of("worlds")
-    remedy = f"run the missing trials, judge only the first worlds by {first}, "
-    remedy += f"or declare {name} {needed}"
+    finished = min(side.total - len(worlds) for side, worlds in zip(sides, unfinished))
+    # The finished worlds are the first ones, so that --worlds selects them if nothing else lacks.
+    is_only_unfinished = lacking == needed and not any(side.only for side in sides)
+    selection = f"judge the first by {options.name_of('worlds')} {finished}, "
+    first = selection if is_only_unfinished and finished else ""
+    remedy = f"run the missing trials, {first}or declare {name} {needed}"
     for count, gap in gaps:
         yield replace(gap, allowed=count <= most, remedy="" if count <= most else remedy)
 
