@@ -25,9 +25,13 @@ KILLED = (signal.SIGKILL, signal.SIGTERM)
 
 # output of roslaunch when it does not find a node and continues without it
 REFUSED = re.compile(r"ERROR: (cannot launch node of type .*)")
-# output of roslaunch when it cannot load a launch file
+# output of roslaunch when it has loaded its launch file, and when it exits before that, except for
+# faults of the network
+LOADED = "started roslaunch server"
 INVALID = re.compile(
-    r"RLException: (?:while processing|Invalid|\S+ requires|unused args|.* is neither)"
+    r"^(?:RLException: (?!.*(?:contact|XML-RPC|networking))|Resource not found: |Value error: |"
+    r".*, in _load_config$)",
+    re.MULTILINE,
 )
 
 
@@ -102,7 +106,8 @@ class LaunchedProcess:
 
     def launch_file_is_invalid(self) -> bool:
         """Return whether roslaunch could not load its file, which is a permanent error."""
-        return INVALID.search(readable(self._read_log())) is not None
+        log = readable(self._read_log())
+        return LOADED not in log and INVALID.search(log) is not None
 
     def log_contains(self, text: str) -> bool:
         return text in readable(self._read_log())

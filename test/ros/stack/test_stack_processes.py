@@ -100,6 +100,32 @@ def test_the_death_of_a_node_is_detected_while_roslaunch_runs(tmp_path):
         part.close()
 
 
+@pytest.mark.parametrize(
+    ("output", "is_invalid"),
+    [
+        ("RLException: error loading <rosparam> tag: \n\tfile does not exist [/a.yaml]\n", True),
+        ("RLException: roslaunch file contains multiple nodes named [/n].\n", True),
+        ("RLException: while processing /a.launch:\nInvalid roslaunch XML syntax: a\n", True),
+        ("Resource not found: no_package\nROS path [0]=/ws\n", True),
+        ("Value error: perhaps is not a 'bool' type\n", True),
+        (
+            'Traceback (most recent call last):\n  File "parent.py", line 164, in _load_config\n',
+            True,
+        ),
+        ("RLException: Unable to contact my own server at [http://a:1/].\n", False),
+        ("started roslaunch server http://a:1/\nRLException: command [a] failed: b\n", False),
+        ("Segmentation fault\n", False),
+    ],
+)
+def test_launch_file_that_roslaunch_rejects_is_distinguished_from_other_failures(
+    tmp_path, output, is_invalid
+):
+    part = LaunchedProcess.__new__(LaunchedProcess)
+    part.log_file = tmp_path / "log"
+    part.log_file.write_text("... logging to /a.log\n" + output)
+    assert part.launch_file_is_invalid() == is_invalid
+
+
 DIED = """\
 [Err] [REST.cc:205] Error in REST request
 {noise}process[spawn-1]: started with pid [7]
