@@ -7,7 +7,8 @@ planners, simulators and metrics that a campaign can use, including those of oth
 nothing.
 
 With CAMPAIGN, checks that campaign instead: its YAML file, robot and simulator, or the commands,
-packages and nodes that the launch files of its stack need. Starts no process.
+Python messages, files, packages, nodes and planner plug-ins that the launch files of its stack
+need. Starts no process.
 
 Exit status: 0 if no required part is missing, otherwise 1.
 

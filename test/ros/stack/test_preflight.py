@@ -1,6 +1,8 @@
 """The parts that the launch files of a stack need are checked without a start."""
 
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,7 +12,7 @@ pytest.importorskip("roslaunch", reason="launch files are read by roslaunch")
 from gz_testauto.base.errors import MissingDependencyError
 from gz_testauto.cli.main import main
 from gz_testauto.ros.stack import executor
-from gz_testauto.ros.stack.preflight import stack_needs
+from gz_testauto.ros.stack.preflight import MODULES, stack_needs
 from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.spec.loader import load
 from gz_testauto.spec.stack import BagSpec
@@ -56,6 +58,104 @@ def test_missing_package_or_node_is_named(spec, tmp_path, element, name, missing
     found = unmet(spec)
     assert set(found) == {name}
     assert missing in found[name]
+
+
+def test_all_message_packages_that_a_trial_imports_are_checked():
+    code = "import sys, gz_testauto.ros.stack.trial; print(*sys.modules)"
+    output = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
+    ).stdout
+    imported = {
+        name.partition(".")[0] for name in output.split() if name.endswith((".msg", ".srv"))
+    }
+    checked = {name.partition(".")[0] for name in MODULES}
+    assert imported - checked <= {"costmap_converter", "roscpp"}  # optional, and a part of rospy
+
+
+def test_missing_message_package_is_named_with_its_debian_package(spec, monkeypatch):
+    monkeypatch.setitem(sys.modules, "visualization_msgs", None)
+    (need,) = (need for need in stack_needs(spec) if not need.is_met)
+    assert "visualization_msgs" in need.detail
+    assert "python3-visualization-msgs" in need.remedy
+
+
+@pytest.mark.parametrize(
+    ("element", "missing"),
+    [
+        ('<rosparam file="/no/a.yaml"/>', True),
+        ('<include file="$(dirname)/inner.launch"/>', True),
+        ('<param name="a" textfile="/no/a.yaml"/>', True),
+        ('<group if="true"><rosparam file="/no/a.yaml"/></group>', True),
+        ('<group if="false"><rosparam file="/no/a.yaml"/></group>', False),
+        ('<include if="false" file="/no/a.yaml"/>', False),
+        ('<rosparam command="delete" param="a"/>', False),
+        ('<rosparam command="dump" file="/no/a.yaml"/>', False),
+        # only roslaunch evaluates conditions and paths that depend on the trial
+        ('<group if="$(eval x > 3)"><rosparam file="/no/a.yaml"/></group>', False),
+        ('<include if="$(eval x > 3)" file="$(dirname)/inner.launch"/>', False),
+        ('<rosparam file="/no/$(arg x)/a.yaml"/>', False),
+    ],
+)
+def test_files_that_roslaunch_does_not_find_are_named(spec, tmp_path, element, missing):
+    (tmp_path / "inner.launch").write_text('<launch><rosparam file="/no/a.yaml"/></launch>')
+    (tmp_path / "nav.launch").write_text(f'<launch><arg name="x"/>{element}</launch>')
+    stack = spec.stack.model_copy(
+        update={"navigation": spec.stack.navigation.model_copy(update={"args": {"x": "{start_x}"}})}
+    )
+    found = unmet(spec.model_copy(update={"stack": stack}))
+    assert set(found) == ({"launch files"} if missing else set())
+    if missing:
+        assert "/no/a.yaml in " in found["launch files"]
+        assert "(planners[0].launch)" in found["launch files"]
+
+
+@pytest.fixture
+def teb_is_declared(tmp_path, monkeypatch):
+    """Add a package that declares the planner plug-in teb/Teb."""
+    package = tmp_path / "ws" / "teb"
+    package.mkdir(parents=True)
+    (package / "package.xml").write_text(
+        "<package><name>teb</name><export>"
+        '<nav_core plugin="${prefix}/plugin.xml"/></export></package>'
+    )
+    (package / "plugin.xml").write_text(
+        '<library><class name="teb/Teb" type="teb::Teb"/></library>'
+    )
+    checkout = EXAMPLE.parents[1]
+    monkeypatch.setenv("ROS_PACKAGE_PATH", f"{tmp_path / 'ws'}:{checkout}")
+
+
+NODE = '<node pkg="gz_testauto" type="planner" name="move_base">{}</node>'
+
+
+@pytest.mark.parametrize(
+    ("element", "unknown"),
+    [
+        ('<param name="base_local_planner" value="teb/Teb"/>', []),
+        ('<param name="base_local_planner" value="teb/Tep"/>', ["teb/Tep"]),
+        ("<rosparam>{base_local_planner: dwa/Dwa, base_global_planner: a/B}</rosparam>",
+         ["dwa/Dwa", "a/B"]),
+        ('<rosparam subst_value="true">base_local_planner: $(arg x)/Dwa</rosparam>', []),
+        ('<rosparam file="{file}"/>', ["dwa/Dwa"]),
+        ('<rosparam file="{file}"/><param name="base_local_planner" value="teb/Teb"/>', []),
+        ('<param if="$(eval x > 3)" name="base_local_planner" value="dwa/Dwa"/>', []),
+        ('<rosparam file="{file}"/>'
+         '<param if="$(eval x > 3)" name="base_local_planner" value="teb/Teb"/>', []),
+    ],
+)  # fmt: skip
+@pytest.mark.usefixtures("teb_is_declared")
+def test_planner_plugin_without_a_package_is_named(spec, tmp_path, element, unknown):
+    (tmp_path / "a.yaml").write_text("base_local_planner: dwa/Dwa\nspeed: {max: 1.0}\n")
+    node = NODE.format(element.replace("{file}", str(tmp_path / "a.yaml")))
+    (tmp_path / "nav.launch").write_text(f'<launch><arg name="x"/>{node}</launch>')
+    stack = spec.stack.model_copy(
+        update={"navigation": spec.stack.navigation.model_copy(update={"args": {"x": "{start_x}"}})}
+    )
+    found = unmet(spec.model_copy(update={"stack": stack}))
+    assert set(found) == ({"plug-ins"} if unknown else set())
+    for name in unknown:
+        assert f"{name!r}" in found["plug-ins"]
+        assert "planners[0].launch: /move_base/base_" in found["plug-ins"]
 
 
 def describe(tmp_path, content):

@@ -14,8 +14,9 @@ from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Set, 
 
 import yaml
 from lxml import etree
+from rosgraph.names import ns_join
 from roslaunch import substitution_args
-from roslaunch.xmlloader import XmlLoader
+from roslaunch.xmlloader import XmlLoader, ifunless_test
 
 from gz_testauto.base.description_files import SUFFIXES, description_files, find_file
 from gz_testauto.base.disk import read_file
@@ -24,6 +25,9 @@ from gz_testauto.results.inputs import NOT_FOLLOWED
 from gz_testauto.spec.campaign import StackCampaignSpec
 from gz_testauto.spec.stack import PLACEHOLDERS, LaunchSpec
 from gz_testauto.trial.launch_files import argument_text, find_launch_file, launches_of
+
+PLANNER_PARAMETERS = ("base_local_planner", "base_global_planner")
+"""Parameters of move_base whose values are names of planner plug-ins."""
 
 _DISPLAY_SUFFIXES = {".rviz"}
 _PARAMETER_SUFFIXES = {".yaml", ".yml"}
@@ -80,7 +84,8 @@ class LaunchContents:
     ``not_followed`` are paths and conditions with unknown values, by the name of the containing
     file. ``nodes`` are package and type of each node, and ``missing_packages`` the unknown packages
     of ``$(find)``. ``missing_description_packages`` are those in the conditions and macros of robot
-    descriptions, which are not evaluated.
+    descriptions, which are not evaluated. ``missing_files`` do not exist although roslaunch reads
+    them. ``planners`` are the values of :data:`PLANNER_PARAMETERS` by the full name.
     """
 
     def __init__(self, file: Path, arguments: Mapping[str, str]) -> None:
@@ -89,6 +94,8 @@ class LaunchContents:
         self.nodes: List[Tuple[str, str]] = []
         self.missing_packages: Set[str] = set()
         self.missing_description_packages: Set[str] = set()
+        self.missing_files: List[str] = []
+        self.planners: Dict[str, str] = {}
         # The package path can have changed since the last call in this process.
         substitution_args._rospack = None
         argv = [f"{name}:={value}" for name, value in arguments.items()]
@@ -169,6 +176,7 @@ class _InputFileLoader(XmlLoader):  # type: ignore[misc]
         super().__init__()
         self._contents = contents
         self._adds = True
+        self._include_is_uncertain = self._is_uncertain = False
 
     def resolve_args(self, args: Optional[str], context: Any) -> Optional[str]:
         if not args:
@@ -219,16 +227,55 @@ class _InputFileLoader(XmlLoader):  # type: ignore[misc]
         # not the content of a file or the output of a command
         return ""
 
-    def load_rosparam(self, *arguments: Any, **keywords: Any) -> None:
-        pass  # the file of the parameters is already added
+    def load_rosparam(self, context: Any, *arguments: Any, **keywords: Any) -> None:
+        # The file of the parameters is already added.
+        _, command, param, file, text = arguments
+        if command != "load":
+            return
+        if file is not None:
+            self._require_file(file, context)
+            text = read_file(Path(file), _LARGEST_READ_B).decode("utf-8")
+        if keywords.get("subst_function") is not None:
+            with self._adding_nothing():
+                text = keywords["subst_function"](text)
+        for name, value in _named_scalars(yaml.compose(text, Loader=yaml.SafeLoader)):
+            self._note_planner(ns_join(ns_join(context.ns, param), name), value)
+
+    def _require_file(self, path: str, context: Any) -> None:
+        is_known = path and not self._is_uncertain and not _TRIAL_VALUE.search(path)
+        if is_known and not os.path.isfile(path):
+            self._contents.missing_files.append(f"{path} in {name_of(Path(context.filename))}")
+
+    def _note_planner(self, parameter: str, value: str) -> None:
+        if parameter.rpartition("/")[2] in PLANNER_PARAMETERS:
+            self._contents.planners.pop(parameter, None)  # a later value replaces it
+            if not self._is_uncertain and not _TRIAL_VALUE.search(value):
+                self._contents.planners[parameter] = value
+
+    def _depends_on_trial(self, tag: Any, context: Any) -> bool:
+        """Return whether a condition with an unknown value decides if a tag is evaluated."""
+        while tag.nodeType == tag.ELEMENT_NODE:
+            for condition in ("if", "unless"):
+                if _TRIAL_VALUE.search(self._resolved(tag.getAttribute(condition), context)):
+                    return True
+            tag = tag.parentNode
+        return self._include_is_uncertain
 
     def _arg_tag(self, *arguments: Any, **keywords: Any) -> Any:
         with self._adding_nothing(), contextlib.suppress(Exception):
             return super()._arg_tag(*arguments, **keywords)
 
-    def _include_tag(self, *arguments: Any, **keywords: Any) -> Any:
-        with contextlib.suppress(Exception):
-            return super()._include_tag(*arguments, **keywords)
+    def _include_tag(self, tag: Any, context: Any, *arguments: Any, **keywords: Any) -> Any:
+        outer = self._include_is_uncertain
+        self._is_uncertain = self._depends_on_trial(tag, context)
+        try:
+            with contextlib.suppress(Exception):
+                if ifunless_test(self, tag, context):
+                    self._require_file(self._resolved(tag.getAttribute("file"), context), context)
+                self._include_is_uncertain = self._is_uncertain
+                return super()._include_tag(tag, context, *arguments, **keywords)
+        finally:
+            self._include_is_uncertain = outer
 
     def _node_tag(self, *arguments: Any, **keywords: Any) -> Any:
         with contextlib.suppress(Exception):
@@ -237,13 +284,21 @@ class _InputFileLoader(XmlLoader):  # type: ignore[misc]
                 self._contents.nodes.append((node.package, node.type))
             return node
 
-    def _param_tag(self, *arguments: Any, **keywords: Any) -> Any:
+    def _param_tag(self, tag: Any, context: Any, *arguments: Any, **keywords: Any) -> Any:
         with contextlib.suppress(Exception):
-            return super()._param_tag(*arguments, **keywords)
+            self._is_uncertain = self._depends_on_trial(tag, context)
+            parameter = super()._param_tag(tag, context, *arguments, **keywords)
+            if parameter is not None:
+                value, file = (tag.getAttribute(name) for name in ("value", "textfile"))
+                name = ns_join(context.ns, parameter.key)
+                self._note_planner(name, self._resolved(value, context))
+                self._require_file(self._resolved(file, context), context)
+            return parameter
 
-    def _rosparam_tag(self, *arguments: Any, **keywords: Any) -> Any:
+    def _rosparam_tag(self, tag: Any, context: Any, *arguments: Any, **keywords: Any) -> Any:
         with contextlib.suppress(Exception):
-            return super()._rosparam_tag(*arguments, **keywords)
+            self._is_uncertain = self._depends_on_trial(tag, context)
+            return super()._rosparam_tag(tag, context, *arguments, **keywords)
 
     @contextlib.contextmanager
     def _adding_nothing(self) -> Iterator[None]:
@@ -310,6 +365,16 @@ def _named_in_yaml(path: Path) -> Iterator[Path]:
         file = find_file(text)
         if file is not None and os.path.isfile(file):
             yield file
+
+
+def _named_scalars(root: Optional[yaml.Node], name: str = "") -> Iterator[Tuple[str, str]]:
+    if isinstance(root, yaml.MappingNode):
+        for key, value in root.value:
+            inner = ns_join(name, str(key.value))
+            if isinstance(value, yaml.ScalarNode):
+                yield inner, value.value
+            elif not name:  # planners are named in a file of a node or of a namespace
+                yield from _named_scalars(value, inner)
 
 
 def _scalar_texts(root: Optional[yaml.Node]) -> Iterator[str]:

@@ -1,12 +1,19 @@
-"""Check the commands, packages and nodes that the launch files of a stack need, without a start."""
+"""Check the commands, files, packages, nodes and planner plug-ins that the launch files of a stack
+need, without a start."""
 
+import contextlib
 import importlib
 import shutil
+from pathlib import Path
 from typing import Dict, Iterator, List, Mapping, NamedTuple, Set, Tuple
 
+from lxml import etree
+
 from gz_testauto.base.errors import GzTestautoError
-from gz_testauto.base.ros_packages import ros_packages
+from gz_testauto.base.registry import unknown_name
+from gz_testauto.base.ros_packages import read_manifest, ros_packages
 from gz_testauto.base.truncation import join_truncated
+from gz_testauto.base.xml_file import read_xml
 from gz_testauto.ros.stack.executor import commands_of, remedy_for
 from gz_testauto.ros.stack.launch_contents import LaunchContents, arguments_of
 from gz_testauto.spec.campaign import StackCampaignSpec
@@ -18,11 +25,16 @@ MODULES = (
     "actionlib_msgs",
     "gazebo_msgs",
     "geometry_msgs",
+    "gz_testauto.msg",
     "move_base_msgs",
     "nav_msgs",
     "rosgraph_msgs",
     "sensor_msgs",
+    "std_msgs",
     "std_srvs",
+    "tf2_msgs",
+    "trajectory_msgs",
+    "visualization_msgs",
 )
 
 
@@ -42,6 +54,8 @@ def stack_needs(spec: StackCampaignSpec) -> Iterator[Need]:
     nodes: Dict[str, List[Tuple[str, str]]] = {}
     packages: Dict[str, str] = {}
     package_names: Set[str] = set()
+    missing_files: Dict[str, str] = {}
+    planner_names: Dict[str, str] = {}
     files = set()
     for location, launch, planners in launches_of(spec):
         try:
@@ -57,10 +71,19 @@ def stack_needs(spec: StackCampaignSpec) -> Iterator[Need]:
             for package in contents.missing_packages:
                 packages.setdefault(package, location)
             package_names |= contents.missing_description_packages
+            for file in contents.missing_files:
+                missing_files.setdefault(file, location)
+            for parameter, name in contents.planners.items():
+                planner_names.setdefault(name, f"{location}: {parameter}")
             nodes.setdefault(location, []).extend(contents.nodes)
-    if nodes:
+    if missing_files:
+        text = join_truncated([f"{file} ({location})" for file, location in missing_files.items()])
+        yield Need("launch files", False, f"not found: {text}", "correct the launch file")
+    elif nodes:
         yield Need("launch files", True, f"{len(files)} input files")
     yield from _check_nodes(nodes, packages)
+    if planner_names:
+        yield _check_planners(planner_names)
     if package_names:
         package_list = join_truncated(sorted(package_names))
         detail = f"missing in conditions or macros of the robot description: {package_list}"
@@ -83,7 +106,12 @@ def _check_modules() -> Need:
         except ImportError:
             missing_modules.append(name)
     if missing_modules:
-        remedy = "install or build these ROS packages, and source setup.bash of their workspace"
+        names = [name.replace("_", "-") for name in missing_modules if "." not in name]
+        debian = " ".join(f"python3-{name}" for name in names) or "none"
+        remedy = (
+            f"install these ROS packages (Debian: {debian}), or build them, and source setup.bash "
+            "of their workspace"
+        )
         return Need(
             "ROS modules", False, f"missing in Python: {', '.join(missing_modules)}", remedy
         )
@@ -120,3 +148,28 @@ def _check_nodes(
         )
     else:
         yield Need("nodes", True, f"{node_count} nodes of the launch files")
+
+
+def _check_planners(location_of: Mapping[str, str]) -> Need:
+    declared_names = _declared_planners()
+    missing = [
+        f"{location}: {unknown_name('plug-in', name, declared_names)}"
+        for name, location in location_of.items()
+        if name not in declared_names
+    ]
+    if missing:
+        remedy = "correct the name, or install or build its package and source its setup.bash"
+        return Need("plug-ins", False, "; ".join(missing), remedy)
+    return Need("plug-ins", True, ", ".join(location_of))
+
+
+def _declared_planners() -> Set[str]:
+    """Return the names of the planner plug-ins of move_base that installed packages declare."""
+    names: Set[str] = set()
+    for folder in ros_packages().values():
+        with contextlib.suppress(OSError, etree.XMLSyntaxError):
+            for export in read_manifest(folder).iterfind("export/nav_core"):
+                file = Path(export.get("plugin", "").replace("${prefix}", str(folder)))
+                for plugin in read_xml(file).iter("class"):
+                    names.add(plugin.get("name") or plugin.get("type") or "")
+    return names
