@@ -110,9 +110,12 @@ def test_campaign_of_the_shrunk_trial_repeats_it_bit_by_bit(shrunk, tmp_path):
 
 
 @pytest.mark.slow
-def test_another_outcome_in_the_other_simulator_is_not_confirmed(failed, tmp_path, monkeypatch):
+def test_another_outcome_in_the_other_simulator_is_not_confirmed(
+    failed, tmp_path, monkeypatch, capsys
+):
     out = tmp_path / "out"
     assert shrink(failed, out, "--simulator-confirm", "embedded") == 0
+    assert capsys.readouterr().err.endswith("\nthe trial runs in embedded\n")
     state = json.loads((out / "shrunk.json").read_text())["confirmed_in"]
     assert state.startswith("confirmed: collided")
 

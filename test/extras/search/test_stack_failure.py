@@ -5,6 +5,7 @@ import json
 import pytest
 from scripted import CONFIG, ScriptedExecutor
 
+from gz_testauto.base.errors import NavigatorError
 from gz_testauto.campaign.runner import run_campaign
 from gz_testauto.cli.main import main
 from gz_testauto.extras.search import stack_failure
@@ -71,6 +72,20 @@ def test_only_the_necessary_obstacle_is_left_with_the_rate_of_new_trials(
     spec = load(tmp_path / "out" / "campaign.yaml", CampaignSpec)
     assert len({one.name for one in spec.worlds.files}) == 10
     assert len({one.random_numbers for one in spec.worlds.files}) == 1
+
+
+@pytest.mark.slow
+def test_new_trials_and_their_invalid_attempts_are_reported(results, stack, tmp_path, capsys):
+    stack(lambda world: [FAILS, FAILS, SUCCEEDS, NavigatorError("move_base died")])
+    assert shrink(results, tmp_path / "out", "--perturb", "4") == 0
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[lines.index("4 new trials in the small world") + 1 :] == [
+        "trial 1 of 4: collided",
+        "trial 2 of 4: collided",
+        "trial 3 of 4: reached",
+        *(f"attempt {number} is invalid: move_base died" for number in (1, 2, 3)),
+        "trial 4 of 4: invalid",
+    ]
 
 
 @pytest.mark.slow

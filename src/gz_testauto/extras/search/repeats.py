@@ -155,6 +155,7 @@ class Examination:
         key = f"{label} in {self._simulator}".lstrip()
         answer = self._stored_answer(key)
         if answer is None or answer.outcome is None:
+            self._progress(f"the trial runs in {self._simulator}")
             try:
                 if self._confirming_runner is None:
                     runner = TrialRunner(self._spec, self._simulator)

@@ -219,7 +219,10 @@ class _Shrinking:
         self._print_result(result, self._stored.outcome.value)
         if repeats:
             # New trials: those that decided the search would give too high a share.
-            repeats_of_failure = run_repeats(self._out / CAMPAIGN, self._stored)
+            print_status(f"{repeats} new trials in the small world")
+            repeats_of_failure = run_repeats(
+                self._out / CAMPAIGN, self._stored, progress=print_status
+            )
             count, example = repeats_of_failure.count, repeats_of_failure.example
             result["failure_rate"] = count._asdict()
             print(f"failure rate: {count.text('trials', 'have the failure')}")

@@ -9,6 +9,7 @@ from typing_extensions import override
 
 from gz_testauto.analysis.repeats import NO_REPEATS, RepeatCount
 from gz_testauto.base.disk import make_directory
+from gz_testauto.base.escaping import escape_text
 from gz_testauto.campaign.progress import CampaignListener, Progress
 from gz_testauto.campaign.runner import run_campaign
 from gz_testauto.campaign.simulator import chosen_executor
@@ -39,7 +40,10 @@ class Repeats:
 
 
 def run_repeats(
-    campaign: Path, first: FailedTrial, is_decided: Callable[[Repeats], bool] = lambda _: False
+    campaign: Path,
+    first: FailedTrial,
+    is_decided: Callable[[Repeats], bool] = lambda _: False,
+    progress: Callable[[str], None] = lambda line: None,
 ) -> Repeats:
     """Run the trials of a campaign file until ``is_decided`` returns True, and count the failures.
 
@@ -48,7 +52,7 @@ def run_repeats(
     """
     spec = load(campaign, CampaignSpec)  # type: ignore[type-abstract]
     out = campaign.with_name(RESULTS)
-    follower = _Follower(out, first)
+    follower = _Follower(out, first, progress)
     if CampaignDirectory(out).is_begun:
         follower.read()
     run_campaign(
@@ -62,15 +66,20 @@ def run_repeats(
 
 
 class _Follower(CampaignListener):
-    """A listener that compares finished trials with a failure."""
+    """A listener that compares finished trials with a failure, and reports each of them."""
 
-    def __init__(self, out: Path, first: FailedTrial) -> None:
-        self._out, self._first = out, first
+    def __init__(self, out: Path, first: FailedTrial, report: Callable[[str], None]) -> None:
+        self._out, self._first, self._report = out, first, report
         self.repeats = Repeats()
 
     @override
     def trial_ended(self, record: TrialRecord, progress: Progress) -> None:
         self.read()
+        self._report(f"trial {progress.done} of {progress.total}: {record.outcome.value}")
+
+    @override
+    def attempt_failed(self, trial: Trial, attempt: int, cause: str) -> None:
+        self._report(f"attempt {attempt} is invalid: {escape_text(cause)}")
 
     def read(self) -> None:
         with ResultStore.read(CampaignDirectory(self._out)) as store:
