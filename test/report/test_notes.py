@@ -46,6 +46,7 @@ def store_campaign(out, stop, selection):
         if selection:
             store.select(selection)
         store.declare(builtin_metrics())
+        store.add_notices(["costmap check, no topic", "clearing of costmaps"])
         store.add_invalid_attempt(AttemptRecord(1, 1, "gzserver died", 1.0, "then"))
         store.add_worker_death(AttemptRecord(2, 1, "the worker died", 1.0, "then"))
         store.finish_all(
@@ -102,6 +103,7 @@ NOTES = (
     "missing_notes",
     "unmeasured_notes",
     "visuals_notes",
+    "stack_notes",
     "invalid_notes",
     "worker_deaths_notes",
     "selection_notes",

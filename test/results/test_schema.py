@@ -11,6 +11,7 @@ from scripted import record
 
 from gz_testauto.base.errors import ResultsError
 from gz_testauto.report.export import to_csv
+from gz_testauto.report.notes import stack_notes
 from gz_testauto.results import schema
 from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.results.store import ResultStore
@@ -52,6 +53,7 @@ def version_0(directory, monkeypatch):
         "CREATE TABLE trials AS SELECT trial, world, world_index, planner, repetition, seed, "
         "outcome, attempts, wall_s AS duration, finished_at, trajectory FROM whole",
         "DROP TABLE whole",
+        "ALTER TABLE campaign DROP COLUMN notices",
         "ALTER TABLE worlds DROP COLUMN other_visuals",
         "ALTER TABLE worlds DROP COLUMN content_sha256",
         "ALTER TABLE campaign DROP COLUMN further_worlds",
@@ -84,6 +86,7 @@ def test_an_older_version_is_upgraded_and_continued(version_0):
 def test_results_of_the_first_version_have_the_bounds_of_known_metrics(directory):
     change(
         directory,
+        "ALTER TABLE campaign DROP COLUMN notices",
         "ALTER TABLE worlds DROP COLUMN other_visuals",
         "ALTER TABLE worlds DROP COLUMN content_sha256",
         "ALTER TABLE campaign DROP COLUMN further_worlds",
@@ -99,6 +102,7 @@ def test_results_of_the_first_version_have_the_bounds_of_known_metrics(directory
 def test_results_of_the_second_version_contain_all_worlds(directory):
     change(
         directory,
+        "ALTER TABLE campaign DROP COLUMN notices",
         "ALTER TABLE worlds DROP COLUMN other_visuals",
         "ALTER TABLE worlds DROP COLUMN content_sha256",
         "ALTER TABLE campaign DROP COLUMN further_worlds",
@@ -111,6 +115,7 @@ def test_results_of_the_second_version_contain_all_worlds(directory):
 def test_worlds_of_the_third_version_are_identified_by_their_files(directory):
     change(
         directory,
+        "ALTER TABLE campaign DROP COLUMN notices",
         "ALTER TABLE worlds DROP COLUMN other_visuals",
         "ALTER TABLE worlds DROP COLUMN content_sha256",
         "UPDATE schema SET version = 3",
@@ -122,11 +127,32 @@ def test_worlds_of_the_third_version_are_identified_by_their_files(directory):
 def test_worlds_of_the_fourth_version_have_no_models_with_other_visuals(directory):
     change(
         directory,
+        "ALTER TABLE campaign DROP COLUMN notices",
         "ALTER TABLE worlds DROP COLUMN other_visuals",
         "UPDATE schema SET version = 4",
     )
     with ResultStore.read(directory) as store:
         assert {world.other_visuals for world in store.results().worlds} == {()}
+
+
+def test_results_of_the_fifth_version_have_no_notices(directory):
+    change(
+        directory,
+        "ALTER TABLE campaign DROP COLUMN notices",
+        "UPDATE schema SET version = 5",
+    )
+    with ResultStore.read(directory) as store:
+        assert store.results().notices == ()
+
+
+def test_notices_of_trials_are_stored_once_and_in_the_report(directory):
+    with ResultStore.open(directory) as store:
+        for notices in [("no costmap",), (), ("no costmap", "no plans")]:
+            store.add_notices(notices)
+    with ResultStore.read(directory) as store:
+        results = store.results()
+    assert results.notices == ("no costmap", "no plans")
+    assert "Not available on this stack: no costmap; no plans." in map(str, stack_notes(results))
 
 
 def test_a_check_that_fails_prevents_the_upgrade(version_0):

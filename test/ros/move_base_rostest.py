@@ -293,8 +293,10 @@ class MoveBaseTest(unittest.TestCase):
         self.server.recovery.publish(RecoveryStatus(recovery_behavior_name="before"))
         await_true(lambda: self.client.recoveries, "the first one")
         self.begin()
+        self.assertEqual(self.client.recovery_count, 0.0)
         self.server.recovery.publish(RecoveryStatus(recovery_behavior_name="rotate_recovery"))
         await_true(lambda: self.client.recoveries == ["rotate_recovery"], "the second one")
+        self.assertEqual(self.client.recovery_count, 1.0)
 
 
 if __name__ == "__main__":

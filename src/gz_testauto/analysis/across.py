@@ -280,6 +280,9 @@ def _merge_results(
             if keys[first.label].get(original) in common_keys
         },
         judged=tuple(world_of[key] for key in _evaluated_in_all(campaigns, keys, common_keys)),
+        notices=tuple(
+            dict.fromkeys(text for campaign in campaigns for text in campaign.results.notices)
+        ),
         stopped=tuple(campaign.label for campaign in campaigns if campaign.results.is_sequential),
         declared=tuple(
             replace(

@@ -321,6 +321,7 @@ class _Run:
             trajectory=f"{trial.label}.npz",
             metrics=measure(result.recording, self._bed.metric_context, self._bed.metrics),
         )
+        self._store.add_notices(result.notices)
         self._store.finish(record, result.recording)
         self._notify_finished(record)
 

@@ -72,6 +72,7 @@ def caveats(analysis: Analysis) -> List[Note]:
         *missing_notes(results),
         *unmeasured_notes(results),
         *visuals_notes(results),
+        *stack_notes(results),
     ]
 
 
@@ -281,6 +282,11 @@ def missing_notes(results: CampaignResults) -> Iterator[Note]:
             "plugins that are not installed):",
             tuple(f"{name} ({count_text(number, 'world')})" for name, number in counts.items()),
         )
+
+
+def stack_notes(results: CampaignResults) -> Iterator[Note]:
+    if results.notices:
+        yield Note("Not available on this stack:", results.notices)
 
 
 def unmeasured_notes(results: CampaignResults) -> Iterator[Note]:

@@ -43,6 +43,7 @@ from gz_testauto.report.notes import (
     overall_notes,
     running_notes,
     selection_notes,
+    stack_notes,
     success_note,
     unmeasured_notes,
     validity_notes,
@@ -122,6 +123,7 @@ def report(analysis: Analysis) -> RenderableType:
     parts += _note_lines(missing_notes(results), "yellow", separated=True)
     parts += _note_lines(unmeasured_notes(results), "yellow", separated=True)
     parts += _note_lines(visuals_notes(results), "yellow", separated=True)
+    parts += _note_lines(stack_notes(results), "yellow", separated=True)
     return Group(*parts, *_invalid_lines(results))
 
 

@@ -160,6 +160,8 @@ class CampaignResults:
     """The first of several equal worlds, by the name of each of the others."""
     further_worlds: NonNegativeInt = 0
     """The number of worlds that the campaign has not generated yet, after ``worlds``."""
+    notices: Tuple[str, ...] = ()
+    """The checks and values that trials on a stack do not have."""
     running: Optional[Runner] = None
     """The process that runs the campaign, with its running trials."""
 

@@ -6,6 +6,7 @@ and one transaction adds the row and its metrics. The transaction is durable whe
 """
 
 import contextlib
+import json
 import math
 import os
 import shutil
@@ -158,6 +159,19 @@ class ResultStore:
                 (f"{stored_selection} and {selection}" if stored_selection else selection,),
             )
 
+    def add_notices(self, notices: Sequence[str]) -> None:
+        """Add the notices of a trial that are not stored yet, for the report."""
+        if not notices:
+            return
+        with _reporting_damage(self._directory.results):
+            stored_notices = self._campaign_row().notices
+        all_notices = tuple(dict.fromkeys((*stored_notices, *notices)))
+        if all_notices != stored_notices:
+            with self._transaction():
+                self._connection.execute(
+                    f"UPDATE {schema.CAMPAIGN.name} SET notices = ?", (json.dumps(all_notices),)
+                )
+
     def judge(self, world: str) -> None:
         """Append a world to those that the early stop has evaluated. The statistical test depends
         on their order."""
@@ -258,6 +272,7 @@ class ResultStore:
             judged=tuple(row.world for row in schema.JUDGED.read(connection)),
             selection=campaign.selection,
             further_worlds=campaign.further_worlds,
+            notices=campaign.notices,
             running=running.read_runner(connection),
         )
 

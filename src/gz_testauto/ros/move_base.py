@@ -165,6 +165,12 @@ class MoveBaseClient:
         return self._goals.connected
 
     @property
+    def recovery_count(self) -> float:
+        """The number of recovery behaviors, or NaN if no node publishes them."""
+        is_published = self._recovery is not None and self._recovery.get_num_connections() > 0
+        return float(len(self.recoveries)) if is_published or self.recoveries else math.nan
+
+    @property
     def succeeded(self) -> bool:
         """True if the server reports an arrival. The outcome does not depend on this report."""
         return self._target is not None and self._goals.status == GoalStatus.SUCCEEDED

@@ -45,7 +45,7 @@ The loop of an executor is::
 import abc
 import contextlib
 from dataclasses import dataclass, replace
-from typing import Callable, Iterator, Mapping, Optional
+from typing import Callable, Iterator, Mapping, Optional, Tuple
 
 import numpy as np
 
@@ -84,11 +84,13 @@ class TrialResult:
     """The result of a valid trial.
 
     ``detail`` describes the outcome in one line, for example ``touched obstacle_box_3 at 12.4 s``.
+    ``notices`` are the checks and values that the trial does not have, for the report.
     """
 
     outcome: Outcome
     recording: Recording
     detail: str = ""
+    notices: Tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.outcome.valid:

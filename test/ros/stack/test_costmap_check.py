@@ -99,7 +99,7 @@ class Stack:
 
     def look(self, *extra_models):
         self.extra_models = extra_models
-        self.check.require_marks(
+        return self.check.require_marks(
             trial_value(), self.true_states, lambda: self.scan, lambda: None, extra_models
         )
 
@@ -183,6 +183,29 @@ def test_the_check_waits_for_a_slow_scan(monkeypatch):
     stack = Stack(monkeypatch, costmaps=[[], [BOX_FACE]])
     heard = iter([scan_of(math.inf), scan_of(1.0)])
     stack.check.require_marks(trial_value(), stack.true_states, lambda: next(heard), lambda: None)
+
+
+@pytest.mark.parametrize(
+    ("topic", "scan", "costmap", "expected"),
+    [
+        ("/costmap", scan_of(1.0), [BOX_FACE], ""),
+        ("/costmap", scan_of(1.0), None, "no nav_msgs/OccupancyGrid on /costmap"),
+        ("/costmap", None, [BOX_FACE], "no sensor_msgs/LaserScan on /scan"),
+        (None, scan_of(1.0), None, ""),  # disabled
+    ],
+)
+def test_part_without_which_no_check_is_possible_is_returned(
+    monkeypatch, topic, scan, costmap, expected
+):
+    stack = Stack(monkeypatch, costmaps=[costmap], topic=topic)
+    stack.scan = scan
+    assert stack.look() == expected
+
+
+def test_missing_transform_of_the_lidar_is_returned(monkeypatch):
+    stack = Stack(monkeypatch, costmaps=[[BOX_FACE]])
+    monkeypatch.setattr(stack, "pose_of", lambda frame, reference: None)
+    assert stack.look() == "no transform between laser and odom"
 
 
 def test_one_mark_is_sufficient_if_another_topic_marks_the_costmap(monkeypatch):

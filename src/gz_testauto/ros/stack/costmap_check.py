@@ -210,8 +210,9 @@ class CostmapCheck:
         latest_scan: Callable[[], Optional[LaserScan]],
         check_health: Callable[[], None],
         extra_models: Sequence[NamedModel] = (),
-    ) -> None:
-        """Wait until the costmap has marked each clearly visible obstacle.
+    ) -> str:
+        """Wait until the costmap has marked each clearly visible obstacle. Return "", or the part
+        without which no check is possible.
 
         A single marked cell is sufficient if a topic other than ``stack.names.scan`` marks the
         costmap, or if only shapes of the static map are visible. ``look`` returns the true states
@@ -221,7 +222,7 @@ class CostmapCheck:
         """
         topic = self._stack.names.costmap
         if topic is None:
-            return
+            return ""
         deadline_s = rospy.get_rostime().to_sec() + WAIT_S
         deadline_wall_s = time.monotonic() + self._stack.start_timeout_s
         scene = self._bed.world_scene(trial.world)
@@ -234,14 +235,18 @@ class CostmapCheck:
             scan = latest_scan()
             grid = None if scan is None else receive_costmap(topic)
             view = None if scan is None or grid is None else self._view(scene, look, scan, grid)
-            if scan is None or view is None:
-                return
+            if scan is None:
+                return f"no sensor_msgs/LaserScan on {self._stack.names.scan}"
+            if grid is None:
+                return f"no nav_msgs/OccupancyGrid on {topic}"
+            if view is None:
+                return f"no transform between {scan.header.frame_id} and {grid.header.frame_id}"
             if not view.targets:
                 self._require_possible_marks(scan, view)
-                return
+                return ""
             missing_targets = [target for target in view.targets if not target.marked]
             if not missing_targets:
-                return
+                return ""
             if rospy.get_rostime().to_sec() > deadline_s or time.monotonic() > deadline_wall_s:
                 raise NavigatorError(
                     f"{topic} {self._missing_marks_text(scan, view, missing_targets)}"

@@ -82,16 +82,18 @@ class Localization:
         """True if a node receives the initial pose, such as amcl."""
         return bool(self._initial.get_num_connections())
 
-    def clear_costmaps(self) -> None:
+    def clear_costmaps(self) -> bool:
+        """Return False if the stack has no service that clears costmaps."""
         # They contain obstacles of the last trial, and marks from a wrong localization.
         name = self._clear.resolved_name
         try:
             rosgraph.Master(rospy.get_name()).lookupService(name)
         except rosgraph.MasterError:
-            return  # the stack does not offer the service
+            return False
         try:
             rospy.wait_for_service(name, timeout=self._stack.start_timeout_s)
             self._clear()
+            return True
         except (rospy.ROSException, rospy.ServiceException) as error:
             raise NavigatorError(f"{name} failed: {error}") from error
 

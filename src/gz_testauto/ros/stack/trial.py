@@ -6,7 +6,7 @@ The monitor receives the ground truth of the simulator once per control period.
 import dataclasses
 import time
 from pathlib import Path
-from typing import Dict, Mapping, Optional, Sequence, Tuple
+from typing import Dict, Iterator, Mapping, Optional, Sequence, Tuple
 
 import numpy as np
 import rospy
@@ -16,6 +16,7 @@ from gz_testauto.base.errors import ConfigurationError, NavigatorError, SceneErr
 from gz_testauto.base.observation import ModelState, Snapshot
 from gz_testauto.base.pose import Pose, Pose2D
 from gz_testauto.base.registry import unknown_name
+from gz_testauto.base.truncation import join_truncated
 from gz_testauto.grid.map_server import write_map
 from gz_testauto.metrics.recording import TF_SERIES
 from gz_testauto.planners.interface import PlannerAborted
@@ -26,6 +27,7 @@ from gz_testauto.ros.session import ProgressCallback, SessionRestartError
 from gz_testauto.ros.stack.costmap_check import CostmapCheck
 from gz_testauto.ros.stack.goal_tolerance import (
     LOCALIZER_ERROR_M,
+    PARAMETER,
     move_base_tolerances,
     tolerance_warning,
 )
@@ -37,6 +39,7 @@ from gz_testauto.ros.stack.requirements import (
     Requirement,
     move_base_actions,
     required_topic,
+    topics_of,
 )
 from gz_testauto.ros.stack.running_world import RunningWorld
 from gz_testauto.ros.stack.topic_monitor import StackMonitor
@@ -98,6 +101,8 @@ class StackTrialRunner:
         self._halt = rospy.Publisher(names.cmd_vel, Twist, queue_size=1)
         self._traffic = TrafficPublisher(bed)
         self._maps: Dict[MapInputs, Path] = {}
+        self._node: Optional[ActionNode] = None
+        self._notices: Tuple[str, ...] = ()
         self._rest_m = 0.0
         self._seen_s = 0.0
         self._checked_s = 0.0
@@ -239,12 +244,13 @@ class StackTrialRunner:
                 raise SessionRestartError(error.full) from error
             raise
         self._wait_simulated(SETTLE_S)
-        self._localization.clear_costmaps()
+        has_cleared = self._localization.clear_costmaps()
         self._wait_simulated(SETTLE_S)
-        self._report("reading the goal tolerance", self._tolerance_warning())
+        tolerances_m = {} if self._node is None else move_base_tolerances(self._node.name)
+        self._report("reading the goal tolerance", self._tolerance_warning(tolerances_m))
         self._report("checking the costmap")
         try:
-            self._costmap.require_marks(
+            without_costmap = self._costmap.require_marks(
                 trial,
                 self._true_states,
                 lambda: self._stack_monitor.scan,
@@ -255,6 +261,32 @@ class StackTrialRunner:
             if warm:  # for example, sensors with an obstacle at its previous pose
                 raise SessionRestartError(error.full) from error
             raise
+        self._notices = tuple(self._missing_parts(without_costmap, has_cleared, tolerances_m))
+        if self._notices:
+            text = "; ".join(self._notices)
+            self._report("checking the names", f"not available on this stack: {text}")
+
+    def _missing_parts(
+        self, without_costmap: str, has_cleared: bool, tolerances_m: Mapping[str, float]
+    ) -> Iterator[str]:
+        """Yield the checks and values that this stack does not have, with the causes."""
+        names = self._stack.names
+        if without_costmap:
+            grids = join_truncated(topics_of("nav_msgs/OccupancyGrid")) or "none"
+            yield f"costmap check, {without_costmap} (stack.names.costmap; existing: {grids})"
+        if not has_cleared:
+            yield f"clearing of costmaps, no service {names.clear_costmaps}"
+        if not tolerances_m:
+            yield f"check of the goal tolerance, no {PARAMETER} below the node of {names.action}"
+        for value, key, topics, kind in (
+            ("global plans", "global_plan", names.global_plan, "nav_msgs/Path"),
+            ("local plans", "local_plan", names.local_plan, "nav_msgs/Path"),
+            ("recoveries", "recovery", [names.recovery], "move_base_msgs/RecoveryStatus"),
+        ):
+            existing = topics_of(kind)
+            if topics and not {*map(rospy.resolve_name, topics)} & {*existing}:
+                listed = join_truncated(existing) or "none"
+                yield f"{value}, no topic of stack.names.{key} (existing: {listed})"
 
     def _start_simulator(self, trial: Trial, values: Mapping[str, object]) -> None:
         self._report("starting the simulator")
@@ -315,11 +347,11 @@ class StackTrialRunner:
             ],
             self._localization.wrong_frames,
         )
-        self._require_names_of_node()
+        self._node = ActionNode.of(self._stack.names.action)
+        self._require_names_of(self._node)
 
-    def _require_names_of_node(self) -> None:
+    def _require_names_of(self, node: Optional[ActionNode]) -> None:
         names = self._stack.names
-        node = ActionNode.of(names.action)
         corrected = {} if node is None else node.corrected_names(names)
         if node is None or not corrected:
             return
@@ -376,14 +408,12 @@ class StackTrialRunner:
             "true position"
         )
 
-    def _tolerance_warning(self) -> str:
+    def _tolerance_warning(self, tolerances_m: Mapping[str, float]) -> str:
         spec, localization = self._bed.spec, self._localization
         estimated_pose, true_pose = localization.estimated_pose(), self._true_planar_pose()
         error_m = LOCALIZER_ERROR_M if localization.has_localizer else 0.0
         if estimated_pose is not None:
             error_m = max(error_m, true_pose.distance_to(estimated_pose.x_m, estimated_pose.y_m))
-        node = ActionNode.of(self._stack.names.action)
-        tolerances_m = {} if node is None else move_base_tolerances(node.name)
         return tolerance_warning(tolerances_m, spec.goal.tolerance_m, error_m)
 
     def _end_goal(self) -> None:
@@ -402,7 +432,7 @@ class StackTrialRunner:
         poses = self._estimated_poses.array()
         numbers = {
             "truth_gap_s": gap_s,
-            "recoveries": float(len(self._move_base.recoveries)),
+            "recoveries": self._move_base.recovery_count,
             **localization_errors(poses, result.recording.pose),
             **self._stack_monitor.numbers(),
         }
@@ -411,7 +441,7 @@ class StackTrialRunner:
             series={**result.recording.series, **self._stack_monitor.series(), TF_SERIES: poses},
             numbers=numbers,
         )
-        return dataclasses.replace(result, recording=recording)
+        return dataclasses.replace(result, recording=recording, notices=self._notices)
 
     def _true_states(self, models: Sequence[str]) -> Mapping[str, ModelState]:
         return self._truth.request_snapshot(self._bed.robot.name, models).models
