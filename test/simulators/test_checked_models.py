@@ -16,6 +16,8 @@ from gz_testauto.simulators.interface import NamedModel
 BALL = model("ball", "<sphere><radius>0.1</radius></sphere>", static=False)
 COLLISION = BALL[BALL.index("<collision") : BALL.index("</link>")]
 JOINT = '<joint name="j" type="gearbox"><parent>link</parent><child>nobody</child></joint>'
+AXIS = """<joint name="j" type="gearbox"><parent>world</parent><child>link</child>
+<axis><xyz>0 0 1</xyz></axis><axis2><xyz>nan 0 1</xyz></axis2></joint>"""
 MESH = "<mesh><uri>file://{}</uri></mesh>"
 
 
@@ -36,6 +38,7 @@ def simulation(request, tmp_path):
         (model("m", MESH.format("/dev/zero")), "mesh /dev/zero"),
         (model("m", MESH.format("/etc/passwd")), "mesh /etc/passwd"),
         (BALL.replace("</model>", f"{JOINT}</model>"), "the child 'nobody', which is not a link"),
+        (BALL.replace("</model>", f"{AXIS}</model>"), "<xyz> is 'nan 0 1'; it must be 3 numbers"),
         (BALL.replace("</link>", COLLISION * MOST_COLLISIONS + "</link>"), "1001 collisions"),
         (BALL.replace('"link"', f'"{"x" * MOST_SDF_BYTES}"'), "the limit is 1000000"),
         ("<sdf/>", "ball"),
@@ -46,6 +49,22 @@ def test_invalid_model_is_not_spawned(simulation, sdf, match):
     with pytest.raises(SimulatorError, match=match):
         simulation.spawn([sound, NamedModel("ball", sdf)])
     assert set(simulation.step(0.1).models) == {"floor", "crate", "robot"}
+
+
+def test_embedded_simulation_continues_if_another_scene_is_rejected(tmp_path):
+    screw = '<joint name="j" type="screw"><parent>world</parent><child>link</child></joint>'
+    (tmp_path / "other").mkdir()
+    rejected = write_world(tmp_path / "other", BALL.replace("</model>", f"{screw}</model>"))
+    scene = Scene(write_world(tmp_path, BALL), wheelchair(), Pose2D(0.0, 0.0))
+    with SIMULATORS.get("embedded")() as simulator:
+        simulation = simulator.load(scene)
+        before = simulation.step(0.1)
+        with pytest.raises(SimulatorError, match="screw"):
+            simulator.load(Scene(rejected))
+        assert simulation.step(0.1).time_s == pytest.approx(before.time_s + 0.1)
+        simulator.load(scene)
+        with pytest.raises(SimulatorError, match="another scene was loaded"):
+            simulation.step(0.1)
 
 
 @pytest.mark.parametrize("x_m", [math.nan, math.inf, -math.inf, 1e308, -1.1e6])

@@ -236,10 +236,13 @@ def read_joints(robot: ModelNode) -> List[Joint]:
     return [_read_joint(*joint) for joint in _joint_elements(robot)]
 
 
-def check_joint_links(robot: ModelNode) -> None:
-    """Raise ``SdfError`` if a joint of a model, of any type, has an unknown link."""
-    for joint in _joint_elements(robot):
-        _joint_links(*joint)
+def check_joints(robot: ModelNode) -> None:
+    """Raise ``SdfError`` if a joint of a model, of any type, has an unknown link, or an axis whose
+    direction is not three numbers."""
+    for model, element, scope, links in _joint_elements(robot):
+        _joint_links(model, element, scope, links)
+        for axis in (*element.findall("axis"), *element.findall("axis2")):
+            vector(model.document, axis, "xyz", (0.0, 0.0, 1.0))
 
 
 def _joint_elements(robot: ModelNode) -> Iterator[Tuple[ModelNode, Element, str, Set[str]]]:

@@ -27,7 +27,7 @@ from gz_testauto.sdf.document import Element, SdfDocument
 from gz_testauto.sdf.dynamics import (
     GRAVITY_MPS2,
     Inertial,
-    check_joint_links,
+    check_joints,
     read_gravity,
     read_inertial,
     read_joints,
@@ -79,7 +79,7 @@ def check_model(name: str, sdf: str) -> None:
     for link_name, nested_model, link, _ in model.node.walk_links():
         if link_name not in model.static_links:
             read_inertial(nested_model.document, link.element)
-    check_joint_links(model.node)
+    check_joints(model.node)
 
 
 @dataclass(frozen=True)

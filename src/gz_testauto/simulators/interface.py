@@ -413,6 +413,8 @@ class Simulator(abc.ABC):
     - ``inertial``: the linear acceleration in an IMU sample is that in the physics step in which
       the sample is due (``"step"``), or the mean since the previous sample (``"period"``).
     - ``senses``: the simulator simulates the sensors that a scene selects.
+    - ``loads_beside``: a scene is loaded before the previous simulation ends, which then continues
+      if the scene is rejected.
     - ``changes`` contains the kinds of property changes that the simulations support.
 
     An adaptor implements :meth:`_load` and :meth:`_close`.
@@ -428,6 +430,7 @@ class Simulator(abc.ABC):
     several_robots: bool = False
     inertial: str = "step"
     senses: bool = False
+    loads_beside: bool = False
     changes: FrozenSet[ChangeKind] = frozenset()
 
     _current: Optional[Simulation] = None
@@ -445,8 +448,9 @@ class Simulator(abc.ABC):
     def load(self, scene: Scene) -> Simulation:
         """Load ``scene`` and return its simulation, paused at time zero.
 
-        The previous simulation ends, even if the adaptor cannot load the scene. Raises
-        ``SimulatorError`` if the world cannot be loaded or the simulator is closed.
+        The previous simulation ends, unless :attr:`loads_beside`, even if the adaptor cannot load
+        the scene. Raises ``SimulatorError`` if the world cannot be loaded or the simulator is
+        closed.
         """
         if self._closed:
             raise SimulatorError("this simulator has been closed")
@@ -468,8 +472,10 @@ class Simulator(abc.ABC):
                 raise SimulatorError(
                     f"two models of the scene are named {name!r}; rename one of them"
                 )
-        self._end_current("another scene was loaded")
+        if not self.loads_beside:
+            self._end_current("another scene was loaded")
         simulation = self._load(scene)
+        self._end_current("another scene was loaded")
         self._current = simulation
         return simulation
 

@@ -349,6 +349,32 @@ def test_scene_is_loaded_again_if_physics_become_unstable_after_a_change(running
 
 
 @free
+def test_scene_that_another_rejected_scene_has_ended_is_loaded_again(running):
+    running.loop.recovers = True
+    running.load()
+    running.loop.load_again = lambda: running.loop.load(running.loop.scene)
+    load, scenes = running.simulator._load, []
+
+    def reject_first(scene):
+        scenes.append(scene.world)
+        if len(scenes) == 1:
+            raise SimulatorError("gzserver does not load it")
+        return load(scene)
+
+    running.simulator._load = reject_first
+    with pytest.raises(SimulatorError, match="gzserver does not load it"):
+        running.loop.perform_change(lambda: running.loop.load(Scene("other.world")))
+    running.await_periods(len(running.periods) + 1)
+    assert scenes == ["other.world", "any.world"]
+    assert "another scene was loaded" in str(running.failures[0])
+    running.simulator.simulation.dead = True  # a failure without a rejected scene
+    deadline = time.monotonic() + PATIENCE_S
+    while not running.loop.has_failed and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert scenes == ["other.world", "any.world"]
+
+
+@free
 @pytest.mark.parametrize(
     ("recovers", "method", "failure"),
     [

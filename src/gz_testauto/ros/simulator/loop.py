@@ -62,8 +62,9 @@ class SimulationLoop:
         self.load_again: Optional[Callable[[], object]] = None
         """Loads the current scene again. The caller of :meth:`load` sets it."""
         self.recovers = False
-        """Load the scene again if its physics became unstable after :meth:`perform_change`."""
-        self._is_changed = False
+        """Load the scene again if its physics became unstable after :meth:`perform_change`, or if
+        it ended because the simulator rejected another scene."""
+        self._is_changed = self._is_rejected = False
         self._command: Optional[Twist2D] = None
         self._command_epoch = 0
         self._seen_early: Optional[Snapshot] = None
@@ -142,13 +143,14 @@ class SimulationLoop:
             snapshot = simulation.snapshot()
         except Exception:
             actors.close()
+            self._is_rejected = True
             raise
         self._actors.close()
         self._actors = actors
         self._command_epoch += 1  # to ignore commands for the previous scene
         self._simulation, self.scene, self._failure = simulation, scene, None
         self._command, self._seen_early, self._placed_poses = None, None, {}
-        self._is_changed = False
+        self._is_changed = self._is_rejected = False
         self.scene_number += 1
         self.paused = False
         self._scheduler.start_scene(time.monotonic())
@@ -186,8 +188,8 @@ class SimulationLoop:
     def _fail(self, error: SimulatorError) -> None:
         self._simulation, self._failure = None, error
         # Without a change, the same scene would fail again and again.
-        is_caused_by_change = isinstance(error, UnstablePhysicsError) and self._is_changed
-        if self.recovers and is_caused_by_change and self.load_again is not None:
+        is_unstable = isinstance(error, UnstablePhysicsError) and self._is_changed
+        if self.recovers and (is_unstable or self._is_rejected) and self.load_again is not None:
             try:
                 self.load_again()
             except (GzTestautoError, OSError, ValueError) as load_error:

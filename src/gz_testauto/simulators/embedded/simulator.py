@@ -235,6 +235,7 @@ class EmbeddedSimulator(EngineSimulator[DrivenRobot]):
     """
 
     name = "embedded"
+    loads_beside = True
 
     def __init__(
         self,
