@@ -70,6 +70,14 @@ def test_unknown_cells_are_free_on_request(office, tmp_path):
     assert {tuple(one.bounds[2]) for one in walls} == {(0.0, 1.5)}
 
 
+def test_bounds_of_a_rotated_map_contain_it(office, tmp_path, capsys):
+    text = office.read_text().replace(f"{Y_M}, 0.0]", f"{Y_M}, {math.pi / 2}]")
+    office.write_text(text)
+    convert(office, tmp_path / "out")
+    expected = "bounds -7.7 12.35 -3.7 18.35 around the map, which is rotated by 1.5708 rad\n"
+    assert capsys.readouterr().out.endswith(expected)
+
+
 def test_rotated_origin_rotates_the_walls_about_the_first_cell(tmp_path):
     pixels = np.full((40, 60), FREE, dtype=np.uint8)
     pixels[0, :] = OCCUPIED

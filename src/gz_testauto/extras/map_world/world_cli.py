@@ -2,7 +2,7 @@
 
 Occupied cells become walls. Cells with an unknown state become walls too, so that neither robots
 nor obstacles are there. The map of the world, which `gz_testauto map` computes with the bounds and
-the resolution that are printed, is equal to the given map in all known cells.
+the resolution that are printed, is equal to the given map in all known cells, unless it is rotated.
 
 The campaign has a distant start and goal, and random obstacles along the path between them.
 
@@ -13,6 +13,7 @@ example:
 
 import argparse
 import json
+import math
 import re
 from pathlib import Path
 
@@ -146,9 +147,10 @@ def run(arguments: argparse.Namespace) -> int:
         f"{100 * map_file.unknown.mean():.1f} % unknown"
     )
     print(f"{boxes} boxes, {free_m2:.0f} m² of free area")
-    if yaw_rad == 0.0:
-        print(
-            f"bounds {x_m:g} {y_m:g} {x_m + columns * map_file.resolution_m:g} "
-            f"{y_m + rows * map_file.resolution_m:g}"
-        )
+    width_m, height_m = columns * map_file.resolution_m, rows * map_file.resolution_m
+    cosine, sine = math.cos(yaw_rad), math.sin(yaw_rad)
+    xs = [x_m + x * cosine - y * sine for x in (0.0, width_m) for y in (0.0, height_m)]
+    ys = [y_m + x * sine + y * cosine for x in (0.0, width_m) for y in (0.0, height_m)]
+    rotated = f" around the map, which is rotated by {yaw_rad:g} rad" if yaw_rad else ""
+    print(f"bounds {min(xs):g} {min(ys):g} {max(xs):g} {max(ys):g}{rotated}")
     return 0
