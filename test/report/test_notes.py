@@ -61,7 +61,10 @@ def store_campaign(out, stop, selection):
                     if number == invalid
                     else Outcome.REACHED
                     if world % 2 or planner == "a"
+                    else Outcome.PLANNER_ABORTED
+                    if planner == "b" and world == 2
                     else Outcome.STUCK,
+                    detail=f"no attribute 'waypoints' in cycle {number}",
                     trajectory="",
                     metrics=late,
                 )
@@ -104,6 +107,7 @@ NOTES = (
     "unmeasured_notes",
     "visuals_notes",
     "stack_notes",
+    "aborted_notes",
     "invalid_notes",
     "worker_deaths_notes",
     "selection_notes",
@@ -140,6 +144,14 @@ def test_a_note_is_in_terminal_page_latex_and_json(name, campaigns):
         for text in (terminal, page):
             assert note.text in text
             assert all(item in text or item.partition(" × ")[2] in text for item in note.items)
+
+
+def test_equal_reasons_of_a_planner_that_aborts_are_counted_together(campaigns):
+    (note,) = written.aborted_notes(campaigns[0][0].results)
+    assert str(note) == (
+        "Aborted by the planner: 2 trials. Most frequent reasons: "
+        "2 × b: no attribute 'waypoints' in cycle 14."
+    )
 
 
 def test_page_lists_causes_in_a_separate_table(campaigns):

@@ -1,6 +1,7 @@
 """Create the notes of a campaign for the terminal, the page, LaTeX and JSON."""
 
 import math
+import re
 import textwrap
 from collections import Counter
 from dataclasses import dataclass
@@ -23,10 +24,11 @@ from gz_testauto.report.plain import (
 )
 from gz_testauto.report.rows import has_lanes, measured_metrics
 from gz_testauto.results.records import CampaignResults, age_s
+from gz_testauto.trial.outcome import Outcome
 from gz_testauto.worlds.record import OTHER_VISUALS, other_visuals_in, unmeasured_in
 
 CAUSE_SHOWN = 150  # shown characters of a cause; the store contains the full text
-COPIES_SHOWN = 5
+COPIES_SHOWN = ABORTS_SHOWN = 5
 
 _EARLY_STOP_CAVEAT = (
     "The number of worlds depends on their outcomes. This decision, and the differences of success "
@@ -73,6 +75,7 @@ def caveats(analysis: Analysis) -> List[Note]:
         *unmeasured_notes(results),
         *visuals_notes(results),
         *stack_notes(results),
+        *aborted_notes(results),
     ]
 
 
@@ -300,6 +303,22 @@ def visuals_notes(results: CampaignResults) -> Iterator[Note]:
     models = tuple(other_visuals_in(results.worlds))
     if models:
         yield Note(f"{OTHER_VISUALS[0].upper()}{OTHER_VISUALS[1:]}", models)
+
+
+def aborted_notes(results: CampaignResults) -> Iterator[Note]:
+    aborted_trials = [t for t in results.trials if t.outcome is Outcome.PLANNER_ABORTED]
+    first_texts: Dict[str, str] = {}  # by the text without numbers, which differ between trials
+    counts: Counter[str] = Counter()
+    for trial in aborted_trials:
+        text = f"{trial.planner}: {textwrap.shorten(trial.detail, CAUSE_SHOWN)}"
+        counts[first_texts.setdefault(re.sub(r"\d", "", text), text)] += 1
+    if aborted_trials:
+        causes = counts.most_common(ABORTS_SHOWN)
+        yield Note(
+            f"Aborted by the planner: {count_text(len(aborted_trials), 'trial')}. Most frequent "
+            "reasons:",
+            tuple(f"{times} × {cause}" for cause, times in causes),
+        )
 
 
 def invalid_notes(results: CampaignResults) -> Iterator[Note]:

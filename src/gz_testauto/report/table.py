@@ -30,6 +30,7 @@ from gz_testauto.report.names import arrows_text, metric_heading
 from gz_testauto.report.notes import (
     CAUSE_SHOWN,
     Note,
+    aborted_notes,
     barn_notes,
     copies_notes,
     correlation_notes,
@@ -159,8 +160,9 @@ def _note_lines(
 
 
 def _invalid_lines(results: CampaignResults) -> List[RenderableType]:
+    aborted = _note_lines(aborted_notes(results), "yellow", separated=True)
     invalid = _note_lines(invalid_notes(results), "yellow", separated=True)
-    return [*invalid, *_note_lines(worker_deaths_notes(results), separated=True)]
+    return [*aborted, *invalid, *_note_lines(worker_deaths_notes(results), separated=True)]
 
 
 def _outcome_table(summaries: Sequence[PlannerSummary]) -> Table:
