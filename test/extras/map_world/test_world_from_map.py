@@ -109,6 +109,7 @@ def test_start_and_goal_are_at_the_ends_of_the_longest_corridor():
     found = MapFile(~free, np.zeros_like(free), CELL_M, (0.0, 0.0, 0.0))
     mission = find_mission(found, free, 0.2)
     assert abs(mission.start[0] - mission.goal[0]) == pytest.approx(190 * CELL_M - 0.4, abs=0.15)
+    assert mission.area_m2 == pytest.approx((190 * CELL_M - 0.4) * (20 * CELL_M - 0.4), rel=0.2)
     assert find_mission(found, free, 0.6) is None
 
 
@@ -135,7 +136,7 @@ def test_start_and_goal_are_the_first_of_the_farthest_cells():
             start = max(sorted(largest), key=largest.get)
             again = hops_from(start, free)
             goal = max(sorted(again), key=again.get)
-            expected = (9 * start[0] + start[1], 9 * goal[0] + goal[1])
+            expected = (9 * start[0] + start[1], 9 * goal[0] + goal[1], len(largest))
         assert ends_of_largest_area(cells) == expected
     assert ends_of_largest_area(np.eye(3, dtype=bool)) is None
 

@@ -7,9 +7,9 @@ import numpy as np
 from gz_testauto.base.compiled import compiled
 
 
-def ends_of_largest_area(free: np.ndarray) -> Optional[Tuple[int, int]]:
-    """Return two distant cells of the largest area of 4-connected True cells, or None if no two
-    cells are connected.
+def ends_of_largest_area(free: np.ndarray) -> Optional[Tuple[int, int, int]]:
+    """Return two distant cells of the largest area of 4-connected True cells and its number of
+    cells, or None if no two cells are connected.
 
     ``free`` is contiguous, bool, shape (rows, columns). Cells are indices in the flat array. The
     first one is the farthest from the first cell of the area, the second the farthest from it.
@@ -20,7 +20,7 @@ def ends_of_largest_area(free: np.ndarray) -> Optional[Tuple[int, int]]:
     if size < 2:
         return None
     _, goal = _flood(free.ravel().copy(), columns, start, queue)
-    return int(start), int(goal)
+    return int(start), int(goal), int(size)
 
 
 @compiled

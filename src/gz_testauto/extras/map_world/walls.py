@@ -63,10 +63,12 @@ _MATERIAL = "\n          <material><diffuse>0.6 0.6 0.63 1</diffuse></material>"
 
 
 class FreeMission(NamedTuple):
-    """A start with heading and a goal in free space (m, rad, world frame)."""
+    """A start with heading and a goal in free space (m, rad, world frame), and the area that the
+    center of the disc can reach from there."""
 
     start: Tuple[float, float, float]
     goal: Tuple[float, float]
+    area_m2: float
 
 
 def world_text(
@@ -111,11 +113,13 @@ def find_mission(map_file: MapFile, free: np.ndarray, radius_m: float) -> Option
     ends = ends_of_largest_area(np.ascontiguousarray(~near_walls))
     if ends is None:
         return None
+    *cells, size = ends
     (x_m, y_m), (goal_x_m, goal_y_m) = (
-        center_of(map_file, *divmod(cell, free.shape[1])) for cell in ends
+        center_of(map_file, *divmod(cell, free.shape[1])) for cell in cells
     )
     heading_rad = math.atan2(goal_y_m - y_m, goal_x_m - x_m)
-    return FreeMission((x_m, y_m, heading_rad), (goal_x_m, goal_y_m))
+    area_m2 = size * map_file.resolution_m**2
+    return FreeMission((x_m, y_m, heading_rad), (goal_x_m, goal_y_m), area_m2)
 
 
 def center_of(map_file: MapFile, row: float, column: float) -> Tuple[float, float]:

@@ -146,7 +146,10 @@ def run(arguments: argparse.Namespace) -> int:
         f"{100 * map_file.occupied.mean():.1f} % occupied, "
         f"{100 * map_file.unknown.mean():.1f} % unknown"
     )
-    print(f"{boxes} boxes, {free_m2:.0f} m² of free area")
+    print(
+        f"{boxes} boxes, {free_m2:.0f} m² of free area; the center of a disc with a radius of "
+        f"{arguments.radius:g} m (--radius) can reach {mission.area_m2:.0f} m²"
+    )
     width_m, height_m = columns * map_file.resolution_m, rows * map_file.resolution_m
     cosine, sine = math.cos(yaw_rad), math.sin(yaw_rad)
     xs = [x_m + x * cosine - y * sine for x in (0.0, width_m) for y in (0.0, height_m)]
