@@ -239,13 +239,19 @@ def test_json_and_markdown_state_the_same_rates(standard):
 
 def test_latex_has_the_best_rate_of_each_class_in_bold_and_the_differences(standard):
     cards = [card("fgm_improved", clutter="rrcc"), card("dwa", clutter="rccc", crowd="rr")]
-    text = latex(cards, compare_cards(cards), standard)
+    text = latex(cards, standard)
     assert text.count(r"\begin{table}") == 2 == text.count(r"\toprule")
     assert r"class (\%) & fgm\_improved & dwa \\" in text
     assert r"clutter & \textbf{50.0 [6.8, 93.2]} & 25.0 [0.6, 80.6] \\" in text
-    # Rates over different worlds are not in one row.
-    assert "crowd &" not in text and "all classes &" not in text
-    equal = latex([card("fgm", clutter="rr"), card("dwa", clutter="rc")], [], standard)
-    assert r"all classes & \textbf{100.0 [15.8, 100.0]} & 50.0 [1.3, 98.7] \\" in equal
+    assert r"all classes & \textbf{50.0 [6.8, 93.2]} & 25.0 [0.6, 80.6] \\" in text
     assert r"fgm\_improved $-$ dwa & 4 & 1 & 0 & +25.0" in text
+    assert "crowd &" not in text and "4 worlds that all planners ran" in text
     assert cards[1].id_of(standard) in text
+
+
+def test_latex_has_only_the_worlds_that_all_planners_ran(standard):
+    cards = [card("mine", clutter="rc"), card("fgm", clutter="rrcc"), card("dwa", clutter="rrrr")]
+    text = latex(cards, standard)
+    assert r"clutter & 50.0 [1.3, 98.7] & \textbf{100.0 [15.8, 100.0]} & \textbf{100.0" in text
+    assert r"fgm $-$ dwa & 2 & 0 & 0 & +0.0" in text
+    assert cards[1].id_of(standard) in text  # of the complete card

@@ -187,7 +187,7 @@ def _print_cards(
     elif arguments.markdown:
         print_text(markdown(cards, pairs, standard))
     elif arguments.latex:
-        print_text(latex(cards, pairs, standard))
+        print_text(latex(cards, standard))
     else:
         console = report_console()
         for card in cards:

@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 from typing import Any, Dict, Iterator, List, Sequence, Tuple
 
 from rich.console import Console
@@ -17,7 +18,7 @@ from gz_testauto.extras.standard_set.card import (
     success,
 )
 from gz_testauto.extras.standard_set.classes import StandardSet
-from gz_testauto.extras.standard_set.pairs import PlannerPair
+from gz_testauto.extras.standard_set.pairs import PlannerPair, compare_cards
 from gz_testauto.report.latex import PACKAGES, best_indices, format_table
 from gz_testauto.report.plain import interval_text, joined, number_text, p_text, plain_table
 
@@ -187,32 +188,29 @@ def _markdown_row(*cells: str) -> List[str]:
     return [f"| {' | '.join(cells)} |".replace("|  |", "| |")]
 
 
-def latex(cards: Sequence[ScoreCard], pairs: Sequence[PlannerPair], standard: StandardSet) -> str:
-    """Return tables for a paper: success in % by class and planner, and differences of planners."""
-    class_names = [name for name in standard.classes if all(name in card.classes for card in cards)]
-    have_same_classes = all(len(card.classes) == len(class_names) for card in cards)
+def latex(cards: Sequence[ScoreCard], standard: StandardSet) -> str:
+    """Return tables for a paper: success in % by class and planner, and differences of planners.
+    All numbers are of the worlds that all planners ran."""
+    common_cards = [_in_worlds_of_all(card, cards) for card in cards]
     rows: List[List[str]] = []
     bold = set()
-    for name in [*class_names, *([TOTAL] if have_same_classes else [])]:
-        trials = [dict(class_rows(card))[name] for card in cards]
-        rates = [success(of_card) for of_card in trials]
-        if len(set(map(len, trials))) == 1:  # otherwise in different worlds
-            texts = [number_text(100 * rate.value, 1) for rate in rates]
-            values = [rate.value for rate in rates]
-            bold |= {(len(rows), column + 1) for column in best_indices(texts, values, "higher")}
+    for name in (name for name, _ in class_rows(common_cards[0])):
+        rates = [success(dict(class_rows(card))[name]) for card in common_cards]
+        texts = [number_text(100 * rate.value, 1) for rate in rates]
+        values = [rate.value for rate in rates]
+        bold |= {(len(rows), column + 1) for column in best_indices(texts, values, "higher")}
         rows.append([name, *map(percent, rates)])
+    worlds = sum(len(result.trials) for result in common_cards[0].classes.values())
     text = [
-        f"Standard set version {standard.version}. Exact 95 % intervals. Bold: the best rate, if "
-        "all are over the same worlds."
+        f"Standard set version {standard.version}, {worlds} worlds that all planners ran. Exact "
+        "95 % intervals. Bold: the best rate."
     ]
     for card in cards:
-        text += [
-            f"{card.planner.name}: experiment ID {card.id_of(standard)}, at most "
-            f"{card.most_worlds} worlds of each class."
-        ]
+        text += [f"{card.planner.name}: experiment ID {card.id_of(standard)}."]
         text += notes(card, standard)
     head = ["class (%)", *(card.planner.name for card in cards)]
     tables = [format_table("Success in the standard set", head, rows, " ".join(text), bold=bold)]
+    pairs = compare_cards(common_cards)
     if pairs:
         head = ["planners", "worlds", "only first", "only second", "difference", "95 % interval"]
         rows = [
@@ -222,6 +220,16 @@ def latex(cards: Sequence[ScoreCard], pairs: Sequence[PlannerPair], standard: St
         head += ["p (Holm)"]
         tables.append(format_table("Differences in the standard set", head, rows, PAIRED))
     return "\n".join([PACKAGES, *tables])
+
+
+def _in_worlds_of_all(card: ScoreCard, cards: Sequence[ScoreCard]) -> ScoreCard:
+    classes = {}
+    for name, result in card.classes.items():
+        others = [other.classes[name].trials if name in other.classes else {} for other in cards]
+        trials = {w: trial for w, trial in result.trials.items() if all(w in o for o in others)}
+        if trials:
+            classes[name] = replace(result, trials=trials)
+    return replace(card, classes=classes)
 
 
 def to_json(cards: Sequence[ScoreCard], pairs: Sequence[PlannerPair], standard: StandardSet) -> str:
