@@ -251,50 +251,34 @@ def _distances(costs, targets):  # type: ignore[no-untyped-def]
     """Return the steps of :meth:`LocalCostmap.distances` by a breadth-first search."""
     height, width = costs.shape
     cells = height * width
-    steps = np.full((height, width), cells + 1, np.int64)
-    queue = np.empty((cells, 2), np.int64)
+    # The border, which no step enters, saves tests of the row and of the column.
+    padded = np.zeros((height + 2, width + 2), np.int64)
+    padded[1:-1, 1:-1] = cells + 1
+    steps, span = padded.ravel(), width + 2
+    blocked = np.ones((height + 2, width + 2), np.bool_)
+    blocked[1:-1, 1:-1] = costs >= 253
+    is_blocked = blocked.ravel()
+    queue = np.empty(cells, np.int32)
     queue_end = 0
     for number in range(len(targets)):
-        row, column = targets[number, 0], targets[number, 1]
-        if steps[row, column] != 0:
-            steps[row, column] = 0
-            queue[queue_end, 0], queue[queue_end, 1] = row, column
+        cell = (targets[number, 0] + 1) * span + targets[number, 1] + 1
+        if steps[cell] != 0:
+            steps[cell] = 0
+            queue[queue_end] = cell
             queue_end += 1
     queue_start = 0
     while queue_start < queue_end:
-        row, column = queue[queue_start, 0], queue[queue_start, 1]
+        cell = queue[queue_start]
         queue_start += 1
-        for side in range(4):
-            y = row + (side == 0) - (side == 1)
-            x = column + (side == 2) - (side == 3)
-            if 0 <= y < height and 0 <= x < width and steps[y, x] == cells + 1:
-                if costs[y, x] >= 253:
-                    steps[y, x] = cells
+        for neighbor in (cell - span, cell + span, cell - 1, cell + 1):
+            if steps[neighbor] == cells + 1:
+                if is_blocked[neighbor]:
+                    steps[neighbor] = cells
                 else:
-                    steps[y, x] = steps[row, column] + 1
-                    queue[queue_end, 0], queue[queue_end, 1] = y, x
+                    steps[neighbor] = steps[cell] + 1
+                    queue[queue_end] = neighbor
                     queue_end += 1
-    return steps
-
-
-@compiled
-def _link(cell, bucket, first, next_cells, preceding):  # type: ignore[no-untyped-def]
-    """Insert a cell at the start of the linked list of a bucket, which starts with ``first``."""
-    next_cells[cell], preceding[cell] = first[bucket], -1
-    if first[bucket] >= 0:
-        preceding[first[bucket]] = cell
-    first[bucket] = cell
-
-
-@compiled
-def _unlink(cell, bucket, first, next_cells, preceding):  # type: ignore[no-untyped-def]
-    """Remove a cell from the linked list of a bucket."""
-    if preceding[cell] >= 0:
-        next_cells[preceding[cell]] = next_cells[cell]
-    else:
-        first[bucket] = next_cells[cell]
-    if next_cells[cell] >= 0:
-        preceding[next_cells[cell]] = preceding[cell]
+    return padded[1:-1, 1:-1].copy()
 
 
 @compiled_for("i8[:, ::1](u1[:, ::1], i8, i8, i8, i8)")
@@ -302,24 +286,29 @@ def _path(costs, start_row, start_column, target_row, target_column):  # type: i
     """Return the row and column of each cell on the path of :meth:`LocalCostmap.path`, shape (n,
     2)."""
     # Dijkstra's algorithm with one bucket for each cost modulo their number (R. Dial, 1969), which
-    # is larger than the cost of any step.
+    # is larger than the cost of any step. A bucket is a list of entries, the last one first. A
+    # cell whose cost decreases has a second entry, so that its first one is ignored.
     height, width = costs.shape
+    cells = costs.ravel()
     start, target = start_row * width + start_column, target_row * width + target_column
     unreached = np.iinfo(np.int64).max
     costs_so_far = np.full(height * width, unreached, np.int64)
     previous_cells = np.full(height * width, -1, np.int32)
     first = np.full(LAST_BUCKET + 1, -1, np.int32)
-    next_cells = np.empty(height * width, np.int32)
-    preceding = np.empty(height * width, np.int32)
+    entries = np.empty((8 * height * width + 1, 2), np.int32)  # cell, and next entry of the bucket
+    prices = 50 + 4 * np.arange(256) // 5
     costs_so_far[start] = 0
-    _link(start, 0, first, next_cells, preceding)
-    queue_length, level = 1, 0
+    entries[0, 0], entries[0, 1], first[0] = start, -1, 0
+    entry_count, queue_length, level = 1, 1, 0
     end, nearest_distance = start, unreached
     while queue_length > 0:
-        while first[level & LAST_BUCKET] < 0:
+        entry = first[level & LAST_BUCKET]
+        if entry < 0:
             level += 1
-        cell = first[level & LAST_BUCKET]
-        _unlink(cell, level & LAST_BUCKET, first, next_cells, preceding)
+            continue
+        cell, first[level & LAST_BUCKET] = entries[entry, 0], entries[entry, 1]
+        if costs_so_far[cell] != level:
+            continue
         queue_length -= 1
         row, column = cell // width, cell % width
         goal_distance = (row - target_row) ** 2 + (column - target_column) ** 2
@@ -327,25 +316,22 @@ def _path(costs, start_row, start_column, target_row, target_column):  # type: i
             end, nearest_distance = cell, goal_distance
         if cell == target:
             break
-        for side in range(9):
-            y, x = row + side // 3 - 1, column + side % 3 - 1
-            if not (0 <= y < height and 0 <= x < width) or side == 4:
-                continue
-            if costs[y, x] >= 253 and not (costs[y, x] == 253 and costs[row, column] >= 253):
-                continue
-            length = 10 if side % 2 == 1 else 14
-            total = costs_so_far[cell] + length * (50 + 4 * np.int64(costs[y, x]) // 5)
-            neighbor = y * width + x
-            if total < costs_so_far[neighbor]:
-                if costs_so_far[neighbor] == unreached:
-                    queue_length += 1
-                else:
-                    _unlink(
-                        neighbor, costs_so_far[neighbor] & LAST_BUCKET, first, next_cells, preceding
-                    )
-                _link(neighbor, total & LAST_BUCKET, first, next_cells, preceding)
-                costs_so_far[neighbor] = total
-                previous_cells[neighbor] = cell
+        for y in range(max(0, row - 1), min(height, row + 2)):
+            for x in range(max(0, column - 1), min(width, column + 2)):
+                neighbor = y * width + x
+                cost = cells[neighbor]
+                if cost >= 253 and not (cost == 253 and cells[cell] >= 253):
+                    continue
+                length = 10 if y == row or x == column else 14
+                total = level + length * prices[cost]
+                if total < costs_so_far[neighbor]:
+                    queue_length += costs_so_far[neighbor] == unreached
+                    bucket = total & LAST_BUCKET
+                    entries[entry_count, 0], entries[entry_count, 1] = neighbor, first[bucket]
+                    first[bucket] = entry_count
+                    entry_count += 1
+                    costs_so_far[neighbor] = total
+                    previous_cells[neighbor] = cell
     count = 1
     cell = end
     while previous_cells[cell] >= 0:
