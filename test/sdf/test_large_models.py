@@ -38,6 +38,15 @@ def test_worlds_share_a_large_model_with_the_same_content(tmp_path):
     assert shared.element.getroottree().getroot() is second.document.root
 
 
+def test_large_world_is_read_again_only_after_a_change(tmp_path):
+    path = walls_world(tmp_path, "first")
+    scene = read_scene(path)
+    assert read_scene(path) is scene
+    changed_scene = read_scene(walls_world(tmp_path, "first", size=1.5))
+    assert changed_scene.models["walls"].bounds[0, 1] == pytest.approx(2398.75)
+    assert read_scene(path, allow_missing=["*"]) is not changed_scene
+
+
 def test_process_adopts_the_outlines_of_another_one(tmp_path):
     first = LargeModels()
     node, library = only_node(walls_world(tmp_path, "first"))

@@ -16,6 +16,8 @@ import shapely
 from lxml import etree
 from shapely.geometry.base import BaseGeometry
 
+from gz_testauto.base.description_files import XACRO
+from gz_testauto.base.disk import read_input
 from gz_testauto.base.errors import SdfError
 from gz_testauto.base.pose import Pose
 from gz_testauto.sdf.document import Element, SdfDocument
@@ -32,6 +34,8 @@ from gz_testauto.sdf.tree import ModelNode, read_model, read_models
 from gz_testauto.sdf.values import name_of, required
 
 Outlines = Dict[Tuple[float, float], BaseGeometry]  # by lowest and highest height (m)
+
+MOST_SCENES = 2  # large worlds that stay in memory: a base world and the world of the trial
 
 
 @dataclass(frozen=True)
@@ -169,6 +173,9 @@ class WorldScene:
     missing: Tuple[str, ...] = ()
 
 
+_last_scenes: "collections.OrderedDict[Tuple, WorldScene]" = collections.OrderedDict()
+
+
 def read_scene(
     source: Union[SdfDocument, str, Path],
     model_path: Optional[Sequence[Path]] = None,
@@ -179,9 +186,33 @@ def read_scene(
 
     ``model_path`` is that of :class:`ModelLibrary`. ``allow_missing`` contains patterns of files
     that are ignored if they do not exist (:mod:`gz_testauto.sdf.missing`). ``source`` is not
-    modified.
+    modified. The result must not be modified, since later calls can return it again.
     """
-    document = source if isinstance(source, SdfDocument) else SdfDocument.read(source, repair)
+    if isinstance(source, SdfDocument):
+        return _scene_of(source, model_path, repair, allow_missing)
+    path = Path(source)
+    if path.suffix == XACRO:
+        return _scene_of(SdfDocument.read(path, repair), model_path, repair, allow_missing)
+    content = read_input(path, SdfError)
+    key = (path, repair, tuple(allow_missing), hashlib.sha256(content).digest())
+    scene = _last_scenes.pop(key, None)
+    if scene is None:
+        document = SdfDocument.parse(content, str(path), repair, path)
+        scene = _scene_of(document, model_path, repair, allow_missing)
+    refers_to_files = b"uri>" in content or b"\0" in content  # or is UTF-16
+    if len(content) >= LargeModels.FEWEST_BYTES and not (refers_to_files or allow_missing):
+        _last_scenes[key] = scene
+        if len(_last_scenes) > MOST_SCENES:
+            _last_scenes.popitem(last=False)
+    return scene
+
+
+def _scene_of(
+    document: SdfDocument,
+    model_path: Optional[Sequence[Path]],
+    repair: bool,
+    allow_missing: Sequence[str],
+) -> WorldScene:
     library = ModelLibrary(model_path, repair)
     missing: Tuple[str, ...] = ()
     if allow_missing:

@@ -105,8 +105,9 @@ class StaticMaps:
     def _read_base_scene(self, inputs: MapInputs) -> WorldScene:
         worlds = self._spec.worlds
         source: Union[SdfDocument, Path] = inputs.base
-        if worlds.base is not None:
-            source = read_world(worlds.base, worlds.repair, xacro_input(worlds, worlds.base))
+        xacro = None if worlds.base is None else xacro_input(worlds, worlds.base)
+        if xacro is not None:
+            source = read_world(inputs.base, worlds.repair, xacro)
         return read_scene(source, repair=worlds.repair, allow_missing=worlds.allow_missing)
 
     def _make_map(self, scene: WorldScene, bounds: Bounds) -> OccupancyGrid:
