@@ -4,10 +4,22 @@ A test bed derives from a :class:`~gz_testauto.trial.trial.Trial` what an execut
 task, actors, monitor. :mod:`gz_testauto.trial.checks` rejects invalid input.
 """
 
+import functools
 import math
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Dict, FrozenSet, Mapping, NamedTuple, Optional, Sequence, Tuple, overload
+from typing import (
+    Any,
+    Dict,
+    FrozenSet,
+    List,
+    Mapping,
+    NamedTuple,
+    Optional,
+    Sequence,
+    Tuple,
+    overload,
+)
 
 from typing_extensions import override
 
@@ -355,9 +367,15 @@ def require_stack(bed: TestBed) -> StackTestBed:
 class _WorldData:
     def __init__(self, scene: WorldScene, heights: Heights) -> None:
         self.scene, self.heights = scene, heights
-        shapes = [shape for model in scene.models.values() for shape in model.collisions]
-        self.ground_shapes = [shape.scoped_name for shape in shapes if shape.is_ground]
-        self.levels = LowestLevels(scene)
+
+    @functools.cached_property
+    def ground_shapes(self) -> List[str]:
+        shapes = [shape for model in self.scene.models.values() for shape in model.collisions]
+        return [shape.scoped_name for shape in shapes if shape.is_ground]
+
+    @functools.cached_property
+    def levels(self) -> LowestLevels:
+        return LowestLevels(self.scene)
 
     def obstacles(self, extra_models: Sequence[NamedModel] = ()) -> ObstacleField:
         models = [placed_model(model.sdf, model.name, model.pose) for model in extra_models]
