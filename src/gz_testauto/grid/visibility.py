@@ -109,7 +109,10 @@ class PathBounds:
         self, free_area: shapely.Polygon, points: Sequence[Point], tolerance_m: float
     ) -> None:
         larger_area = shapely.buffer(free_area, 2.0 * tolerance_m, quad_segs=2)
-        self._edges = _Edges.concatenate(_rings(shapely.simplify(larger_area, tolerance_m)))
+        # GEOS compares each ring of a polygon with all others, but not separate rings. Simplified
+        # rings are inside of the obstacles, so that the bounds are valid even if two of them cross.
+        rings = shapely.simplify(shapely.get_rings(larger_area), tolerance_m)
+        self._edges = _Edges.concatenate(_rings(shapely.polygons(rings[0], holes=rings[1:])))
         outline = _Edges.concatenate(_rings(free_area))
         self._points = np.concatenate([np.array(points, float), outline.tails[outline.corners]])
         self._numbers = {point: index for index, point in enumerate(map(tuple, self._points))}
