@@ -113,7 +113,7 @@ class StaticMaps:
     def _make_map(self, scene: WorldScene, bounds: Bounds) -> OccupancyGrid:
         resolution_m = self._spec.global_plan.resolution_m
         pattern = self._spec.worlds.obstacle_pattern
-        return map_of(scene, resolution_m, self.scan_height_m, pattern, bounds)
+        return _last_map_of(scene, resolution_m, self.scan_height_m, pattern, bounds)
 
     def _plan(self, inputs: MapInputs) -> GlobalPlan:
         if inputs not in self.plans:
@@ -248,7 +248,10 @@ class StaticMaps:
         return nearest[1], nearest[0]
 
 
-# Worlds of one directory often have the same static map, and the page draws the paths again.
+_last_map_of = functools.lru_cache(maxsize=1)(map_of)  # the page draws the paths again
+
+
+# Worlds of one directory often have the same static map.
 @functools.lru_cache(maxsize=1)
 def _paths(
     occupied: bytes,
