@@ -2,18 +2,18 @@
 
 import contextlib
 import json
+import re
 import shlex
 import sys
 from importlib import metadata
 from pathlib import Path
-from typing import Iterator
+from typing import Iterator, List
 
 from gz_testauto.base.errors import MissingDependencyError, ResourceError
 from gz_testauto.base.resources import PACKAGE, share_directory
 
 UNKNOWN = "CHECKOUT"  # placeholder for the directory of the source if it is unknown
 BOOTSTRAP_MARK = ".complete"  # of an environment that `bootstrap` created
-NOT_OF_BOOTSTRAP = ("train",)  # it needs several GB
 
 
 @contextlib.contextmanager
@@ -33,7 +33,7 @@ def importing(subject: str, extra: str) -> Iterator[None]:
 
 def install_command(extra: str) -> str:
     bootstrap = _bootstrap()
-    if bootstrap and extra not in NOT_OF_BOOTSTRAP:
+    if bootstrap and extra in _extras_of_bootstrap():
         return f"{bootstrap} setup --all"
     return f"{shlex.quote(sys.executable)} -m pip install {_pip_requirement(extra)}"
 
@@ -49,6 +49,12 @@ def _bootstrap() -> str:
     if not Path(sys.prefix, BOOTSTRAP_MARK).is_file() or _checkout_directory() == UNKNOWN:
         return ""
     return shlex.quote(str(Path(_checkout_directory(), "bootstrap")))
+
+
+def _extras_of_bootstrap() -> List[str]:
+    text = Path(_checkout_directory(), "bootstrap").read_text("utf-8")
+    names = re.search(r"^readonly EXTRAS=(\S+)$", text, re.MULTILINE)
+    return names[1].split(",") if names else []
 
 
 def _pip_requirement(extra: str) -> str:
