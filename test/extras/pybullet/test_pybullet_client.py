@@ -1,10 +1,12 @@
 """The error without PyBullet, and the options of the simulator."""
 
+import re
 import sys
 
 import pytest
 
 from gz_testauto.base.errors import MissingDependencyError, SpecError
+from gz_testauto.base.installation import install_command
 from gz_testauto.extras.pybullet import client
 from gz_testauto.simulators import open_simulator
 
@@ -12,7 +14,7 @@ from gz_testauto.simulators import open_simulator
 @pytest.mark.parametrize(
     ("newest", "remedy"),
     [
-        ((9, 0), r"pip install '.*\[pybullet\]'"),
+        ((9, 0), re.escape(install_command("pybullet"))),
         ((3, 0), "published for Python 3.8 to 3.11"),
     ],
 )
