@@ -187,7 +187,8 @@ def worlds_for(source: Source, alpha: float) -> Optional[int]:
 
 def gate_power(worlds: int, source: Source, margin: float, alpha: float) -> float:
     """Return the probability that the gate passes if it is evaluated after each world."""
-    return float(np.mean(_worlds_to_pass(worlds, source, margin, alpha) <= worlds))
+    after = _worlds_to_verdict(anytime.above, worlds, source, margin, alpha)
+    return float(np.mean(after <= worlds))
 
 
 def gate_worlds(
@@ -195,7 +196,7 @@ def gate_worlds(
 ) -> Optional[int]:
     """Return the number of worlds within which the gate passes with the probability ``chance``,
     or None above ``most``."""
-    after = np.sort(_worlds_to_pass(most, source, margin, alpha))
+    after = np.sort(_worlds_to_verdict(anytime.above, most, source, margin, alpha))
     worlds = int(after[math.ceil(chance * len(after)) - 1])
     return worlds if worlds <= most else None
 
@@ -207,11 +208,8 @@ def fixed_gate_power(worlds: int, source: Source, margin: float, alpha: float) -
 
 def gate_failures(worlds: int, source: Source, margin: float, alpha: float) -> float:
     """Return the probability that the gate fails if it is evaluated after each world."""
-
-    def capital(values: np.ndarray) -> np.ndarray:
-        return anytime.capital_over_time(anytime.below(values, -margin, DIFFERENCE))
-
-    return float(np.mean(_first_over(worlds, source, capital, -math.log(alpha)) <= worlds))
+    after = _worlds_to_verdict(anytime.below, worlds, source, margin, alpha)
+    return float(np.mean(after <= worlds))
 
 
 def fixed_gate_failures(worlds: int, source: Source, margin: float, alpha: float) -> float:
@@ -278,11 +276,18 @@ def stopping_worlds(worlds: int, source: Source, alpha: float) -> Tuple[float, f
     return float(np.minimum(decided_after, worlds).mean()), float(np.mean(decided_after <= worlds))
 
 
-def _worlds_to_pass(worlds: int, source: Source, margin: float, alpha: float) -> np.ndarray:
-    """Return for each simulated campaign the number of worlds after which the gate passes."""
+def _worlds_to_verdict(
+    side: Callable[[np.ndarray, float, Tuple[float, float]], np.ndarray],
+    worlds: int,
+    source: Source,
+    margin: float,
+    alpha: float,
+) -> np.ndarray:
+    """Return for each simulated campaign the number of worlds after which the gate passes, with
+    ``anytime.above`` as ``side``, or fails, with ``anytime.below``."""
 
     def capital(values: np.ndarray) -> np.ndarray:
-        return anytime.capital_over_time(anytime.above(values, -margin, DIFFERENCE))
+        return anytime.capital_over_time(side(values, -margin, DIFFERENCE))
 
     return _first_over(worlds, source, capital, -math.log(alpha))
 
