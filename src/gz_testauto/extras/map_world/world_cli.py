@@ -13,7 +13,6 @@ example:
 
 import argparse
 import json
-import math
 import re
 from pathlib import Path
 
@@ -22,7 +21,7 @@ import numpy as np
 from gz_testauto.base.disk import disk_errors, make_directory, replace_file
 from gz_testauto.base.errors import SpecError
 from gz_testauto.campaign.campaign_files import input_path
-from gz_testauto.extras.map_world.walls import find_mission, world_text
+from gz_testauto.extras.map_world.walls import center_of, find_mission, world_text
 from gz_testauto.grid.map_server import read_map_file
 from gz_testauto.grid.occupancy import rectangles_of
 
@@ -139,7 +138,6 @@ def run(arguments: argparse.Namespace) -> int:
         replace_file(world, content.encode("utf-8"))
         replace_file(campaign, text.encode("utf-8"))
     rows, columns = walls.shape
-    x_m, y_m, yaw_rad = map_file.origin
     print(f"{world}\n{campaign}")
     print(
         f"{columns} x {rows} cells of {map_file.resolution_m:g} m; "
@@ -150,10 +148,9 @@ def run(arguments: argparse.Namespace) -> int:
         f"{boxes} boxes, {free_m2:.0f} m² of free area; the center of a disc with a radius of "
         f"{arguments.radius:g} m (--radius) can reach {mission.area_m2:.0f} m²"
     )
-    width_m, height_m = columns * map_file.resolution_m, rows * map_file.resolution_m
-    cosine, sine = math.cos(yaw_rad), math.sin(yaw_rad)
-    xs = [x_m + x * cosine - y * sine for x in (0.0, width_m) for y in (0.0, height_m)]
-    ys = [y_m + x * sine + y * cosine for x in (0.0, width_m) for y in (0.0, height_m)]
+    ends = [(row - 0.5, column - 0.5) for row in (0, rows) for column in (0, columns)]
+    xs, ys = zip(*(center_of(map_file, *end) for end in ends))
+    yaw_rad = map_file.origin[2]
     rotated = f" around the map, which is rotated by {yaw_rad:g} rad" if yaw_rad else ""
     print(f"bounds {min(xs):g} {min(ys):g} {max(xs):g} {max(ys):g}{rotated}")
     return 0
