@@ -194,8 +194,9 @@ def latex(cards: Sequence[ScoreCard], standard: StandardSet) -> str:
     common_cards = [_in_worlds_of_all(card, cards) for card in cards]
     rows: List[List[str]] = []
     bold = set()
-    for name in (name for name, _ in class_rows(common_cards[0])):
-        rates = [success(dict(class_rows(card))[name]) for card in common_cards]
+    trials_by_class = [dict(class_rows(card)) for card in common_cards]
+    for name in trials_by_class[0]:
+        rates = [success(trials[name]) for trials in trials_by_class]
         texts = [number_text(100 * rate.value, 1) for rate in rates]
         values = [rate.value for rate in rates]
         bold |= {(len(rows), column + 1) for column in best_indices(texts, values, "higher")}
@@ -212,12 +213,12 @@ def latex(cards: Sequence[ScoreCard], standard: StandardSet) -> str:
     tables = [format_table("Success in the standard set", head, rows, " ".join(text), bold=bold)]
     pairs = compare_cards(common_cards)
     if pairs:
-        head = ["planners", "worlds", "only first", "only second", "difference", "95 % interval"]
+        head = ["planners", "worlds", "only first", "only second", "difference"]
+        head += ["95 % interval", "p (Holm)"]
         rows = [
             [f"{pair.first} − {pair.second}", *(c.replace("-", "−") for c in _pair_cells(pair))]
             for pair in pairs
         ]
-        head += ["p (Holm)"]
         tables.append(format_table("Differences in the standard set", head, rows, PAIRED))
     return "\n".join([PACKAGES, *tables])
 
