@@ -261,7 +261,7 @@ class _ContactGroups:
 
 def _reachable_area(spec: ActorSpec) -> Optional[BaseGeometry]:
     """Return the area (m) of the actor's origin, or None if it is unknown before the trial."""
-    # Without a path of its own, the path of such an actor is only its start.
+    # A type that does not override the path has only the start of the actor as its path.
     is_unknown = getattr(type(spec), "path", None) is PlacedActorSpec.path
     return None if is_unknown else spec.ground
 
