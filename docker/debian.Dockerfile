@@ -2,7 +2,7 @@
 #   docker build -f docker/debian.Dockerfile -t gz_testauto .
 #   docker run --rm -v "$PWD:/data" --user "$(id -u)" gz_testauto gz_testauto run example
 FROM debian:12-slim AS build
-ARG EXTRAS=completion,dask,learning,opendrive,plot,simulator_comparison,trees
+ARG EXTRAS=completion,dask,learning,plot,simulator_comparison,trees
 # hadolint ignore=DL3008
 RUN apt-get update \
  && apt-get install --yes --no-install-recommends \

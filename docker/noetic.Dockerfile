@@ -12,7 +12,7 @@ RUN apt-get update \
  && useradd --create-home --uid 1000 user
 
 FROM runtime AS build
-ARG EXTRAS=completion,dask,learning,opendrive,plot,simulator_comparison,trees
+ARG EXTRAS=completion,dask,learning,plot,simulator_comparison,trees
 # hadolint ignore=DL3008
 RUN apt-get update \
  && apt-get install --yes --no-install-recommends cmake g++ make python3-dev python3-venv \
