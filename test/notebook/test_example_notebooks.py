@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+import gz_testauto
+
 nbclient = pytest.importorskip("nbclient", reason="the extra test is not installed")
 nbformat = pytest.importorskip("nbformat", reason="the extra test is not installed")
 pytest.importorskip("pandas", reason="the extra test is not installed")
@@ -56,3 +58,17 @@ def test_notebook_prints_the_stored_outputs(name, tmp_path, monkeypatch):
     place = {"metadata": {"path": str(tmp_path)}}
     nbclient.NotebookClient(notebook, timeout=300, resources=place).execute()
     assert outputs(notebook, with_text) == stored
+
+
+def test_exercise_of_a_class_gives_the_same_trials_for_the_same_seed(tmp_path):
+    """As docs/teaching.md describes."""
+    columns = ["world", "planner", "outcome", "distance_m", "time_s", "clearance_min_m"]
+
+    def trials(name, seed):
+        place = tmp_path / name
+        results = gz_testauto.run(EXAMPLES / "exercise.yaml", place, seed=seed, worlds=3)
+        return results.trials.to_pandas()[columns]
+
+    assert list(trials("first", 101).planner.unique()) == ["fgm", "dwa_fox", "mine"]
+    assert trials("second", 101).equals(trials("first", 101))
+    assert not trials("third", 102).equals(trials("first", 101))

@@ -85,6 +85,8 @@ class RunDirectory:
         fault = f"the directory contains no {self.CONTENT} (no {self.MARKER})"
         if os.path.isfile(self.path):
             fault = "this is a file, but neither a directory nor a complete pack"
+        elif not os.path.lexists(self.path):
+            fault = "the directory does not exist"
         remedy = f"the --out directory of `{self.COMMAND}`"
         for parent in self.path.parents:
             if os.path.isfile(parent / self.MARKER):

@@ -180,7 +180,7 @@ def test_only_trials_before_the_first_unfinished_world_count(run, capsys):
         (("--baseline-planner", "fgm", "--planner", "fgm"), "is compared with itself"),
         (("--baseline-planner", "fgm", "--metric", "safety"), "NAME:MARGIN"),
         (("--baseline-planner", "fgm", "--metric", "safety:-1"), "it must be > 0"),
-        (("--baseline", "/nowhere"), "/nowhere: the directory contains no campaign"),
+        (("--baseline", "/nowhere"), "/nowhere: the directory does not exist"),
         (("--min-success", "0.9", "--max-invalid", "1"), "--max-invalid is 1.0; it must be < 1"),
         (("--min-success", "0.9", "--allow-missing-worlds", "-1"), "it must be >= 0"),
         (("--min-success", "0.9", "--worlds", "6"), "--worlds is 6; it must be between 1 and 5"),
@@ -261,7 +261,7 @@ def test_power_takes_a_pilot_with_repetitions(results, capsys):
     [
         (("--rates", "0.9"), "specify two rates"),
         (("--rates", "0.9,0.5", "--pilot", "x"), "specify either --pilot DIR or --rates A,B"),
-        (("--pilot", "/nowhere"), "/nowhere: the directory contains no campaign"),
+        (("--pilot", "/nowhere"), "/nowhere: the directory does not exist"),
         (("--rates", "0.9,0.8", "--discordant", "0.01"), "'discordant' is 0.01; it must be"),
         (("--rates", "0.9,0.8", "--margin", "5"), "--margin is 5.0; it must be < 1"),
     ],

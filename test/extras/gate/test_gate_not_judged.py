@@ -374,7 +374,7 @@ class TestAnError:
         ("options", "complaint"),
         [
             (("--planner", "nobody", "--min-success", "0.5"), "unknown planner 'nobody'"),
-            (("--baseline", "/nowhere"), "/nowhere: the directory contains no campaign"),
+            (("--baseline", "/nowhere"), "/nowhere: the directory does not exist"),
             (("--min-success", "9"), "--min-success is 9.0"),
         ],
     )
