@@ -121,5 +121,5 @@ def test_merged_lidar_is_the_scan_of_planners(drive):
 )
 def test_simulator_without_sensors_is_rejected_with_their_names(drive, sensors, lidar):
     name = sensors[0] if sensors else "front_lidar"
-    with pytest.raises(Exception, match=f"'kinematic'.*'{name}'"):
+    with pytest.raises(SpecError, match=f"'kinematic'.*'{name}'"):
         drive(sensors, KinematicSimulator, lidar)

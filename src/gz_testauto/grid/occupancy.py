@@ -112,14 +112,24 @@ class OccupancyGrid:
         return OccupancyGrid(blocked_cells, self.resolution_m, self.origin_x_m, self.origin_y_m)
 
 
-def cells_within(occupied: np.ndarray, resolution_m: float, distance_m: float) -> np.ndarray:
-    """Return the cells within ``distance_m`` of an occupied cell, center to center, bool."""
+def cells_within(
+    occupied: np.ndarray, resolution_m: float, distance_m: float, to_edges: bool = False
+) -> np.ndarray:
+    """Return the cells within ``distance_m`` of an occupied cell, bool.
+
+    The distance is that of both centers, or with ``to_edges`` that of the center from the edges of
+    the occupied cell.
+    """
     # It compiles its loop with numba, which takes time to import.
     from gz_testauto.grid.dilation import dilate
 
     rows, columns = occupied.shape
-    row_offsets = np.arange(int(min(distance_m / resolution_m, rows)) + 2)
-    squared_offsets = row_offsets[:, None] ** 2 + np.arange(columns) ** 2
+    half_cell = 0.5 if to_edges else 0.0
+    row_offsets = np.maximum(
+        np.arange(int(min(distance_m / resolution_m, rows)) + 3) - half_cell, 0
+    )
+    column_offsets = np.maximum(np.arange(columns) - half_cell, 0)
+    squared_offsets = row_offsets[:, None] ** 2 + column_offsets**2
     are_near = np.sqrt(squared_offsets) * resolution_m <= distance_m
     return np.asarray(dilate(occupied, are_near.sum(axis=1)))
 

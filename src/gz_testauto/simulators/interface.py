@@ -463,8 +463,7 @@ class Simulator(abc.ABC):
             )
         for placed_robot in scene.robots:
             _check_state(placed_robot.robot.name, ModelState(placed_robot.start.to_pose()))
-            if placed_robot.simulated:
-                self.require_senses(placed_robot.robot, placed_robot.simulated)
+            self.require_senses(placed_robot.robot, placed_robot.simulated)
         names = [model.name for model in scene.models]
         names += [placed_robot.robot.name for placed_robot in scene.robots]
         for name in names:
@@ -481,7 +480,8 @@ class Simulator(abc.ABC):
 
     def require_senses(self, robot: RobotModel, sensors: Iterable[Sensor]) -> None:
         """Raise ``SimulatorError`` if the simulator does not simulate the sensors of a scene."""
-        if not self.senses:
+        sensors = tuple(sensors)
+        if sensors and not self.senses:
             names = ", ".join(repr(sensor.name) for sensor in sensors)
             raise SimulatorError(
                 f"{robot.path}: the simulator {self.name!r} simulates the lidar and the IMU of a "

@@ -8,7 +8,7 @@ import contextlib
 import functools
 import time
 from dataclasses import replace
-from typing import Callable, NamedTuple, Optional, Sequence, Set, Tuple
+from typing import Callable, List, NamedTuple, Optional, Sequence, Set, Tuple
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -17,13 +17,14 @@ from gz_testauto.actors.localization import as_estimated
 from gz_testauto.actors.tracker import ObjectTracker
 from gz_testauto.base.errors import SdfError, SimulatorError, SpecError
 from gz_testauto.base.observation import Snapshot, Twist2D
+from gz_testauto.base.pose import Pose2D
 from gz_testauto.base.sensors import Sensor
 from gz_testauto.planners import make_planner
 from gz_testauto.planners.interface import LocalPlanner, Observation, PlannerAborted, Task
 from gz_testauto.planners.timed import TimedPlanner, warm_up
 from gz_testauto.sdf.plugin_sensors import select_sensors
 from gz_testauto.sdf.robot import RobotModel
-from gz_testauto.simulators.interface import Scene, Simulation, Simulator
+from gz_testauto.simulators.interface import PlacedRobot, Scene, Simulation, Simulator
 from gz_testauto.spec.campaign import BuiltinPlannerSpec
 from gz_testauto.trial.actors import TrialActors
 from gz_testauto.trial.checks import require_drivable
@@ -53,10 +54,13 @@ class LockstepExecutor(TrialExecutor):
         controller, lidar or sensor, and for invalid parameters of a planner.
         """
         self._bed = require_builtin(bed)
+        self._robots: List[PlacedRobot] = []  # each with the sensors of one of its planners
         for robot_bed in self._bed.robots:
-            require_drivable(robot_bed.robot)
-            for planner in robot_bed.spec.planners:
-                _make_planner(planner, robot_bed)
+            robot = robot_bed.robot
+            require_drivable(robot)
+            for entry in robot_bed.spec.planners:
+                sensors = sensors_of(_make_planner(entry, robot_bed), robot, entry.name)
+                self._robots.append(PlacedRobot(robot, Pose2D(0.0, 0.0, 0.0), sensors))
         self._open_simulator = open_simulator
         self._simulator: Optional[Simulator] = None
         self._thread_limit: Optional[threadpool_limits] = None
@@ -70,6 +74,12 @@ class LockstepExecutor(TrialExecutor):
             for planner in robot_bed.spec.planners:
                 self._warm_up(planner, robot_bed)
         self._simulator = self._open_simulator(self._bed)
+        try:
+            for placed in self._robots:
+                self._simulator.require_senses(placed.robot, placed.simulated)
+        except SimulatorError as error:
+            self._simulator.close()
+            raise SpecError(str(error)) from error
 
     def _warm_up(self, planner: BuiltinPlannerSpec, bed: BuiltinTestBed) -> None:
         # Cycle times must not contain the compilation of a plug-in.

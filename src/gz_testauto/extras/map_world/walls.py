@@ -109,7 +109,8 @@ def find_mission(map_file: MapFile, free: np.ndarray, radius_m: float) -> Option
     from gz_testauto.extras.map_world.areas import ends_of_largest_area  # loads numba
 
     padded_walls = np.pad(~free, 1, constant_values=True)  # no cell outside of the map is free
-    near_walls = cells_within(padded_walls, map_file.resolution_m, radius_m)[1:-1, 1:-1]
+    near_walls = cells_within(padded_walls, map_file.resolution_m, radius_m, to_edges=True)
+    near_walls = near_walls[1:-1, 1:-1]
     ends = ends_of_largest_area(np.ascontiguousarray(~near_walls))
     if ends is None:
         return None

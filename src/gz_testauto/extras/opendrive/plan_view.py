@@ -10,7 +10,7 @@ from lxml import etree
 NODES, WEIGHTS = (array / 2 for array in np.polynomial.legendre.leggauss(5))
 NODES = NODES + 0.5
 
-STEP_M = 0.1  # longest piece of a curve that is integrated at once
+STEP_M = 0.1  # longest step of an integral
 
 SUPPORTED = ("line", "arc", "spiral", "poly3", "paramPoly3")
 
@@ -43,10 +43,11 @@ def number(element: "etree._Element", name: str, default: Optional[float] = None
 
 
 class Cubics:
-    """A function of the distance along a road, piecewise a cubic polynomial, elsewhere 0.
+    """A function of the distance along a road, of which each element describes a piece.
 
-    The elements have the attributes ``a`` to ``d``, and the start of a piece in ``start``. As in
-    other readers, the last element of the file applies whose start was reached.
+    An element has the coefficients ``a`` to ``d`` of a cubic polynomial, and its start in the
+    attribute ``start``. As in other readers, the last element of the file applies whose start was
+    reached. Before the first start, the function is 0.
     """
 
     def __init__(self, elements: Sequence["etree._Element"], start: str) -> None:
