@@ -1,8 +1,11 @@
 """The check that a robot follows velocity commands in a simulator."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from gz_testauto.base.observation import Twist2D
+from gz_testauto.base.pose import Pose2D
 from gz_testauto.base.resources import share_directory
 from gz_testauto.extras.robot_check.motion_check import (
     MeasuredMotion,
@@ -72,3 +75,40 @@ def test_speeds_are_measured_along_the_heading():
         pytest.approx(0.2, rel=0.02),
         pytest.approx(0.4, rel=0.02),
     )
+
+
+class SwivelingRobot:
+    """A simulator of a robot whose yaw rate (rad/s) rises to ``final`` within ``rise_s``."""
+
+    def __init__(self, rise_s, final):
+        self.rise_s, self.final, self.time_s, self.yaw_rad, self.name = rise_s, final, 0.0, 0.0, "r"
+
+    def load(self, scene):
+        return SwivelingRobot(self.rise_s, self.final)
+
+    def drive(self, command):
+        self.command = command
+
+    def step(self, duration_s):
+        self.time_s += duration_s
+        rate = self.final * min(self.time_s / self.rise_s, 1.0) if self.command.angular_radps else 0
+        self.yaw_rad += rate * duration_s
+        x_m = 0.0 if rate else self.command.linear_mps * self.time_s
+        pose = Pose2D(x_m, 0.0, self.yaw_rad).to_pose()
+        return SimpleNamespace(models={"r": SimpleNamespace(pose=pose)})
+
+
+@pytest.mark.parametrize(
+    ("rise_s", "final", "settled_s", "says"),
+    [
+        (0.5, 0.5, 2.0, None),
+        (0.5, 0.05, 2.0, "is 0.10 of the commanded yaw rate; check"),
+        (12.0, 0.4, 10.0, "is 0.77 of the commanded yaw rate, and only 10 s after the command"),
+    ],
+)
+def test_a_robot_is_measured_until_its_yaw_rate_is_steady(rise_s, final, settled_s, says):
+    found = measure_motions(SwivelingRobot(rise_s, final), SimpleNamespace(name="r"))
+    assert found[1].settled_s == settled_s
+    assert found[1].angular_radps == pytest.approx(final, rel=0.05)
+    problems = motion_problems(found, DRIVE, "embedded")
+    assert [says in problem for problem in problems] == [True] * (says is not None)
