@@ -159,6 +159,7 @@ def test_an_invalid_opendrive_road_is_rejected(text, says):
         ),
         ('length="60"><line', 'length="inf"><line', r":6: the attribute 'length' .* is 'inf'"),
         ('hdg="0" ', "", r":6: the attribute 'hdg' of <geometry> .* is missing"),
+        ('geometry s="0" x="0"', 'geometry s="1e12" x="0"', r":7: section 0 .* length of 1e\+12 m"),
         ("<line/>", "<bezier/>", r":6: a <geometry> needs one of line, arc"),
         ('a="3.5"', 'a="3,5"', r":8: the attribute 'a' of <width> .* is '3,5'"),
         ('laneSection s="0"', 'laneSection s="0" singleSide="true"', r":7: .* singleSide"),

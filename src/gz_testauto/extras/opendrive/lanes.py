@@ -277,6 +277,12 @@ def _shapes(road: _Road, index: int) -> Iterator[Tuple["etree._Element", np.ndar
     start = number(section, "s")
     following = road.sections[index + 1 : index + 2]
     length = (number(following[0], "s") if following else road.line.length) - start
+    if not -LEAST_M < length <= MOST_M:
+        raise RoadError(
+            section,
+            f"section {index} of road {road.id} has a length of {length:g} m; correct the "
+            "attributes 's' of the sections and of the <geometry> elements",
+        )
     s = np.linspace(0.0, max(length, 0.0), max(math.ceil(length / SPACING_M), 1) + 1)
     inside = np.clip(s, 0.0, max(length - END_M, 0.0))
     points, headings = road.line.frames(start + s)
