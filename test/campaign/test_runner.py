@@ -484,7 +484,7 @@ def test_world_that_changed_between_two_runs_is_reported(run):
 
 
 def test_resume_rejects_a_new_directory(run):
-    with pytest.raises(ResultsError, match="no campaign"):
+    with pytest.raises(ResultsError, match="the directory does not exist"):
         run(resume=True)
     run(selection=TrialSelection(worlds=1))
     assert run(resume=True).executor.executed == ALL[2:]

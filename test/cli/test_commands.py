@@ -70,9 +70,9 @@ def test_run_without_out_uses_a_directory_with_the_name_of_the_campaign(
 
 
 @pytest.mark.slow
-def test_resume_rejects_an_empty_directory(tmp_path, capsys):
+def test_resume_rejects_a_missing_directory(tmp_path, capsys):
     assert main(["run", SMOKE, "--out", str(tmp_path / "none"), "--resume"]) == 2
-    assert "no campaign" in capsys.readouterr().err
+    assert "the directory does not exist" in capsys.readouterr().err
     assert not (tmp_path / "none").exists()
 
 

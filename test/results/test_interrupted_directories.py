@@ -25,9 +25,11 @@ def test_a_directory_with_a_marker_contains_a_run(tmp_path):
     directory = Training(tmp_path / "out")
     directory.require_fresh_or_begun()
     assert not directory.is_begun
-    with pytest.raises(ResultsError, match=r"training\.json"):
+    with pytest.raises(ResultsError, match="the directory does not exist"):
         directory.require_begun()
     directory.path.mkdir()
+    with pytest.raises(ResultsError, match=r"training\.json"):
+        directory.require_begun()
     directory.marker.mkdir()
     assert not directory.is_begun
     directory.marker.rmdir()
