@@ -458,3 +458,12 @@ def test_file_that_is_not_a_mesh_is_rejected_with_its_kind(tmp_path, content, pr
     path.write_bytes(content)
     with pytest.raises(SdfError, match=problem):
         Mesh(path).bounds(Pose())
+
+
+def test_an_open_surface_has_an_outline_at_each_height():
+    """Rounding must not place the cut at a height outside of a slab without thickness."""
+    tube = trimesh.creation.cylinder(0.1, 3.0, sections=12)
+    sides = tube.triangles[np.abs(tube.face_normals[:, 2]) < 0.5]
+    for height in np.arange(0.01, 1.4, 0.01):
+        outline = surface_slab(sides, is_closed=False, z_min=height, z_max=height)
+        assert shapely.area(shapely.convex_hull(outline)) == pytest.approx(0.03, abs=0.001), height

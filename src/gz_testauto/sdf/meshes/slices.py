@@ -14,6 +14,7 @@ TOLERANCE_M = 2e-4  # largest distance between a curve and the polygon that repr
 
 EMPTY = shapely.Polygon()
 
+LEAST_SLAB_M = 1e-6  # least height of a slab of an open surface
 
 # grid size of unions of polygons
 GRID_M = 1e-9  # without a grid, GEOS loses polygons whose edges nearly coincide
@@ -79,6 +80,9 @@ def surface_slab(
     """Return the outline of a triangulated surface (n, 3, 3) between two heights, including its
     interior if ``is_closed``. In an open surface, vertical parts such as a wall of zero thickness
     are widened to ``TOLERANCE_M``."""
+    if not is_closed and z_max - z_min < LEAST_SLAB_M:
+        # Rounding can place a cut outside of a thinner slab, which would then be empty.
+        z_min, z_max = z_min - LEAST_SLAB_M / 2, z_max + LEAST_SLAB_M / 2
     low, high = triangles[:, :, 2].min(axis=1), triangles[:, :, 2].max(axis=1)
     slab_triangles = triangles[(high >= z_min) & (low <= z_max)]
     is_inside = (slab_triangles[:, :, 2].min(axis=1) >= z_min) & (
