@@ -467,3 +467,15 @@ def test_an_open_surface_has_an_outline_at_each_height():
     for height in np.arange(0.01, 1.4, 0.01):
         outline = surface_slab(sides, is_closed=False, z_min=height, z_max=height)
         assert shapely.area(shapely.convex_hull(outline)) == pytest.approx(0.03, abs=0.001), height
+
+
+def test_a_matrix_of_a_collada_node_excludes_its_other_transforms(tmp_path):
+    """As in Gazebo 11, which was compared with gazebo_models/house_3."""
+    moved = "<translate>1 0 0</translate>"
+    matrix = "<matrix>1 0 0 5 0 1 0 0 0 0 1 0 0 0 0 1</matrix>"
+    bounds = []
+    for text in (moved, matrix, moved + matrix, matrix + moved):
+        file = tmp_path / f"{len(bounds)}.dae"
+        file.write_text(COLLADA.format(unit=1, up="Z_UP").replace(moved, text))
+        bounds.append(Mesh(path=file, submesh="left").bounds(Pose())[0].tolist())
+    assert bounds == [[1.0, 3.0], [5.0, 7.0], [5.0, 7.0], [5.0, 7.0]]

@@ -148,8 +148,12 @@ def _without_appearance(content: bytes) -> bytes:
 def _collada_node_parts(
     node: Any, parent: np.ndarray, name: str = ""
 ) -> Iterator[Tuple[str, np.ndarray]]:
-    matrix = parent
-    for transform in getattr(node, "transforms", ()):
+    from collada.scene import MatrixTransform
+
+    matrix, transforms = parent, getattr(node, "transforms", ())
+    # Gazebo uses the first <matrix> of a node, and then none of its other transforms.
+    matrices = [part for part in transforms if isinstance(part, MatrixTransform)]
+    for transform in matrices[:1] or transforms:
         axis = [getattr(transform, part, None) for part in ("x", "y", "z", "angle")]
         has_zero_axis = axis[3] is not None and not any(axis[:3])  # occurs in exported files
         if np.isfinite(transform.matrix).all() and not has_zero_axis:
