@@ -59,7 +59,9 @@ class LockstepExecutor(TrialExecutor):
             robot = robot_bed.robot
             require_drivable(robot)
             for entry in robot_bed.spec.planners:
-                sensors = sensors_of(_make_planner(entry, robot_bed), robot, entry.name)
+                planner = _make_planner(entry)
+                with entry.locating("plugin", "parameters"):
+                    sensors = sensors_of(planner, robot, entry.name)
                 self._robots.append(PlacedRobot(robot, Pose2D(0.0, 0.0, 0.0), sensors))
         self._open_simulator = open_simulator
         self._simulator: Optional[Simulator] = None
@@ -146,7 +148,7 @@ class LockstepExecutor(TrialExecutor):
         if planner is None:
             spec = robot_bed.planner(trial)
             self._warm_up(spec, robot_bed)
-            planner = _make_planner(spec, robot_bed)
+            planner = _make_planner(spec)
         shows = show_objects or planner.wants_objects
         tracker = robot_bed.tracker(trial, actors, other_robots) if shows else None
         return TrialRobot(
@@ -281,10 +283,9 @@ class TrialRobot:
         return snapshot if self.name is None else snapshot.of_robot(self.name)
 
 
-def _make_planner(spec: BuiltinPlannerSpec, bed: BuiltinTestBed) -> LocalPlanner:
+def _make_planner(spec: BuiltinPlannerSpec) -> LocalPlanner:
     with spec.locating("plugin", "parameters"):
         planner: LocalPlanner = make_planner(spec.plugin, **spec.parameters)
-        sensors_of(planner, bed.robot, spec.name)
         return planner
 
 
