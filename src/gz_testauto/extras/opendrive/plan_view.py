@@ -141,17 +141,17 @@ def _polynomial(
 ) -> Tuple[np.ndarray, np.ndarray]:
     """Return points (n, 2) and turned angles (n,) of a ``poly3`` or ``paramPoly3``."""
     if curve.tag == "poly3":
-        along: List[Any] = [0.0, 0.0, 1.0, 0.0]
-        beside: List[Any] = [number(curve, name, 0.0) for name in "dcba"]
+        u_factors: List[Any] = [0.0, 0.0, 1.0, 0.0]
+        v_factors: List[Any] = [number(curve, name, 0.0) for name in "dcba"]
         # Its parameter is u, so the distance along it is integrated; it is at least u.
         grid = np.linspace(0.0, length, max(int(length / STEP_M), 1) + 1)
-        steps = np.hypot(np.diff(grid), np.diff(np.polyval(beside, grid)))
+        steps = np.hypot(np.diff(grid), np.diff(np.polyval(v_factors, grid)))
         parameter = np.interp(s, np.concatenate([[0.0], np.cumsum(steps)]), grid)
     else:
-        along = [number(curve, f"{name}U", 0.0) for name in "dcba"]
-        beside = [number(curve, f"{name}V", 0.0) for name in "dcba"]
+        u_factors = [number(curve, f"{name}U", 0.0) for name in "dcba"]
+        v_factors = [number(curve, f"{name}V", 0.0) for name in "dcba"]
         arc_length = curve.get("pRange") == "arcLength"
         parameter = s if arc_length or length <= 0 else s / length
-    points = np.stack([np.polyval(along, parameter), np.polyval(beside, parameter)], axis=1)
-    tangents = [np.polyval(np.polyder(part), parameter) for part in (along, beside)]
+    points = np.stack([np.polyval(u_factors, parameter), np.polyval(v_factors, parameter)], axis=1)
+    tangents = [np.polyval(np.polyder(part), parameter) for part in (u_factors, v_factors)]
     return points, np.arctan2(tangents[1], tangents[0])
