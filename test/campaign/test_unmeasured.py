@@ -83,15 +83,16 @@ def test_report_and_page_list_models_that_a_gpu_ray_sees_otherwise(results):
 
 
 @pytest.mark.parametrize(
-    ("simulator", "type_", "names"),
+    ("simulator", "options", "type_", "names"),
     [
-        ("embedded", "gpu_ray", ("bare",)),
-        ("embedded", "ray", ()),
-        ("gazebo_ros", "gpu_ray", ()),  # its Gazebo runs the sensor of the user
+        ("embedded", {}, "gpu_ray", ("bare",)),
+        ("embedded", {}, "ray", ()),
+        ("embedded", {"lidar": "visuals"}, "gpu_ray", ()),
+        ("gazebo_ros", {}, "gpu_ray", ()),  # its Gazebo runs the sensor of the user
     ],
 )
 def test_only_a_replaced_gpu_ray_has_models_with_other_visuals(
-    smoke, tmp_path, gpu_robot, simulator, type_, names
+    smoke, tmp_path, gpu_robot, simulator, options, type_, names
 ):
     gpu_robot.write_text(gpu_robot.read_text().replace('type="gpu_ray"', f'type="{type_}"'))
     base = tmp_path / "base.world"
@@ -100,7 +101,8 @@ def test_only_a_replaced_gpu_ray_has_models_with_other_visuals(
     base.write_text(text.replace("</world>", f"{bare}</world>"))
     worlds = smoke.worlds.model_copy(update={"base": base, "count": 2})
     robot = smoke.robot.model_copy(update={"model": gpu_robot})
-    spec = smoke.model_copy(update={"worlds": worlds, "robot": robot, "simulator": simulator})
+    update = {"worlds": worlds, "robot": robot, "simulator": simulator}
+    spec = smoke.model_copy(update={**update, "simulator_options": options})
     records = gather_worlds(spec, read_body(spec), tmp_path / "worlds")
     assert [record.other_visuals for record in records] == [names, names]
 

@@ -21,6 +21,7 @@ def test_known_options_are_accepted():
         ),
         ("embedded", {"step_s": None}, "step_s is None; it must be a valid number"),
         ("embedded", {"skid": "tracks"}, "skid is 'tracks'; it must be 'servo' or 'wheels'"),
+        ("embedded", {"lidar": "visual"}, "it must be 'collisions' or 'visuals'"),
         ("gazeebo", {}, "unknown simulator 'gazeebo'; did you mean 'gazebo'"),
     ],
 )

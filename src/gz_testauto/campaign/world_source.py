@@ -107,7 +107,11 @@ def gather_worlds(
     records: List[WorldRecord] = []
     models: List[Tuple[str, ...]] = []
     # A stack and gazebo_ros use the sensor of the user's Gazebo.
-    is_replaced = isinstance(spec, BuiltinCampaignSpec) and spec.simulator != "gazebo_ros"
+    is_replaced = (
+        isinstance(spec, BuiltinCampaignSpec)
+        and spec.simulator != "gazebo_ros"
+        and not spec.lidar_sees_visuals
+    )
     is_visual = is_replaced and isinstance(robot, RobotModel) and robot.has_gpu_lidar
     have_lengths = all(entry.shortest_path_m is not None for entry in worlds)
     for index, (entry, original) in enumerate(zip(entries, gathered_worlds)):

@@ -1,10 +1,11 @@
-"""Compare the visuals of models with their collision shapes.
+"""Visuals of models, and their comparison with the collision shapes.
 
-A ``gpu_ray`` sensor of Gazebo sees visuals. All sensors of the simulators see collision shapes.
+A ``gpu_ray`` sensor of Gazebo sees visuals. By default, the simulators' sensors see collision
+shapes.
 """
 
 import contextlib
-from typing import List, Sequence, Tuple
+from typing import Iterator, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 from shapely.errors import GEOSException
@@ -12,17 +13,53 @@ from shapely.geometry.base import BaseGeometry
 
 from gz_testauto.base.errors import SdfError
 from gz_testauto.base.pose import Pose
+from gz_testauto.sdf.document import Element, SdfDocument
 from gz_testauto.sdf.geometry_reader import read_geometry
 from gz_testauto.sdf.includes import ModelLibrary
 from gz_testauto.sdf.meshes.slices import union
 from gz_testauto.sdf.meshes.surfaces import Heightmap
 from gz_testauto.sdf.scene import SceneModel, WorldScene
 from gz_testauto.sdf.shapes import Geometry
-from gz_testauto.sdf.values import required
 
 MOST_M = 0.05
 
 _Shape = Tuple[Pose, Geometry]
+
+
+class Visual(NamedTuple):
+    """A ``<visual>`` of a model.
+
+    ``link`` is the name of its link in the model. ``pose`` is in the model frame.
+    """
+
+    scoped_name: str
+    link: str
+    pose: Pose
+    document: SdfDocument
+    element: Element
+
+    def geometry(self, library: ModelLibrary) -> Optional[Geometry]:
+        """Return the shape, or None without one. Raises ``SdfError`` if it is invalid."""
+        element = self.element.find("geometry")
+        return None if element is None else read_geometry(self.document, element, library)
+
+
+def walk_visuals(model: SceneModel) -> Iterator[Visual]:
+    """Yield all visuals of a model and of its nested models."""
+    for scope, nested, nested_pose in model.node.walk():
+        for link in nested.links:
+            for element in link.element.findall("visual"):
+                name = f"{model.name}::{scope}{link.name}::{(element.get('name') or '').strip()}"
+                pose = nested_pose * nested.frames.of(element.find("pose"), link.name)
+                yield Visual(name, scope + link.name, pose, nested.document, element)
+
+
+def visual_shapes(model: SceneModel, library: ModelLibrary) -> Iterator[Tuple[Visual, Geometry]]:
+    """Yield the visuals that have a shape."""
+    for visual in walk_visuals(model):
+        geometry = visual.geometry(library)
+        if geometry is not None:
+            yield visual, geometry
 
 
 def models_with_other_visuals(scene: WorldScene, height_m: float) -> Tuple[str, ...]:
@@ -34,22 +71,13 @@ def models_with_other_visuals(scene: WorldScene, height_m: float) -> Tuple[str, 
     for name, model in scene.models.items():
         # No simulator needs the visuals, so that their errors are not reported.
         with contextlib.suppress(SdfError, GEOSException):
-            if _differs(model, _read_visuals(model, library), height_m):
+            visuals = [
+                (model.pose * visual.pose, geometry)
+                for visual, geometry in visual_shapes(model, library)
+            ]
+            if _differs(model, visuals, height_m):
                 names.append(name)
     return tuple(names)
-
-
-def _read_visuals(model: SceneModel, library: ModelLibrary) -> List[_Shape]:
-    shapes = []
-    for _, nested, nested_pose in model.node.walk():
-        for link in nested.links:
-            for visual in link.element.findall("visual"):
-                element = required(nested.document, visual, "geometry")
-                geometry = read_geometry(nested.document, element, library)
-                if geometry is not None:
-                    pose = nested_pose * nested.frames.of(visual.find("pose"), link.name)
-                    shapes.append((model.pose * pose, geometry))
-    return shapes
 
 
 def _differs(model: SceneModel, visuals: Sequence[_Shape], height_m: float) -> bool:

@@ -539,6 +539,11 @@ class BuiltinCampaignSpec(CampaignSpec):
     simulator_options: Dict[str, Any] = Field(default_factory=dict)
     """Options of the simulator, which docs/simulators.md lists."""
 
+    @property
+    def lidar_sees_visuals(self) -> bool:
+        """Return whether rays of sensors end on visuals, an option of ``embedded``."""
+        return bool(self.simulator_options.get("lidar") == "visuals")
+
     def without_stack(self, remedy: str) -> "BuiltinCampaignSpec":
         """Return this campaign."""
         return self

@@ -74,7 +74,7 @@ def check_trials(
     lidar_lines: List[str] = []
     if isinstance(bed, BuiltinTestBed):
         for robot_bed in bed.robots:
-            lidar_lines += lidar_notices(robot_bed.robot)
+            lidar_lines += lidar_notices(robot_bed.robot, robot_bed.spec.lidar_sees_visuals)
             for trial in trials[:1]:  # the robot has the parts that its localization needs
                 spec = robot_bed.spec
                 make_estimator(spec.localization, spec.randomize, robot_bed.robot, trial.numbers)
@@ -272,7 +272,7 @@ def _check_start_above_terrain(scene: WorldScene, footprint: BaseGeometry, locat
                 )
 
 
-def lidar_notices(robot: RobotModel) -> List[str]:
+def lidar_notices(robot: RobotModel, sees_visuals: bool = False) -> List[str]:
     """Return notices of one line each about unused ray sensors, and rays that end on the robot.
 
     Raises ``SpecError`` if more than :data:`MAX_OWN_RAYS` of the rays end on the robot.
@@ -291,7 +291,7 @@ def lidar_notices(robot: RobotModel) -> List[str]:
             f"{', '.join(unused_sensors)}"
         )
     try:
-        scan = scan_own_body(robot)
+        scan = scan_own_body(robot, sees_visuals)
     except SdfError as error:
         LOGGER.warning("the lidar of robot %r is not checked: %s", robot.name, error)
         return notices

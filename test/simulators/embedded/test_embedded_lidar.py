@@ -5,7 +5,7 @@ import mujoco
 import numpy as np
 import pytest
 
-from gz_testauto.base.observation import ModelState
+from gz_testauto.base.observation import ModelState, Twist2D
 from gz_testauto.base.pose import Pose
 from gz_testauto.simulators import open_simulator
 from gz_testauto.simulators.embedded import EmbeddedSimulator
@@ -116,6 +116,53 @@ def test_lidar_ignores_a_mesh_without_area(tmp_path):
     with open_simulator("embedded") as simulator:
         ranges = scenes.load(simulator, world, scenes.wheelchair()).step(0.1).scan.ranges_m
     assert np.isposinf(ranges).all()
+
+
+def test_rays_end_on_visuals_in_place_of_collision_shapes_if_requested(tmp_path):
+    """Two fixed models, one with a mesh, and one that moves have a small collision shape.
+    Their scan is that of the same shapes as collision shapes."""
+    _write_u(tmp_path / "u.stl")
+    shapes = {
+        "table": (SHAPES["box"].format(a=0.1, b=2.0, c=1.0), "0 0 0.5 0 0 0.3", True),
+        "u": (f"<mesh><uri>file://{tmp_path}/u.stl</uri></mesh>", "0 0 0.2 0 0 0", True),
+        "cart": (SHAPES["cylinder"].format(a=0.3, c=1.0), "0 0 0.5 0 0 0", False),
+    }
+    places = {"table": "3 0 0 0 0 0.2", "u": "0 4 0 0 0 -1.5", "cart": "0.5 -3 0 0 0 0"}
+
+    def world(folder, tag):
+        folder.mkdir()
+        models = []
+        for name, (geometry, pose, static) in shapes.items():
+            part = f'<{tag} name="seen"><pose>{pose}</pose><geometry>{geometry}</geometry></{tag}>'
+            base = scenes.model(name, "<sphere><radius>0.1</radius></sphere>", places[name], static)
+            models.append(base.replace("<collision", f"{part}<collision", 1))
+        return scenes.write_world(folder, *models)
+
+    scans = {}
+    for tag, lidar in (("collision", "collisions"), ("visual", "visuals")):
+        with EmbeddedSimulator(lidar=lidar) as simulator:
+            simulation = scenes.load(simulator, world(tmp_path / tag, tag), scenes.wheelchair())
+            scans[tag] = ranges_of(robot_of(simulation))
+    assert np.isfinite(scans["visual"]).mean() > 0.2
+    # a cylinder for contacts is tilted by 1e-8 rad
+    assert scans["visual"] == pytest.approx(scans["collision"], abs=1e-7)
+
+
+def test_a_lidar_that_sees_visuals_changes_no_contact(tmp_path):
+    box = scenes.box("box", 1.5, 0.0, 0.5)
+    aside = '<visual name="v"><pose>0 9 0 0 0 0</pose><geometry><sphere><radius>1</radius></sphere>'
+    seen = box.replace("<collision", f"{aside}</geometry></visual><collision", 1)
+    drives = []
+    for lidar in ("collisions", "visuals"):
+        with EmbeddedSimulator(lidar=lidar) as simulator:
+            world = scenes.write_world(tmp_path, seen)
+            simulation = scenes.load(simulator, world, scenes.wheelchair())
+            drives.append(scenes.drive(simulation, Twist2D(0.8, 0.0), 1.5))
+    before, after = drives
+    assert [snapshot.contacts for snapshot in before] == [snapshot.contacts for snapshot in after]
+    assert before[-1].contacts and before[-1].models == after[-1].models
+    ahead = [drive[0].scan.ranges_m[180] for drive in drives]
+    assert ahead == [pytest.approx(1.0 - 0.5, abs=0.05), np.inf]
 
 
 @pytest.mark.parametrize("fast", [True, False])

@@ -42,6 +42,17 @@ def test_rays_in_a_larger_housing_end_on_its_inner_side(tmp_path):
     assert scan.ranges_m == pytest.approx(np.full(361, 0.15))
 
 
+def test_rays_end_on_visuals_in_place_of_collision_shapes_if_requested(tmp_path):
+    model = housed(tmp_path, AROUND).path
+    assert scan_own_body(read_robot(model), visuals=True).count == 0
+    _, pose, geometry = AROUND
+    link = '<link name="base">'
+    hood = f'<visual name="hood"><pose>{pose}</pose><geometry>{geometry}</geometry></visual>'
+    model.write_text(scenes.wheelchair().path.read_text().replace(link, link + hood))
+    assert scan_own_body(read_robot(model)).count == 0
+    assert scan_own_body(read_robot(model), visuals=True).rays == {"base::hood": 361}
+
+
 def test_rays_are_counted_for_each_shape_in_descending_order(tmp_path):
     scan = scan_own_body(housed(tmp_path, POST, POLE))
     assert list(scan.rays) == ["base::pole", "base::post"]

@@ -14,11 +14,10 @@ from gz_testauto.base.pose import Pose
 from gz_testauto.extras.colliders.bodies import Bodies, Collider
 from gz_testauto.extras.colliders.views import Frustum, HalfSpace
 from gz_testauto.sdf.appearance import BLACK, Light
-from gz_testauto.sdf.geometry_reader import read_geometry
 from gz_testauto.sdf.includes import ModelLibrary
 from gz_testauto.sdf.scene import SceneModel, placed_model, read_scene
 from gz_testauto.sdf.shapes import Plane
-from gz_testauto.sdf.values import name_of
+from gz_testauto.sdf.visuals import walk_visuals
 from gz_testauto.simulators.description import Description
 from gz_testauto.simulators.interface import Scene
 
@@ -125,27 +124,20 @@ class Painter:
 
     def _add_visuals(self, model: SceneModel, colliders: List[Collider], notes: List[str]) -> None:
         library = ModelLibrary()
-        for scope, nested, of_model in model.node.walk():
-            for link in nested.links:
-                scoped = f"{model.name}::{scope}{link.name}"
-                is_static = scope + link.name in model.static_links
-                for visual in link.element.findall("visual"):
-                    name = f"{scoped}::{name_of(nested.document, visual)}"
-                    pose = of_model * nested.frames.of(visual.find("pose"), link.name)
-                    attached_to = model.name if is_static else scoped
-                    offset = pose if is_static else model.links[scope + link.name].inverse() * pose
-                    element = visual.find("geometry")
-                    if element is None:
-                        continue
-                    try:
-                        shape = read_geometry(nested.document, element, library)
-                        if isinstance(shape, Plane):
-                            self._planes.append((name, attached_to, offset, shape))
-                        elif shape is not None:
-                            Bodies([Collider(name, shape)])  # raises for an unusable shape
-                            colliders.append(Collider(name, shape, attached_to, offset))
-                    except (SdfError, SpecError) as error:
-                        notes.append(f"{name} is not drawn: {error}")
+        for visual in walk_visuals(model):
+            name, attached_to, offset = visual.scoped_name, model.name, visual.pose
+            if visual.link not in model.static_links:
+                attached_to = f"{model.name}::{visual.link}"
+                offset = model.links[visual.link].inverse() * visual.pose
+            try:
+                shape = visual.geometry(library)
+                if isinstance(shape, Plane):
+                    self._planes.append((name, attached_to, offset, shape))
+                elif shape is not None:
+                    Bodies([Collider(name, shape)])  # raises for an unusable shape
+                    colliders.append(Collider(name, shape, attached_to, offset))
+            except (SdfError, SpecError) as error:
+                notes.append(f"{name} is not drawn: {error}")
 
     def _visible_bodies(self, snapshot: Snapshot, description: Description) -> Bodies:
         visible = tuple(

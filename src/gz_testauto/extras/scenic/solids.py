@@ -18,7 +18,6 @@ from scipy.spatial import ConvexHull, HalfspaceIntersection
 from gz_testauto.base.errors import SdfError
 from gz_testauto.base.pose import Pose
 from gz_testauto.sdf.document import SdfDocument
-from gz_testauto.sdf.geometry_reader import read_geometry
 from gz_testauto.sdf.includes import ModelLibrary
 from gz_testauto.sdf.meshes.hulls import convex_parts
 from gz_testauto.sdf.meshes.surfaces import Heightmap, Mesh, TriangleMesh
@@ -34,6 +33,7 @@ from gz_testauto.sdf.shapes import (
     Sphere,
 )
 from gz_testauto.sdf.values import number
+from gz_testauto.sdf.visuals import visual_shapes
 
 SIDES = 48  # sides of the prism for a cylinder; a multiple of 4 gives it the same bounds
 THINNEST_M = 1e-3  # smallest thickness of a solid, since a sheet has no volume
@@ -99,7 +99,7 @@ def solid_of(sdf: Path, model_path: Sequence[Path], hollow: bool = False) -> Sol
     geometries = [(shape.local_pose, shape.geometry) for shape in model.collisions]
     bodiless = not geometries
     if bodiless:
-        geometries = list(_visual_geometries(model, library))
+        geometries = [(visual.pose, geom) for visual, geom in visual_shapes(model, library)]
     if not geometries:
         raise SdfError(f"{sdf}: the model has no size; add a <collision> or a <visual>")
     notes: List[str] = []
@@ -139,18 +139,6 @@ def _mass_kg(model: SceneModel) -> float:
             inertial = link.element.find("inertial")
             mass += 1.0 if inertial is None else number(node.document, inertial, "mass", 1.0)
     return mass
-
-
-def _visual_geometries(model: SceneModel, library: ModelLibrary) -> Any:
-    for _, node, pose in model.node.walk():
-        for link in node.links:
-            for visual in link.element.findall("visual"):
-                element = visual.find("geometry")
-                geometry = None
-                if element is not None:
-                    geometry = read_geometry(node.document, element, library)
-                if geometry is not None:
-                    yield pose * node.frames.of(visual.find("pose"), link.name), geometry
 
 
 def _with_least_thickness(bounds: np.ndarray) -> np.ndarray:

@@ -16,10 +16,12 @@ from gz_testauto.sdf.dynamics import (
     read_surface,
 )
 from gz_testauto.sdf.engine_model.coverage import SdfCoverage
+from gz_testauto.sdf.includes import ModelLibrary
 from gz_testauto.sdf.meshes.surfaces import Heightmap
 from gz_testauto.sdf.scene import SceneModel
 from gz_testauto.sdf.shapes import Geometry, Plane
 from gz_testauto.sdf.values import flag
+from gz_testauto.sdf.visuals import visual_shapes
 
 # smallest moment of inertia of a moving body
 MIN_INERTIA_KGM2 = 1e-12  # MuJoCo treats a thousandth of it as zero
@@ -27,7 +29,7 @@ MIN_INERTIA_KGM2 = 1e-12  # MuJoCo treats a thousandth of it as zero
 
 @dataclass(frozen=True)
 class BodyShape:
-    """A collision of a body. ``pose`` is in the link frame."""
+    """A collision or visual of a body. ``pose`` is in the link frame."""
 
     name: str
     pose: Pose
@@ -40,7 +42,8 @@ class Body:
     """A link of a model as a rigid body.
 
     ``pose`` is in the model frame. ``joint`` connects the body to its parent; it is None for a free
-    body. ``inertial`` is None for a static link.
+    body. ``inertial`` is None for a static link. ``visuals`` is empty unless the simulator's lidar
+    sees visuals.
     """
 
     name: str
@@ -50,6 +53,7 @@ class Body:
     gravity: bool
     joint: Optional[Joint]
     children: Tuple["Body", ...] = ()
+    visuals: Tuple[BodyShape, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -134,10 +138,21 @@ def _shapes_by_link(scene: SceneModel, coverage: SdfCoverage) -> Dict[str, List[
     return shapes
 
 
+def _visuals_by_link(scene: SceneModel) -> Dict[str, List[BodyShape]]:
+    shapes: Dict[str, List[BodyShape]] = {}
+    for visual, geometry in visual_shapes(scene, ModelLibrary()):
+        pose = scene.links[visual.link].inverse() * visual.pose
+        name = f"{visual.scoped_name} (visual)"  # a collision can have the same name
+        shape = BodyShape(name, pose, geometry, ContactParameters())
+        shapes.setdefault(visual.link, []).append(shape)
+    return shapes
+
+
 class _BodyTree:
     def __init__(self, scene: SceneModel, coverage: SdfCoverage) -> None:
         self._scene, self._coverage = scene, coverage
         self._shapes = _shapes_by_link(scene, coverage)
+        self._visuals = _visuals_by_link(scene) if coverage.reads_visuals else {}
         self._elements = {
             name: (model.document, link.element) for name, model, link, _ in scene.node.walk_links()
         }
@@ -211,6 +226,7 @@ class _BodyTree:
             gravity=flag(document, element, "gravity", True),
             joint=self._joints.get(name),
             children=tuple(self._make_body(child) for child in self._children.get(name, ())),
+            visuals=tuple(self._visuals.get(name, ())),
         )
 
 

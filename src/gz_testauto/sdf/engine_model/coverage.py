@@ -76,10 +76,11 @@ _REFUSED = {
 
 class SdfCoverage:
     """A check for elements that ``simulator`` does not support. Each instance logs one warning for
-    each type of unsupported element."""
+    each type of unsupported element. With ``reads_visuals``, visuals are shapes for the lidar."""
 
-    def __init__(self, simulator: str) -> None:
+    def __init__(self, simulator: str, reads_visuals: bool = False) -> None:
         self.simulator = simulator
+        self.reads_visuals = reads_visuals
         self._logged_kinds: Set[str] = set()
 
     def check_world(self, document: SdfDocument) -> None:

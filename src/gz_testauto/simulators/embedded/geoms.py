@@ -83,7 +83,8 @@ class GeomFactory:
     def lidar_geoms(self, shape: BodyShape) -> List[Geom]:
         if isinstance(shape.geometry, Mesh):
             return self._lidar_mesh_geoms(shape.geometry)
-        return [geom for geom in self.geoms(shape) if geom.role is not Role.CONTACT]
+        geoms = [geom for geom in self.geoms(shape) if geom.role is not Role.CONTACT]
+        return [replace(geom, role=Role.LIDAR) for geom in geoms]
 
     def wheel(self, shape: BodyShape, axis: np.ndarray, held: bool = False) -> List[Geom]:
         """Return the geoms of a wheel that rotates about ``axis`` (in the frame of the shape).
@@ -93,12 +94,7 @@ class GeomFactory:
         """
         if held and not isinstance(shape.geometry, Mesh):
             return self.geoms(shape, True)
-        if isinstance(shape.geometry, Mesh):
-            lidar_geoms = self._lidar_mesh_geoms(shape.geometry)
-        else:
-            lidar_geoms = [
-                Geom(Role.LIDAR, geom.attributes, geom.pose) for geom in self.geoms(shape)
-            ]
+        lidar_geoms = self.lidar_geoms(shape)
         to_axis = Pose((0.0, 0.0, 0.0), rotation_from_z(axis))
         bounds = shape.geometry.bounds(to_axis.inverse())
         half = (bounds[:, 1] - bounds[:, 0]) / 2

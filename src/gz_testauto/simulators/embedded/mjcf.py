@@ -33,6 +33,10 @@ MAX_FRICTION = 2.0
 # range (rad or m) of motion of a locked joint
 MIN_RANGE = 1e-6
 
+# Contact type of a visual, which matches no shape. Rays miss the geoms of a body without a contact
+# type that are outside the bounds of its others.
+RAY_BIT = str(1 << 16)
+
 # Number of bodies above which MuJoCo's memory size is set, and the smallest size.
 MANY_BODIES = 2000
 MIN_MEMORY_BYTES = 64_000_000
@@ -118,6 +122,7 @@ class _MjcfWriter:
             for name, equipment in robots.items()
             if equipment.imu is not None
         }
+        self._lidar_sees_visuals = coverage.reads_visuals
         self._factory = GeomFactory(coverage)
         self._shapes: Dict[str, str] = {}
         frictions = {
@@ -176,6 +181,11 @@ class _MjcfWriter:
                 if isinstance(shape.geometry, (Heightmap, Plane)):
                     pose = model.pose.inverse() * ground_pose(shape.geometry, model.pose * pose)
                 self._add_geoms(body, shape, frame * pose, self._factory.geoms(shape))
+            for visual in link.visuals:
+                pose = link.pose * visual.pose
+                if isinstance(visual.geometry, Heightmap):
+                    pose = model.pose.inverse() * ground_pose(visual.geometry, model.pose * pose)
+                self._add_visual(body, visual, frame * pose)
 
     def _add_movable(self, world: Element, contact: Element, model: EngineModel) -> None:
         for root in model.roots:
@@ -224,13 +234,25 @@ class _MjcfWriter:
                 axis = matrix_product(shape.pose.rotation.T, np.asarray(wheel.axis))
                 geoms = self._factory.wheel(shape, axis, drive.held)
             self._add_geoms(element, shape, shape.pose, geoms)
+        for visual in body.visuals:
+            self._add_visual(element, visual, visual.pose)
         for child in body.children:
             self._add_body(element, child, body.pose.inverse() * child.pose)
         return element
 
     def _add_geoms(self, body: Element, shape: BodyShape, pose: Pose, geoms: List[Geom]) -> None:
+        if self._lidar_sees_visuals:
+            geoms = [replace(g, role=Role.CONTACT) for g in geoms if g.role is not Role.LIDAR]
+        self._write_geoms(body, shape, pose, geoms)
+
+    def _add_visual(self, body: Element, visual: BodyShape, pose: Pose) -> None:
+        self._write_geoms(body, visual, pose, self._factory.lidar_geoms(visual))
+
+    def _write_geoms(self, body: Element, shape: BodyShape, pose: Pose, geoms: List[Geom]) -> None:
         friction = _friction_coefficient(shape)
         bits = str(shape.surface.collide_bitmask & 0xFFFF)
+        can_be_elsewhere = self._lidar_sees_visuals and body.tag != "worldbody"
+        untouched_bits = RAY_BIT if can_be_elsewhere else "0"
         for geom in geoms:
             name = shape.name
             if name in self._shapes:
@@ -244,7 +266,7 @@ class _MjcfWriter:
                 element.set("friction", text(friction, 0.0, 0.0))
                 element.set("priority", str(self._priority[friction]))
                 element.set("condim", str(condim(friction)))
-            element.set("contype", bits if touches else "0")
+            element.set("contype", bits if touches else untouched_bits)
             element.set("conaffinity", bits if touches else "0")
 
     def _add_instruments(self, root: Element) -> None:

@@ -1,6 +1,6 @@
 """A scan of a robot's lidar in an empty world, in which only the robot's own body is detected.
 
-Rays are cast in MuJoCo at the collision shapes of the robot, as in Gazebo.
+Rays are cast in MuJoCo at the collision shapes of the robot, as in Gazebo, or at its visuals.
 """
 
 from collections import Counter
@@ -22,6 +22,7 @@ from gz_testauto.sdf.includes import ModelLibrary
 from gz_testauto.sdf.robot import RobotModel
 from gz_testauto.sdf.scene import scene_model
 from gz_testauto.sdf.tree import read_model
+from gz_testauto.sdf.visuals import visual_shapes
 from gz_testauto.simulators.embedded.geoms import GeomFactory
 from gz_testauto.simulators.merged_scan import merged_scan
 from gz_testauto.simulators.mujoco_geoms import cast_scan, set_mjcf_pose
@@ -32,8 +33,8 @@ class OwnBodyScan:
     """A scan in an empty world.
 
     ``angles_rad`` and ``ranges_m`` have shape (n,). The range is infinite for a ray that does not
-    end on the robot. ``rays`` contains the number of rays on each collision shape, by scoped name
-    and in descending order.
+    end on the robot. ``rays`` contains the number of rays on each shape, by scoped name and in
+    descending order.
     """
 
     angles_rad: np.ndarray
@@ -45,7 +46,7 @@ class OwnBodyScan:
         return sum(self.rays.values())
 
 
-def scan_own_body(robot: RobotModel) -> Optional[OwnBodyScan]:
+def scan_own_body(robot: RobotModel, visuals: bool = False) -> Optional[OwnBodyScan]:
     import mujoco
 
     lidar = robot.lidar
@@ -56,15 +57,18 @@ def scan_own_body(robot: RobotModel) -> Optional[OwnBodyScan]:
     factory, names = GeomFactory(SdfCoverage("embedded")), []
     root = etree.Element("mujoco")
     assets, world = etree.SubElement(root, "asset"), etree.SubElement(root, "worldbody")
-    for shape in scene.collisions:
-        name = shape.scoped_name.split("::", 1)[1]
-        surface = ContactParameters()
-        for geom in factory.lidar_geoms(
-            BodyShape(shape.scoped_name, shape.local_pose, shape.geometry, surface)
-        ):
-            names.append(name)
+    shapes = [(shape.scoped_name, shape.local_pose, shape.geometry) for shape in scene.collisions]
+    if visuals:
+        shapes = [
+            (visual.scoped_name, visual.pose, geometry)
+            for visual, geometry in visual_shapes(scene, library)
+        ]
+    for scoped_name, pose, geometry in shapes:
+        shape = BodyShape(scoped_name, pose, geometry, ContactParameters())
+        for geom in factory.lidar_geoms(shape):
+            names.append(scoped_name.split("::", 1)[1])
             element = etree.SubElement(world, "geom", **geom.attributes)
-            set_mjcf_pose(element, shape.local_pose * geom.pose)
+            set_mjcf_pose(element, pose * geom.pose)
     files = factory.add_assets(assets)
     try:
         model = mujoco.MjModel.from_xml_string(etree.tostring(root, encoding="unicode"), files)

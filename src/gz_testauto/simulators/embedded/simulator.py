@@ -20,6 +20,7 @@ from typing import (
 )
 
 import mujoco
+from typing_extensions import Literal
 
 from gz_testauto.base.errors import MissingDependencyError, SimulatorError
 from gz_testauto.base.observation import ModelState
@@ -231,7 +232,8 @@ class EmbeddedSimulator(EngineSimulator[DrivenRobot]):
     accurate as 1 ms. If ``fast_lidar`` is False, MuJoCo casts all rays, with identical ranges.
     ``skid`` selects the method to turn a robot with more than two driven wheels: ``servo`` turns
     the robot as commanded. ``wheels`` uses motors and friction, and the result depends on
-    ``step_s``. ``gui`` opens MuJoCo's viewer, which needs a display.
+    ``step_s``. ``lidar`` selects the shapes that all sensors with rays see: ``visuals`` are those
+    that a ``gpu_ray`` sees in Gazebo. ``gui`` opens MuJoCo's viewer, which needs a display.
     """
 
     name = "embedded"
@@ -242,6 +244,7 @@ class EmbeddedSimulator(EngineSimulator[DrivenRobot]):
         step_s: float = 0.005,
         fast_lidar: bool = True,
         skid: Skid = "servo",
+        lidar: Literal["collisions", "visuals"] = "collisions",
         gui: bool = False,
     ) -> None:
         """Raise ``ValueError`` for an invalid option, and ``MissingDependencyError`` for a window
@@ -249,6 +252,9 @@ class EmbeddedSimulator(EngineSimulator[DrivenRobot]):
         super().__init__(step_s)
         if skid not in get_args(Skid):
             raise ValueError(f"'skid' must be one of {', '.join(get_args(Skid))}, not {skid!r}")
+        if lidar not in ("collisions", "visuals"):
+            raise ValueError(f"'lidar' must be 'collisions' or 'visuals', not {lidar!r}")
+        self._coverage = SdfCoverage(self.name, reads_visuals=lidar == "visuals")
         self.version = f"MuJoCo {mujoco.__version__}"
         self._settings = Settings(step_s, fast_lidar, grip=skid == "wheels")
         self._skid: Skid = skid
