@@ -53,6 +53,7 @@ def version_0(directory, monkeypatch):
         "CREATE TABLE trials AS SELECT trial, world, world_index, planner, repetition, seed, "
         "outcome, attempts, wall_s AS duration, finished_at, trajectory FROM whole",
         "DROP TABLE whole",
+        "ALTER TABLE worlds DROP COLUMN mission",
         "ALTER TABLE campaign DROP COLUMN notices",
         "ALTER TABLE worlds DROP COLUMN other_visuals",
         "ALTER TABLE worlds DROP COLUMN content_sha256",
@@ -86,6 +87,7 @@ def test_an_older_version_is_upgraded_and_continued(version_0):
 def test_results_of_the_first_version_have_the_bounds_of_known_metrics(directory):
     change(
         directory,
+        "ALTER TABLE worlds DROP COLUMN mission",
         "ALTER TABLE campaign DROP COLUMN notices",
         "ALTER TABLE worlds DROP COLUMN other_visuals",
         "ALTER TABLE worlds DROP COLUMN content_sha256",
@@ -102,6 +104,7 @@ def test_results_of_the_first_version_have_the_bounds_of_known_metrics(directory
 def test_results_of_the_second_version_contain_all_worlds(directory):
     change(
         directory,
+        "ALTER TABLE worlds DROP COLUMN mission",
         "ALTER TABLE campaign DROP COLUMN notices",
         "ALTER TABLE worlds DROP COLUMN other_visuals",
         "ALTER TABLE worlds DROP COLUMN content_sha256",
@@ -115,6 +118,7 @@ def test_results_of_the_second_version_contain_all_worlds(directory):
 def test_worlds_of_the_third_version_are_identified_by_their_files(directory):
     change(
         directory,
+        "ALTER TABLE worlds DROP COLUMN mission",
         "ALTER TABLE campaign DROP COLUMN notices",
         "ALTER TABLE worlds DROP COLUMN other_visuals",
         "ALTER TABLE worlds DROP COLUMN content_sha256",
@@ -127,6 +131,7 @@ def test_worlds_of_the_third_version_are_identified_by_their_files(directory):
 def test_worlds_of_the_fourth_version_have_no_models_with_other_visuals(directory):
     change(
         directory,
+        "ALTER TABLE worlds DROP COLUMN mission",
         "ALTER TABLE campaign DROP COLUMN notices",
         "ALTER TABLE worlds DROP COLUMN other_visuals",
         "UPDATE schema SET version = 4",
@@ -138,11 +143,18 @@ def test_worlds_of_the_fourth_version_have_no_models_with_other_visuals(director
 def test_results_of_the_fifth_version_have_no_notices(directory):
     change(
         directory,
+        "ALTER TABLE worlds DROP COLUMN mission",
         "ALTER TABLE campaign DROP COLUMN notices",
         "UPDATE schema SET version = 5",
     )
     with ResultStore.read(directory) as store:
         assert store.results().notices == ()
+
+
+def test_worlds_of_the_sixth_version_have_no_drawn_missions(directory):
+    change(directory, "ALTER TABLE worlds DROP COLUMN mission", "UPDATE schema SET version = 6")
+    with ResultStore.read(directory) as store:
+        assert {world.mission for world in store.results().worlds} == {()}
 
 
 def test_notices_of_trials_are_stored_once_and_in_the_report(directory):

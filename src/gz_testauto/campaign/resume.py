@@ -98,7 +98,7 @@ def open_or_create_campaign(
         names = [planner.name for planner in spec.planners]
         if store is None:
             store = ResultStore.create(directory, spec.name, names, (), 0, spec.stop)
-        total_count = spec.worlds.count or len(worlds)
+        total_count = spec.worlds.total_count or len(worlds)
         planned_count = min(total_count, spec.most_worlds or total_count)
         further_count = max(0, planned_count - len(worlds))
         store.extend(worlds, planned_count * spec.repetitions * len(names), further_count)

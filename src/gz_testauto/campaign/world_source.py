@@ -5,6 +5,7 @@ The files of users are never changed: a world that needs ``worlds.repair`` or
 """
 
 import contextlib
+import math
 import os
 import time
 from dataclasses import replace
@@ -16,13 +17,15 @@ import shapely
 from gz_testauto.base.disk import PARTIAL_SUFFIX, make_directory
 from gz_testauto.base.errors import ResultsError, SpecError
 from gz_testauto.base.truncation import join_truncated
+from gz_testauto.campaign.missions import draw_missions, named_worlds
 from gz_testauto.grid.search import path_length_m
 from gz_testauto.results.comparability import file_sha256
 from gz_testauto.results.directory import reporting_disk, write_atomically
+from gz_testauto.sampling.missions import MissionRobot
 from gz_testauto.sampling.naming import is_obstacle
 from gz_testauto.sampling.site import RequiredMission, Site, walls_of
 from gz_testauto.sdf.document import SdfDocument
-from gz_testauto.sdf.floor import obstructing_heights
+from gz_testauto.sdf.floor import Heights, obstructing_heights
 from gz_testauto.sdf.includes import ModelLibrary, read_world
 from gz_testauto.sdf.missing import is_allowed, remove_missing
 from gz_testauto.sdf.plugins import plugin_files
@@ -89,17 +92,29 @@ def gather_worlds(
         if any(_is_copied(entry, spec.worlds) for entry in worlds):
             worlds = copy_worlds(gathered_worlds, spec.worlds, folder)
     else:
-        mission = mission_of_robot(spec, robot, Missions(spec).of(""))
+        mission = None
+        if spec.worlds.missions is None:
+            mission = mission_of_robot(spec, robot, Missions(spec).of(""))
+        needed_files = None if count is None else math.ceil(count / spec.worlds.missions_per_world)
         worlds = gathered_worlds = _multiply_base(
-            spec, mission, folder, count, progress, should_stop
+            spec, robot, mission, folder, needed_files, progress, should_stop
         )
-    entries = list(worlds)[: spec.worlds.count]
+    entries, originals = list(worlds)[: spec.worlds.count], list(gathered_worlds)
     has_one_base = spec.worlds.base is not None  # all worlds have the models of the base
     if spec.worlds.count is not None and not has_one_base and len(entries) < spec.worlds.count:
         raise SpecError(
             f"{worlds.directory}: the directory has {len(entries)} worlds, but worlds.count is "
             f"{spec.worlds.count}; generate more worlds, or reduce worlds.count"
         )
+    if spec.worlds.missions is not None:
+        mission_robot = MissionRobot(
+            *_circle_and_heights(spec, robot), tolerance_m=spec.goal.tolerance_m
+        )
+        areas = _areas_of_others(spec, mission_robot.radius_m)
+        entries = list(
+            draw_missions(spec, mission_robot, areas, entries, folder, count, progress, should_stop)
+        )
+        originals = named_worlds(originals, spec.worlds.missions_per_world)
     missions = missions_of(spec, folder)
     published_numbers = PublishedNumbers(spec, missions)
     missing_in_base = tuple(worlds.inputs.get("missing", ())) if has_one_base else ()
@@ -113,12 +128,14 @@ def gather_worlds(
         and not spec.lidar_sees_visuals
     )
     is_visual = is_replaced and isinstance(robot, RobotModel) and robot.has_gpu_lidar
-    have_lengths = all(entry.shortest_path_m is not None for entry in worlds)
-    for index, (entry, original) in enumerate(zip(entries, gathered_worlds)):
+    have_lengths = all(entry.shortest_path_m is not None for entry in entries)
+    for index, (entry, original) in enumerate(zip(entries, originals)):
         if should_stop() and not has_one_base:
             return tuple(records)
         mission = mission_of_robot(spec, robot, missions.of(entry.name))
-        has_path = have_lengths and worlds.inputs.get("mission") == mission_record(mission)
+        has_path = have_lengths and (
+            bool(entry.mission) or worlds.inputs.get("mission") == mission_record(mission)
+        )
         if not (has_path and records and has_one_base):
             scene = read_scene(entry.path)
             models.append(tuple(scene.models))
@@ -149,9 +166,13 @@ def gather_worlds(
 
 def mission_of_robot(spec: CampaignSpec, robot: RobotBody, mission: Mission) -> RequiredMission:
     start, *via, goal = ((pose.x_m, pose.y_m) for pose in (mission.start, *mission.goals))
-    radius_m = float(robot_limits(spec, robot).circumscribed_radius_m)
-    heights = obstructing_heights(robot.height_m)
+    radius_m, heights = _circle_and_heights(spec, robot)
     return RequiredMission(start, goal, radius_m, heights, tuple(via))
+
+
+def _circle_and_heights(spec: CampaignSpec, robot: RobotBody) -> Tuple[float, Heights]:
+    radius_m = float(robot_limits(spec, robot).circumscribed_radius_m)
+    return radius_m, obstructing_heights(robot.height_m)
 
 
 def shortest_path_m(scene: WorldScene, mission: RequiredMission) -> Optional[float]:
@@ -271,9 +292,21 @@ class _PreparationStopped(Exception):
     """A stop was requested before the base world was prepared."""
 
 
+def _areas_of_others(spec: CampaignSpec, radius_m: float) -> List[shapely.Polygon]:
+    """Return the areas (m, world frame) of actors on fixed paths, which do not avoid obstacles, and
+    those around the starts and goals of further robots."""
+    areas = [actor.swept_area for actor in spec.actors if actor.swept_area is not None]
+    return areas + [
+        shapely.Point(pose.x_m, pose.y_m).buffer(radius_m + ROBOT_ROOM_M)
+        for robot in spec.robots
+        for pose in (robot.start, robot.goal)
+    ]
+
+
 def _multiply_base(
     spec: CampaignSpec,
-    mission: RequiredMission,
+    robot: RobotBody,
+    mission: Optional[RequiredMission],
     folder: Path,
     count: Optional[int],
     progress: Optional[Progress],
@@ -282,12 +315,7 @@ def _multiply_base(
     worlds = spec.worlds
     assert worlds.base is not None and worlds.obstacles is not None and worlds.count is not None
     obstacles = worlds.obstacles
-    areas = [actor.swept_area for actor in spec.actors if actor.swept_area is not None]
-    areas += [  # actors on fixed paths do not avoid obstacles; further robots need a free start
-        shapely.Point(pose.x_m, pose.y_m).buffer(mission.radius_m + ROBOT_ROOM_M)
-        for robot in spec.robots
-        for pose in (robot.start, robot.goal)
-    ]
+    areas = _areas_of_others(spec, _circle_and_heights(spec, robot)[0])
     if areas:
         zones = [KeepOut(shape=Region(polygon=list(area.exterior.coords)[:-1])) for area in areas]
         obstacles = obstacles.model_copy(update={"keep_out": [*obstacles.keep_out, *zones]})

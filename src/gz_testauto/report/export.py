@@ -13,7 +13,7 @@ import math
 from dataclasses import dataclass
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, ClassVar, Mapping, Optional, Tuple, Union
+from typing import Any, ClassVar, Dict, Mapping, Optional, Tuple, Union
 
 from pydantic import BaseModel, ConfigDict
 from typing_extensions import Literal
@@ -35,6 +35,7 @@ from gz_testauto.results.records import (
 from gz_testauto.results.schema import TRIALS
 from gz_testauto.spec.campaign import StopSpec
 from gz_testauto.trial.outcome import Outcome
+from gz_testauto.worlds.record import WorldRecord
 
 _COLUMNS = tuple(name for name in TRIALS.columns if name != "world_index")
 
@@ -48,7 +49,9 @@ def to_csv(results: CampaignResults, campaigns: Optional[Mapping[str, str]] = No
     metrics = sorted({name for record in results.trials for name in record.metrics})
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
-    of_worlds = {world.name: world.published for world in results.worlds}
+    of_worlds = {
+        world.name: {**_mission_values(world), **world.published} for world in results.worlds
+    }
     published_names = list(dict.fromkeys(name for known in of_worlds.values() for name in known))
     first = [] if campaigns is None else ["campaign"]
     writer.writerow([*first, *_COLUMNS, *(f"world_{name}" for name in published_names), *metrics])
@@ -60,6 +63,14 @@ def to_csv(results: CampaignResults, campaigns: Optional[Mapping[str, str]] = No
         row[:0] = [] if campaigns is None else [campaigns[record.planner]]
         writer.writerow([*row, *("" if math.isnan(value) else repr(value) for value in values)])
     return stream.getvalue()
+
+
+def _mission_values(world: WorldRecord) -> Dict[str, float]:
+    if not world.mission:
+        return {}
+    names = ("x_m", "y_m", "yaw_rad")
+    ends = (("start", world.mission[0]), ("goal", world.mission[-1]))
+    return {f"{end}_{name}": value for end, pose in ends for name, value in zip(names, pose)}
 
 
 @dataclass(frozen=True)
@@ -92,7 +103,8 @@ class ExportedWorld:
 
     ``published`` contains the published numbers of the world. ``missing`` are files that do not
     exist and that the campaign allows to be missing. ``unmeasured`` are elements of the world that
-    are ignored in clearance, collisions and shortest paths.
+    are ignored in clearance, collisions and shortest paths. ``mission`` contains a drawn start and
+    its goals: x (m), y (m) and yaw (rad).
     """
 
     world_index: int
@@ -103,6 +115,7 @@ class ExportedWorld:
     published: Mapping[str, Union[float, str]]
     missing: Tuple[str, ...]
     unmeasured: Tuple[str, ...]
+    mission: Tuple[Tuple[float, float, float], ...]
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,7 @@ from gz_testauto.results.records import AttemptRecord, Runner, RunningTrial, Tri
 from gz_testauto.spec.campaign import StopSpec
 from gz_testauto.worlds.record import WorldRecord
 
-SCHEMA_VERSION = 6
+SCHEMA_VERSION = 7
 
 LONGEST_DEFAULT = 100  # characters of a column's default value, which upgrades can add
 LONGEST_TEXT = 100_000  # characters of a stored text; those of this package are much shorter
@@ -72,6 +72,10 @@ def _add_notices(connection: sqlite3.Connection) -> None:
     connection.execute("ALTER TABLE campaign ADD COLUMN [notices] TEXT NOT NULL DEFAULT '[]'")
 
 
+def _add_drawn_missions(connection: sqlite3.Connection) -> None:
+    connection.execute("ALTER TABLE worlds ADD COLUMN [mission] TEXT NOT NULL DEFAULT '[]'")
+
+
 # Functions that upgrade the tables to the next version, by the old version, in a transaction. They
 # must use only SQL, because the records do not describe older tables.
 UPGRADES: Dict[int, Upgrade] = {
@@ -80,6 +84,7 @@ UPGRADES: Dict[int, Upgrade] = {
     3: _add_hashes_of_contents,
     4: _add_other_visuals,
     5: _add_notices,
+    6: _add_drawn_missions,
 }
 
 Record = TypeVar("Record")

@@ -16,7 +16,7 @@ _ENTRY = re.compile(
 )
 
 # Inputs of campaigns whose trials draw more than noise, so equal files are different worlds.
-_DRAWN_PER_WORLD = re.compile(r"(?:actors|randomize|effects|hooks)\[|worlds\.scenic\b")
+_DRAWN_PER_WORLD = re.compile(r"(?:actors|randomize|effects|hooks)\[|worlds\.(?:scenic|missions)\b")
 
 Mission = Tuple[Tuple[str, str], ...]
 

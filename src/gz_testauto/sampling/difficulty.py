@@ -42,7 +42,8 @@ class Difficulty:
 
     - ``density``: the share of the ground that obstacles cover. The ground is that of all worlds of
       a specification: the regions of the centers of obstacles, enlarged by the extent of the
-      largest obstacle (:meth:`~.draws.ObstacleSampler.ground`), without the walls.
+      largest obstacle (:meth:`~.draws.ObstacleSampler.ground`), without the walls. None for a drawn
+      mission.
     - ``mean_clearance_m``: the distance from the robot's center to the nearest obstacle or wall
       that obstructs it, averaged along the shortest path.
     - ``narrowest_gap_m``: the smallest distance between two obstacles or walls on both sides of
@@ -55,7 +56,7 @@ class Difficulty:
       the path ends at its start.
     """
 
-    density: float
+    density: Optional[float]
     mean_clearance_m: Optional[float]
     narrowest_gap_m: Optional[float]
     average_visibility_m: Optional[float] = None
@@ -88,13 +89,16 @@ class DifficultyEvaluator:
         return self._site.shortest_path(blocked_area, list(inflated_outlines), bounds)
 
     def difficulty(
-        self, outlines: Sequence[Outline], covered_m2: float, path: Optional[np.ndarray]
+        self,
+        outlines: Sequence[Outline],
+        covered_m2: Optional[float],
+        path: Optional[np.ndarray],
     ) -> Difficulty:
         """Return the difficulty of a world. ``outlines`` are those of the obstacles that obstruct
-        the robot, and ``covered_m2`` is the area of all obstacles. Without a path, its numbers are
-        None.
+        the robot, and ``covered_m2`` is the area of all obstacles, None if it is unknown. Without a
+        path, its numbers are None.
         """
-        density = covered_m2 / self._free_area_m2 if covered_m2 else 0.0
+        density = covered_m2 / self._free_area_m2 if covered_m2 else covered_m2
         if path is None:
             return Difficulty(density, None, None)
         visibility, dispersion, dimension = self._grid_measures(outlines, path)

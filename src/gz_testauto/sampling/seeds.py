@@ -12,6 +12,7 @@ import numpy as np
 
 WORLD = "world"  # the obstacles of a world: world index, and ``FIRST`` for the first proposals
 FIRST = "first"
+MISSION = "mission"  # a mission: index of the world file, number of the mission in it
 LATIN_HYPERCUBE = "lhs"  # a block of a Latin hypercube: number of the block
 SOBOL = "sobol"
 TRIAL = 1  # the simulator of a trial: world index, repetition

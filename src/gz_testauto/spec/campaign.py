@@ -50,8 +50,8 @@ SET_BY_SOURCE = ".{key} is set by worlds.{source}; remove it"
 
 
 class GoalSpec(ViaSpec):
-    """The goal of the robot, and optional goals before it. If a world source sets the goals, such
-    as ``mission.goal`` of ``scenic``, the poses are omitted."""
+    """The goal of the robot, and optional goals before it. If ``worlds.missions`` or a world source
+    sets the goals, such as ``mission.goal`` of ``scenic``, the poses are omitted."""
 
     x_m: Optional[Bounded] = None
     """x coordinate (m) in the world frame."""
@@ -381,7 +381,9 @@ class CampaignSpec(LocatedSpec):
 
     @model_validator(mode="after")
     def _limit_trials(self) -> Self:
-        worlds = self.worlds.count or len(self.worlds.files or ()) or 1
+        worlds = self.worlds.total_count or (
+            max(1, len(self.worlds.files or ())) * self.worlds.missions_per_world
+        )
         trials = worlds * len(self.planners) * self.repetitions
         if trials > MOST_TRIALS:
             raise ValueError(
@@ -427,9 +429,11 @@ class CampaignSpec(LocatedSpec):
             )
         if stop.baseline and stop.baseline not in names:
             raise ValueError(unknown_name("planner", stop.baseline, names))
-        if worlds.count and stop.max_worlds and stop.max_worlds > worlds.count:
+        total_count = worlds.total_count
+        if total_count and stop.max_worlds and stop.max_worlds > total_count:
             raise ValueError(
-                f"max_worlds is {stop.max_worlds}; it must be at most worlds.count, {worlds.count}"
+                f"max_worlds is {stop.max_worlds}; it must be at most the number of worlds, "
+                f"{total_count}"
             )
         if worlds.obstacles is not None and worlds.obstacles.sampling.method != "uniform":
             raise ValueError(
@@ -521,11 +525,11 @@ def _require_unless_set_by_source(
     worlds: Optional[WorldsSpec] = info.data.get("worlds")
     if worlds is None:  # the invalid worlds are reported
         return
-    by_source = worlds.source is not None and getattr(worlds.source, sets)
+    setter = worlds.setter_of(sets)
     for key, is_set in is_set_by_key.items():
-        if is_set == by_source:
-            context = {"key": key, "source": worlds.source_name}
-            raise PydanticCustomError("predicate", SET_BY_SOURCE if by_source else MISSING, context)
+        if is_set == bool(setter):
+            context = {"key": key, "source": setter}
+            raise PydanticCustomError("predicate", SET_BY_SOURCE if setter else MISSING, context)
 
 
 class BuiltinCampaignSpec(CampaignSpec):

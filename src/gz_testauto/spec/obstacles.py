@@ -38,7 +38,7 @@ from gz_testauto.spec.model import (
     SpecPath,
     require_different,
 )
-from gz_testauto.spec.regions import KeepOut, ObstacleRegions
+from gz_testauto.spec.regions import KeepOut, ObstacleRegions, PathRegion
 
 MOST_OBSTACLES = 10_000  # placing them takes seconds, and simulators cannot simulate more
 
@@ -400,6 +400,18 @@ class ObstacleSpec(Spec):
     def gap_to_walls_m(self) -> float:
         """Return ``wall_gap_m``, or ``min_gap_m`` if ``wall_gap_m`` is not set."""
         return self.min_gap_m if self.wall_gap_m is None else self.wall_gap_m
+
+    @property
+    def needs_mission(self) -> bool:
+        """Return whether the placement of obstacles depends on the start and the goals."""
+        regions = [*(self.region or ())]
+        for group in self.obstacles:
+            regions += group.region or ()
+        return (
+            self.solvable is not None
+            or any(isinstance(region, PathRegion) for region in regions)
+            or any(zone.center is not None for zone in self.keep_out)
+        )
 
     @property
     def files(self) -> List[Path]:

@@ -22,6 +22,7 @@ from typing_extensions import Annotated, Self
 from gz_testauto.base.errors import MissingDependencyError, PluginError
 from gz_testauto.base.registry import Registry
 from gz_testauto.spec.loader import SUBPATH, from_file
+from gz_testauto.spec.missions import MissionsSpec
 from gz_testauto.spec.model import (
     Expression,
     Point,
@@ -213,6 +214,8 @@ class WorldsSpec(Spec):
     plugins: bool = True
     """True if the simulator loads the plug-ins of the worlds. The plug-ins of the robot are always
     loaded."""
+    missions: Optional[MissionsSpec] = None
+    """A start and goals that are drawn for each world, in place of ``robot.start`` and ``goal``."""
     published: Dict[str, PublishedSpec] = Field(default_factory=dict)
     """Numbers that a benchmark publishes for its worlds, by the column in the results."""
 
@@ -235,6 +238,23 @@ class WorldsSpec(Spec):
     def has_agents(self) -> bool:
         """Return whether the world source moves models during trials."""
         return self.source is not None and self.source.has_agents
+
+    @property
+    def missions_per_world(self) -> int:
+        """Return the number of worlds of the campaign for each world file."""
+        return 1 if self.missions is None else self.missions.count
+
+    @property
+    def total_count(self) -> Optional[int]:
+        """Return the number of worlds of the campaign, or None for all worlds of a directory."""
+        return None if self.count is None else self.count * self.missions_per_world
+
+    def setter_of(self, sets: str) -> str:
+        """Return the key that sets the start or the goal, or "" if the campaign does. ``sets`` is
+        a property of :class:`WorldSourceSpec`."""
+        if self.missions is not None:
+            return "missions"
+        return self.source_name if self.source is not None and getattr(self.source, sets) else ""
 
     def __reduce__(self) -> Tuple[Any, ...]:
         # A class that kind_of creates cannot be imported by another process.
@@ -269,6 +289,7 @@ class WorldsSpec(Spec):
         if self.source is not None and self.count is None:
             raise ValueError(f"{self.source_name!r} needs 'count'; add the number of worlds")
         self._reject_keys_of_other_sources()
+        self._check_missions()
         require_different(
             [entry.world for entry in self.files or ()], "names of worlds", "; set name"
         )
@@ -284,6 +305,26 @@ class WorldsSpec(Spec):
         for key in keys:
             if getattr(self, key):
                 raise ValueError(f"{key!r} is not allowed with {name!r}; remove one of them")
+
+    def _check_missions(self) -> None:
+        if self.missions is None:
+            return
+        if self.source is not None and (self.source.sets_start or self.source.sets_goal):
+            raise ValueError(
+                f"'missions' and 'mission' of {self.source_name!r} both set start and goal; remove "
+                "one of them"
+            )
+        for entry in self.files or ():
+            if entry.start is not None or entry.goal is not None or entry.via:
+                raise ValueError(
+                    f"'missions' draws start and goal, and the entry {entry.world!r} of 'files' "
+                    "sets them; remove one of them"
+                )
+        if self.obstacles is not None and self.obstacles.needs_mission:
+            raise ValueError(
+                "'missions' draws start and goal after the obstacles; remove 'solvable', "
+                "'along_path', and 'keep_out' with the center start or goal from the obstacles"
+            )
 
     @property
     def obstacle_pattern(self) -> Optional[Pattern[str]]:

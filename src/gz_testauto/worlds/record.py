@@ -73,6 +73,8 @@ class WorldRecord:
     """Names of elements that are ignored in clearance, collisions and shortest paths."""
     other_visuals: Tuple[str, ...] = ()
     """Models whose visuals differ from their collision shapes at the height of a ``gpu_ray``."""
+    mission: Tuple[Tuple[float, float, float], ...] = ()
+    """The drawn start and goals: x (m), y (m) and yaw (rad) in the world frame."""
     content_sha256: str = ""
     """Hash of the file without comments, superfluous blanks and the world's name; "" if unknown."""
 

@@ -18,6 +18,7 @@ from gz_testauto.spec.road import RoadSpec
 from gz_testauto.spec.robot import XacroSpec
 from gz_testauto.spec.worlds import WORLD_SOURCES, WorldFileSpec, WorldSourceSpec, WorldsSpec
 from gz_testauto.worlds.manifest import WorldSet, read_worlds
+from gz_testauto.worlds.mission_file import StoredMission, read_missions
 
 
 class WorldSource(ABC):
@@ -145,10 +146,21 @@ def specified_files(spec: CampaignSpec) -> Iterator[Path]:
 
 
 def missions_of(spec: CampaignSpec, folder: Path) -> Missions:
-    """Return the missions of a campaign with those of its world source in ``folder``. Raises the
-    errors of :meth:`WorldSource.missions`."""
+    """Return the missions of a campaign, with those that are drawn or that its world source sets in
+    ``folder``. Raises the errors of :meth:`WorldSource.missions`."""
+    if spec.worlds.missions is not None:
+        return Missions(spec, [_drawn_entry(mission) for mission in read_missions(folder)[1]])
     source = world_source(spec)
     return Missions(spec, None if source is None else source.missions(folder))
+
+
+def _drawn_entry(mission: StoredMission) -> WorldFileSpec:
+    start, *via, goal = (
+        PoseSpec(x_m=x_m, y_m=y_m, yaw_rad=yaw_rad)
+        for x_m, y_m, yaw_rad in (mission.start, *mission.goals)
+    )
+    name = mission.world
+    return WorldFileSpec(file=f"{name}.world", name=name, start=start, goal=goal, via=via)
 
 
 def generated_worlds(folder: Path) -> WorldSet:

@@ -1,7 +1,7 @@
 """Compute success against the difficulty of a world. The figures of difficulty come from a
 ``worlds.json``, and from the numbers that a benchmark publishes."""
 
-from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
 
 from gz_testauto.analysis.success_curve import SuccessCurve, success_curve
 from gz_testauto.base.errors import GzTestautoError
@@ -10,6 +10,7 @@ from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.results.records import CampaignResults
 from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.worlds.manifest import MANIFEST, read_worlds
+from gz_testauto.worlds.mission_file import StoredMission, read_missions
 from gz_testauto.worlds.record import WorldRecord
 
 
@@ -48,10 +49,16 @@ def figures_of_worlds(
     """Return the values of each figure for all worlds, and append unreadable files to
     ``problems``."""
     manifest = _worlds_by_hash(directory, spec, problems)
+    drawn: Dict[str, StoredMission] = {}
+    try:
+        drawn = {mission.world: mission for mission in read_missions(directory.worlds)[1]}
+    except GzTestautoError as error:
+        problems.append(f"the difficulty of missions is unknown: {error}")
     all_values: Dict[Figure, Values] = {}
     for figure in FIGURES:
         all_values[figure] = [
-            _figure_value(figure, manifest.get(world.sha256, world)) for world in worlds
+            _figure_value(figure, drawn.get(world.name, manifest.get(world.sha256, world)))
+            for world in worlds
         ]
     for name in dict.fromkeys(name for world in worlds for name in world.published):
         published_values = [world.published.get(name) for world in worlds]
@@ -110,7 +117,7 @@ def _worlds_by_hash(
     return {}
 
 
-def _figure_value(figure: Figure, world: WorldRecord) -> Optional[float]:
+def _figure_value(figure: Figure, world: Union[WorldRecord, StoredMission]) -> Optional[float]:
     holder: Any = world if figure is SHORTEST_PATH else world.difficulty
     value = None if holder is None else getattr(holder, figure.key)
     return None if value is None else float(value)
