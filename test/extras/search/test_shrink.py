@@ -249,6 +249,20 @@ def test_paths_of_this_package_are_portable(smoke):
     }
 
 
+def test_campaign_of_one_trial_has_the_drawn_mission(smoke, tmp_path):
+    data = smoke.model_dump(mode="json")
+    del data["robot"]["start"]
+    data["worlds"]["missions"] = {"path_m": [2, 6]}
+    data["worlds"]["obstacles"] = {**data["worlds"]["obstacles"], "keep_out": [], "solvable": None}
+    data["goal"] = {"tolerance_m": 0.3}
+    spec = CampaignSpec.kind_of(data).model_validate(data)
+    trial = trial_value(planner="straight")
+    start, goal = trial.mission.start, trial.mission.goals[-1]
+    changed = one_trial.one_trial_spec(spec, trial, (-5.0, -5.0, 5.0, 5.0), tmp_path)
+    assert changed.robot.start.pose == start
+    assert (changed.goal.pose, changed.goal.tolerance_m) == (goal, 0.3)
+
+
 def test_journal_ignores_an_incomplete_line_and_rejects_other_inputs(tmp_path):
     path = tmp_path / "journal.jsonl"
     journal = Journal(path, {"seed": 1})

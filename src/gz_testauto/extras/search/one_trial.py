@@ -19,6 +19,7 @@ from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.spec.worlds import RandomNumbers
 from gz_testauto.trial.clearance import ObstacleField, footprint_at
 from gz_testauto.trial.testbed import REMOVABLE
+from gz_testauto.trial.trial import Trial
 from gz_testauto.worlds.static_map import Bounds
 
 WORLD, CAMPAIGN, PICTURE = "shrunk.world", "campaign.yaml", "before_and_after.png"
@@ -29,17 +30,21 @@ _KEPT = ("obstacle_names", "plugins", "allow_missing")
 AnySpec = TypeVar("AnySpec", bound=CampaignSpec)
 
 
-def one_trial_spec(spec: AnySpec, planner: str, bounds: Bounds, directory: Path) -> AnySpec:
+def one_trial_spec(spec: AnySpec, trial: Trial, bounds: Bounds, directory: Path) -> AnySpec:
     # The bounds keep the static map, and with it the waypoints, when obstacles are removed.
     worlds = {key: getattr(spec.worlds, key) for key in _KEPT}
-    chosen = next(planner_spec for planner_spec in spec.planners if planner_spec.name == planner)
     data = {
         **spec.model_dump(mode="json"),
-        "planners": [chosen.model_dump(mode="json")],
+        "planners": [trial.planner.model_dump(mode="json")],
         "repetitions": 1,
         "stop": None,
         "worlds": {"directory": str(directory), "files": [WORLD], **worlds},
     }
+    *_, goal = trial.mission.goals
+    if spec.worlds.setter_of("sets_start"):
+        data["robot"]["start"] = trial.mission.start._asdict()
+    if spec.worlds.setter_of("sets_goal"):
+        data["goal"] = {**data["goal"], **goal._asdict()}
     data["global_plan"] = {**data["global_plan"], "bounds_m": list(bounds)}
     return type(spec).model_validate(data)
 

@@ -116,7 +116,7 @@ def run(arguments: argparse.Namespace) -> int:
         )
     out = arguments.out or _default_out(directory.path, trial.label)
     bounds = campaign.bed.static_map.bounds(trial.world, trial.mission)
-    spec = one_trial_spec(campaign.spec, trial.planner.name, bounds, out.absolute())
+    spec = one_trial_spec(campaign.spec, trial, bounds, out.absolute())
     confirm = arguments.simulator_confirm or ""
     if confirm:
         select_simulator(spec, confirm)  # rejects an unknown name, and any name for a stack
