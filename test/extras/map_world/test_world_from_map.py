@@ -1,11 +1,13 @@
 """A map of map_server becomes a world whose map is equal in all known cells."""
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from gz_testauto.base.errors import SpecError
+from gz_testauto.base.resources import share_directory
 from gz_testauto.campaign.trial_runner import TrialRunner
 from gz_testauto.cli.main import main
 from gz_testauto.extras.map_world.areas import ends_of_largest_area
@@ -182,3 +184,14 @@ def test_map_that_needs_too_many_boxes_is_rejected(tmp_path, capsys):
     pixels[::2, 200:400:2] = OCCUPIED
     assert main(["world-from-map", str(write(tmp_path, pixels)), "--out", str(tmp_path)]) == 2
     assert "need 21000 boxes" in capsys.readouterr().err
+
+
+def test_campaign_of_missions_runs_without_a_change(office, tmp_path):
+    robot = share_directory() / "models" / "jackal_sized" / "model.sdf"
+    out = tmp_path / "out"
+    convert(office, out, "--missions", "3", "--robot", str(robot), "--radius", "0.6")
+    spec = load(out / "campaign.yaml", CampaignSpec)
+    assert spec.worlds.missions.clearance_m == 0.6 and Path(spec.robot.model) == robot
+    with TrialRunner(spec, simulator="embedded") as runner:
+        assert [world.name for world in runner.worlds] == ["office_m0", "office_m1", "office_m2"]
+        assert runner.run("office_m1", "dwa").outcome.value == "reached"

@@ -4,10 +4,12 @@ Occupied cells become walls. Cells with an unknown state become walls too, so th
 nor obstacles are there. The map of the world, which `gz_testauto map` computes with the bounds and
 the resolution that are printed, is equal to the given map in all known cells, unless it is rotated.
 
-The campaign has a distant start and goal, and random obstacles along the path between them.
+The campaign has a distant start and goal, and random obstacles along the path between them. With
+--missions, it has that many drawn starts and goals in the whole map instead, without obstacles.
 
 example:
   gz_testauto world-from-map maps/office.yaml --out office
+  gz_testauto world-from-map maps/office.yaml --missions 50 --robot models/mine.sdf --out office
   gz_testauto run office/campaign.yaml --out results/office
 """
 
@@ -26,6 +28,8 @@ from gz_testauto.grid.map_server import read_map_file
 from gz_testauto.grid.occupancy import rectangles_of
 
 GROUP = ("worlds", 3)
+RADIUS_M = 0.5
+ROBOT = "package://gz_testauto/models/jackal_sized/model.sdf"
 MOST_BOXES = 20_000  # Gazebo needs minutes to load more
 
 _CAMPAIGN = """\
@@ -54,11 +58,33 @@ worlds:
   count: 20
 
 robot:
-  model: package://gz_testauto/models/jackal_sized/model.sdf
+  model: {robot}
   start: {{x_m: {start[0]:.3f}, y_m: {start[1]:.3f}, yaw_rad: {start[2]:.3f}}}
   max_linear_mps: 1.0
 
 goal: {{x_m: {goal[0]:.3f}, y_m: {goal[1]:.3f}, tolerance_m: 0.3}}
+
+planners: [dwa]
+
+limits: {{timeout_s: 300.0}}
+"""
+
+_CAMPAIGN_OF_MISSIONS = """\
+# Missions in the map {source}. Change the robot, planners and missions as required.
+
+name: {name}
+seed: 1
+
+worlds:
+  directory: .
+  files: [{world}]
+  missions: {{count: {missions}{clearance}}}     # each with a start and a goal, drawn by the seed
+
+robot:
+  model: {robot}
+  max_linear_mps: 1.0
+
+goal: {{tolerance_m: 0.3}}
 
 planners: [dwa]
 
@@ -93,15 +119,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--radius",
         type=float,
-        default=0.5,
         metavar="M",
-        help="least distance in m of the start, the goal and the path between them from walls "
-        "(default: %(default)s)",
+        help=f"least distance in m of the start, the goal and the path between them from walls "
+        f"(default: {RADIUS_M}; with --missions, of starts and goals only, and the default depends "
+        "on the robot)",
+    )
+    parser.add_argument(
+        "--robot",
+        metavar="MODEL",
+        default=ROBOT,
+        help="SDF or URDF file of the robot, or its package:// URI (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--missions", type=int, metavar="N", help="draw N missions in the whole map"
     )
 
 
 def run(arguments: argparse.Namespace) -> int:
-    for option, value in (("--height", arguments.height), ("--radius", arguments.radius)):
+    radius_m = RADIUS_M if arguments.radius is None else arguments.radius
+    for option, value in (("--height", arguments.height), ("--radius", radius_m)):
         if not 0 < value < float("inf"):
             raise SpecError(f"{option} is {value:g}; it must be finite and greater than 0")
     path: Path = arguments.map
@@ -116,21 +152,26 @@ def run(arguments: argparse.Namespace) -> int:
             f"{path}: the walls need {boxes} boxes, more than {MOST_BOXES}; remove single occupied "
             "pixels from the image, or use a coarser resolution"
         )
-    mission = find_mission(map_file, ~walls, arguments.radius)
+    mission = find_mission(map_file, ~walls, radius_m)
     if mission is None:
         raise SpecError(
-            f"{path}: no free area is {2 * arguments.radius:g} m wide; lower --radius, or correct "
+            f"{path}: no free area is {2 * radius_m:g} m wide; lower --radius, or correct "
             "the thresholds of the map"
         )
     out: Path = arguments.out
     world, campaign = out / f"{path.stem}.world", out / "campaign.yaml"
     free_m2 = float(np.count_nonzero(~walls)) * map_file.resolution_m**2
-    text = _CAMPAIGN.format(
+    is_uri = "://" in arguments.robot
+    robot = arguments.robot if is_uri else str(Path(arguments.robot).absolute())
+    text = (_CAMPAIGN if arguments.missions is None else _CAMPAIGN_OF_MISSIONS).format(
         source=path.name,
         name="map_" + re.sub(r"[^A-Za-z0-9_]", "_", path.stem),
         world=json.dumps(world.name, ensure_ascii=False),
         start=mission.start,
         goal=mission.goal,
+        robot=json.dumps(robot, ensure_ascii=False),
+        missions=arguments.missions,
+        clearance="" if arguments.radius is None else f", clearance_m: {arguments.radius:g}",
     )
     with disk_errors(out):
         make_directory(out)
@@ -146,7 +187,7 @@ def run(arguments: argparse.Namespace) -> int:
     )
     print(
         f"{boxes} boxes, {free_m2:.0f} m² of free area; the center of a disc with a radius of "
-        f"{arguments.radius:g} m (--radius) can reach {mission.area_m2:.0f} m²"
+        f"{radius_m:g} m (--radius) can reach {mission.area_m2:.0f} m²"
     )
     ends = [(row - 0.5, column - 0.5) for row in (0, rows) for column in (0, columns)]
     xs, ys = zip(*(center_of(map_file, *end) for end in ends))
