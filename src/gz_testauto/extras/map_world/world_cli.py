@@ -78,7 +78,7 @@ seed: 1
 worlds:
   directory: .
   files: [{world}]
-  missions: {{count: {missions}{clearance}}}     # each with a start and a goal, drawn by the seed
+  missions: {{count: {missions}, path_m: [2, 1000]{clearance}}}   # each with a start and a goal, drawn by the seed
 
 robot:
   model: {robot}
