@@ -78,7 +78,8 @@ seed: 1
 worlds:
   directory: .
   files: [{world}]
-  missions: {{count: {missions}, path_m: [2, 1000]{clearance}}}   # each with a start and a goal, drawn by the seed
+  # each with a start and a goal, drawn by the seed
+  missions: {{count: {missions}, path_m: [2, 1000]{clearance}}}
 
 robot:
   model: {robot}
