@@ -14,10 +14,11 @@ from scripted import short_recording
 from table_results import store_table
 
 from gz_testauto.report.page import page as page_module
-from gz_testauto.report.page.campaign_map import MOST_POINTS, campaign_map
+from gz_testauto.report.page.campaign_map import MOST_POINTS, _places_of_failures, campaign_map
 from gz_testauto.report.page.encoding import POSITION_M, ShapeTable, thinned_trajectory
 from gz_testauto.report.page.page import PAGE, write_final_page
 from gz_testauto.results.records import CampaignResults
+from gz_testauto.trial.outcome import Outcome
 
 DISC, WALL = shapely.Point(2, 3).buffer(0.4, quad_segs=32), shapely.box(-5, 4, 5, 4.2)
 RESULTS = CampaignResults("paper", planners=("fgm",), worlds=(), trials=(), planned=0)
@@ -85,6 +86,24 @@ def test_map_is_the_first_section_of_the_page(tmp_path):
     sections = [attributes.get("id") for tag, attributes in page.elements if tag == "section"]
     assert sections[0] == "campaign-map"
     assert ("a", {"href": "#campaign-map"}) in page.elements
+
+
+def test_failures_are_counted_by_square_with_the_trials_that_were_there(tmp_path):
+    out = results(tmp_path / "out", ("w0", "w1", "w2"))
+    set_outcomes(out, w1="stuck", w2="timed_out")
+    html = make_page(out).html
+    section = html[html.index("<summary>Failures by place") :].split("</details>")[0]
+    rows = [re.findall(r"<t[dh].*?>(.*?)</t", row) for row in section.split("<tr>")[1:]]
+    # all six trials drive from x = 0 to 1.9 m, and those of dwa fail there
+    assert rows == [["x (m)", "y (m)", "trials", "fgm", "dwa"], ["1 to 2", "0 to 1", "6", "0", "3"]]
+
+
+def test_square_of_a_trial_between_two_distant_points_is_counted():
+    ends = np.array([[0.5, -0.5], [7.5, -0.5]])
+    trials = [(0, {"planner": 0, "outcome": 0}, ends)]
+    stuck = list(Outcome).index(Outcome.STUCK)
+    trials += [(0, {"planner": 0, "outcome": stuck}, np.array([[3.2, -0.1], [3.2, -0.1]]))]
+    assert _places_of_failures(RESULTS, trials) == [(3, -1, 2, [1])]
 
 
 def test_links_of_the_map_are_those_of_the_table_of_worlds(tmp_path):

@@ -19,6 +19,7 @@ MOST_POINTS = 60  # largest mean number per line
 _MARGIN, _LEAST_MARGIN_M = 0.08, 1.5
 _WALLS_SHOWN = 2.0  # walls larger than the trajectories by this factor are cut off
 _TOLERANCE = 0.001  # of the lines, relative to the size of the map; doubled for many points
+_STEP_M = 0.1  # largest distance between the points that are assigned to squares
 _SYMBOL = 0.02  # font size, relative to the size of the map
 
 Block = Mapping[str, Any]
@@ -66,6 +67,7 @@ def campaign_map(
         "outcomes": [
             (list(Outcome)[index], count) for index, count in sorted(outcome_counts.items())
         ],
+        "places": _places_of_failures(results, drawn),
         "shown": len(drawn),
         "trials": len(results.trials),
         # the lines are thinned twice, first in x and in y, and then rounded to cm
@@ -106,6 +108,33 @@ def _groups(
             title = f"{world}, {results.planners[planner]}{repetition}: {outcome.label}"
             group["failures"].append((link, title, *_centimeters(points_m[-1])))
     return [groups[key] for key in sorted(groups)]
+
+
+def _places_of_failures(
+    results: CampaignResults, drawn: Sequence[DrawnTrial]
+) -> List[Tuple[int, int, int, List[int]]]:
+    """Return the squares of 1 m in which trials failed, those with the most failures first: x and y
+    of the lower left corner (m), the number of trials that entered it, and the number of failures
+    of each planner."""
+    failures: Dict[Tuple[int, int], Counter[int]] = {}
+    entered: Counter[Tuple[int, int]] = Counter()
+    for _, trial, points_m in drawn:
+        squares = [(x, y) for x, y in np.floor(_dense(points_m)).astype(int).tolist()]
+        entered.update(set(squares))
+        if not list(Outcome)[trial["outcome"]].success:
+            failures.setdefault(squares[-1], Counter())[trial["planner"]] += 1
+    places = [
+        (x, y, entered[x, y], [counts[index] for index in range(len(results.planners))])
+        for (x, y), counts in failures.items()
+    ]
+    return sorted(places, key=lambda place: (-sum(place[3]), place))
+
+
+def _dense(points_m: np.ndarray) -> np.ndarray:
+    steps_m = np.hypot(*np.diff(points_m, axis=0).T)
+    along_m = np.concatenate([[0.0], np.cumsum(steps_m)])
+    at_m = np.linspace(0.0, along_m[-1], math.ceil(along_m[-1] / _STEP_M) + 2)
+    return np.column_stack([np.interp(at_m, along_m, points_m[:, axis]) for axis in (0, 1)])
 
 
 def _bounds(
