@@ -84,9 +84,8 @@ class Attempts:
         self._reopen_if_limits_were_raised()
 
     def remaining(self, trials: Sequence[Trial]) -> List[Trial]:
-        return [
-            trial for trial in trials if trial.index not in self._valid | self._abandoned_trials
-        ]
+        finished_trials = self._valid | self._abandoned_trials
+        return [trial for trial in trials if trial.index not in finished_trials]
 
     @property
     def has_valid_trial(self) -> bool:
