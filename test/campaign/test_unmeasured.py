@@ -144,3 +144,27 @@ def test_a_base_world_is_read_once_for_the_unmeasured_parts_of_its_worlds(
     records = gather_worlds(spec, read_body(spec), tmp_path / "worlds")
     assert [record.unmeasured for record in records] == [("<road>",)] * 3
     assert read == [records[0].path]
+
+
+def test_measured_worlds_are_not_read_again_when_a_campaign_is_resumed(
+    smoke, tmp_path, monkeypatch
+):
+    directory = tmp_path / "worlds"
+    directory.mkdir()
+    text = f'<sdf version="1.6"><world name="w">{BOX.format(9)}{STREET}</world></sdf>'
+    for name in ("one", "two"):
+        (directory / f"{name}.world").write_text(text)
+    worlds = WorldsSpec.model_validate({"directory": directory, "obstacle_names": "m"})
+    spec = smoke.model_copy(update={"worlds": worlds})
+    robot = read_body(spec)
+    records = gather_worlds(spec, robot, tmp_path / "out")
+
+    def read_again(source):
+        raise AssertionError(f"{source} was read again")
+
+    with monkeypatch.context() as unread:
+        unread.setattr(world_source, "read_scene", read_again)
+        assert gather_worlds(spec, robot, tmp_path / "out", stored_worlds=records) == records
+    (directory / "two.world").write_text(text.replace(STREET, ""))
+    changed_records = gather_worlds(spec, robot, tmp_path / "out", stored_worlds=records)
+    assert [record.unmeasured for record in changed_records] == [("<road>",), ()]

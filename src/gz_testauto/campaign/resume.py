@@ -86,6 +86,7 @@ def open_or_create_campaign(
             directory.worlds,
             world_workers,
             count=None if world_count is None else max(world_count, len(stored_worlds)),
+            stored_worlds=stored_worlds,
             progress=progress,
             should_stop=should_stop,
         )

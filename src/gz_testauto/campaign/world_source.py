@@ -70,15 +70,18 @@ def gather_worlds(
     world_workers: int = 1,
     *,
     count: Optional[int] = None,
+    stored_worlds: Sequence[WorldRecord] = (),
     progress: Optional[Progress] = None,
     should_stop: Callable[[], bool] = lambda: False,
 ) -> Tuple[WorldRecord, ...]:
     """Return the worlds of the campaign in order; generate those that ``folder`` does not contain.
 
-    Of the worlds with random obstacles in a base world, only the first ``count`` are generated. If
-    ``should_stop`` returns True, the worlds that are complete are returned. A world source uses up
-    to ``world_workers`` processes. Raises ``SpecError`` for invalid settings in ``worlds``,
-    ``SdfError`` for an invalid world file, and ``PlacementError`` if obstacles do not fit.
+    Of the worlds with random obstacles in a base world, only the first ``count`` are generated. The
+    files of ``stored_worlds``, the records of an earlier run with the same inputs, are not measured
+    again. If ``should_stop`` returns True, the worlds that are complete are returned. A world
+    source uses up to ``world_workers`` processes. Raises ``SpecError`` for invalid settings in
+    ``worlds``, ``SdfError`` for an invalid world file, and ``PlacementError`` if obstacles do not
+    fit.
     """
     spec = expand_base(spec, folder)
     source = world_source(spec)
@@ -129,6 +132,8 @@ def gather_worlds(
     )
     is_visual = is_replaced and isinstance(robot, RobotModel) and robot.has_gpu_lidar
     have_lengths = all(entry.shortest_path_m is not None for entry in entries)
+    measured_worlds = {(world.name, world.sha256): world for world in stored_worlds}
+    measured: Optional[WorldRecord] = None  # the record whose scene the next world can share
     for index, (entry, original) in enumerate(zip(entries, originals)):
         if should_stop() and not has_one_base:
             return tuple(records)
@@ -136,14 +141,19 @@ def gather_worlds(
         has_path = have_lengths and (
             bool(entry.mission) or worlds.inputs.get("mission") == mission_record(mission)
         )
-        if not (has_path and records and has_one_base):
+        stored_world = measured_worlds.get((entry.name, entry.sha256))
+        if stored_world is not None:
+            measured = stored_world
+            entry = replace(entry, shortest_path_m=measured.shortest_path_m)
+        elif not (has_path and has_one_base and measured is not None):
             scene = read_scene(entry.path)
             models.append(tuple(scene.models))
             other_visuals: Tuple[str, ...] = ()
             if is_visual:
                 other_visuals = models_with_other_visuals(scene, scan_height_m(spec, robot))
-        if not has_path:
-            entry = replace(entry, shortest_path_m=shortest_path_m(scene, mission))
+            if not has_path:
+                entry = replace(entry, shortest_path_m=shortest_path_m(scene, mission))
+            measured = replace(entry, unmeasured=scene.unmeasured, other_visuals=other_visuals)
         removed_names = entry.missing + missing_in_base
         if spec.worlds.allow_missing:
             removed_names += _missing_plugins(entry.path, spec.worlds)
@@ -153,14 +163,15 @@ def gather_worlds(
                 world_index=index,
                 published=published_numbers.of(entry.name, original.path),
                 missing=removed_names,
-                unmeasured=scene.unmeasured,
-                other_visuals=other_visuals,
+                unmeasured=measured.unmeasured,
+                other_visuals=measured.other_visuals,
             )
         )
         # existing worlds are often read in less than a second
         if progress is not None and not has_one_base and time.monotonic() - begun_s > 1.0:
             progress(len(records), len(entries))
-    _require_obstacle(spec.worlds, models)
+    if not stored_worlds:  # otherwise, the earlier run found an obstacle
+        _require_obstacle(spec.worlds, models)
     return tuple(records)
 
 
