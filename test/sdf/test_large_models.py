@@ -38,12 +38,13 @@ def test_worlds_share_a_large_model_with_the_same_content(tmp_path):
     assert shared.element.getroottree().getroot() is second.document.root
 
 
-def test_large_world_is_read_again_only_after_a_change(tmp_path):
-    path = walls_world(tmp_path, "first")
+@pytest.mark.parametrize("count", [2, 1200])
+def test_world_is_read_again_only_after_a_change(tmp_path, count):
+    path = walls_world(tmp_path, "first", count)
     scene = read_scene(path)
     assert read_scene(path) is scene
-    changed_scene = read_scene(walls_world(tmp_path, "first", size=1.5))
-    assert changed_scene.models["walls"].bounds[0, 1] == pytest.approx(2398.75)
+    changed_scene = read_scene(walls_world(tmp_path, "first", count, size=1.5))
+    assert changed_scene.models["walls"].bounds[0, 1] == pytest.approx(2 * count - 1.25)
     assert read_scene(path, allow_missing=["*"]) is not changed_scene
 
 

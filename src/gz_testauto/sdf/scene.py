@@ -35,7 +35,7 @@ from gz_testauto.sdf.values import name_of, required
 
 Outlines = Dict[Tuple[float, float], BaseGeometry]  # by lowest and highest height (m)
 
-MOST_SCENES = 2  # large worlds that stay in memory: a base world and the world of the trial
+MOST_SCENES = 2  # worlds that stay in memory: a base world and the world of the trial
 
 
 @dataclass(frozen=True)
@@ -200,7 +200,7 @@ def read_scene(
         document = SdfDocument.parse(content, str(path), repair, path)
         scene = _scene_of(document, model_path, repair, allow_missing)
     refers_to_files = b"uri>" in content or b"\0" in content  # or is UTF-16
-    if len(content) >= LargeModels.FEWEST_BYTES and not (refers_to_files or allow_missing):
+    if not (refers_to_files or allow_missing):
         _last_scenes[key] = scene
         if len(_last_scenes) > MOST_SCENES:
             _last_scenes.popitem(last=False)
