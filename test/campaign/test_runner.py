@@ -55,11 +55,13 @@ def test_every_trial_runs_once_in_order_and_is_stored(run):
 
 
 def test_finished_campaign_starts_no_simulator_and_repeats_no_trial(run):
-    run()
+    store = run().out / "results.sqlite"
+    changed_ns = store.stat().st_mtime_ns
     again = run()
     assert again.executor.executed == []
     assert again.executor.calls == []
     assert len(again.results.trials) == 4
+    assert store.stat().st_mtime_ns == changed_ns
 
 
 def test_exception_loses_only_the_running_trial(run):

@@ -127,12 +127,13 @@ class ResultStore:
             kept_metrics = [
                 metric for metric in stored_metrics if metric.name not in metrics_by_name
             ]
-            self._connection.execute(f"DELETE FROM {schema.DECLARATIONS.name}")
-            schema.DECLARATIONS.insert(self._connection, [*metrics_by_name.values(), *kept_metrics])
-            self._connection.execute(
-                f"UPDATE {schema.CAMPAIGN.name} SET smallest_relevant_success = ?, "
-                "normal_real_time_factor = ?",
-                (relevant_success, normal_real_time_factor),
+            declared_metrics = [*metrics_by_name.values(), *kept_metrics]
+            if declared_metrics != stored_metrics:
+                self._connection.execute(f"DELETE FROM {schema.DECLARATIONS.name}")
+                schema.DECLARATIONS.insert(self._connection, declared_metrics)
+            self._update_campaign(
+                smallest_relevant_success=relevant_success,
+                normal_real_time_factor=normal_real_time_factor,
             )
 
     def extend(self, worlds: Sequence[WorldRecord], planned: int, further: int) -> None:
@@ -140,10 +141,7 @@ class ResultStore:
         ``further_worlds`` of :class:`CampaignResults`."""
         stored_count = len(self.worlds())
         with self._transaction():
-            self._connection.execute(
-                f"UPDATE {schema.CAMPAIGN.name} SET planned = ?, further_worlds = ?",
-                (planned, further),
-            )
+            self._update_campaign(planned=planned, further_worlds=further)
             schema.WORLDS.insert(self._connection, worlds[stored_count:])
 
     def select(self, selection: str) -> None:
@@ -274,6 +272,15 @@ class ResultStore:
             further_worlds=campaign.further_worlds,
             notices=campaign.notices,
             running=running.read_runner(connection),
+        )
+
+    def _update_campaign(self, **fields: float) -> None:
+        # An unchanged row is not written, so that the file does not become newer than the page.
+        names = ", ".join(fields)
+        self._connection.execute(
+            f"UPDATE {schema.CAMPAIGN.name} SET {' = ?, '.join(fields)} = ? "
+            f"WHERE ({names}) IS NOT ({', '.join('?' * len(fields))})",
+            (*fields.values(), *fields.values()),
         )
 
     def _campaign_row(self) -> schema.CampaignRow:

@@ -4,8 +4,10 @@ import base64
 import hashlib
 import html
 import json
+import os
 import re
 import sqlite3
+import time
 
 import pytest
 from page_results import HOSTILE, Parsed, make_page, results
@@ -227,6 +229,30 @@ def test_campaign_writes_its_report_page_at_the_end(run):
     assert world["start"] == [-3.0, 0.0, 0.0] and world["goals"] == [[3.0, 0.0, 0.5]]
     assert len(world["placed"]) % 3 == 0 and {"r"} in map(set, campaign["shapes"])
     assert len(campaign["footprint"]) >= 3
+
+
+def test_the_page_of_a_campaign_is_written_again_only_after_a_change(tmp_path):
+    out = results(tmp_path / "out")
+    page = out / PAGE
+
+    def write_page_again():
+        page.write_text("kept")
+        os.utime(page, ns=(time.time_ns() + 10**9,) * 2)
+        assert write_final_page(out) == (f"page: {page}",)
+        return page.read_text() != "kept"
+
+    assert not write_page_again()
+    (out / ".lock").write_text("1")
+    later_ns = time.time_ns() + 10**10
+    os.utime(out / ".lock", ns=(later_ns, later_ns))
+    assert not write_page_again()
+    for changed_file in (out / "results.sqlite", out / "trajectories"):
+        os.utime(changed_file, ns=(later_ns, later_ns))
+        assert write_page_again()
+        os.utime(changed_file, ns=(0, 0))
+    page.unlink()
+    write_final_page(out)
+    assert page.is_file()
 
 
 @pytest.mark.slow

@@ -33,7 +33,12 @@ from gz_testauto.report.page.worlds import WorldContext, WorldsDrawer
 from gz_testauto.report.rows import has_lanes, measured_metrics
 from gz_testauto.report.sections import read_sections
 from gz_testauto.report.sources import Source, recordings, source_of
-from gz_testauto.results.directory import PAGE, CampaignDirectory, write_atomically
+from gz_testauto.results.directory import (
+    LOCK_NAME,
+    PAGE,
+    CampaignDirectory,
+    write_atomically,
+)
 from gz_testauto.results.judged_corpus import read_judged_corpus
 from gz_testauto.results.manifest import Manifest
 from gz_testauto.results.opened import OpenedResults
@@ -72,13 +77,31 @@ def write_page(
 
 
 def write_final_page(directory: Path) -> Tuple[str, ...]:
-    """Write :data:`PAGE` at the end of a campaign. Return one line per missing part, or the reason
-    why no page was written."""
-    try:
-        problems = write_page(OpenedResults(directory), directory / PAGE, most_drawn=MOST_DRAWN)
-    except GzTestautoError as error:
-        return (f"no page was written: {error}",)
-    return (*(f"not on the page: {problem}" for problem in problems), f"page: {directory / PAGE}")
+    """Write :data:`PAGE` at the end of a campaign, unless the existing page is current. Return one
+    line per missing part, or the reason why no page was written."""
+    page = directory / PAGE
+    problems: Tuple[str, ...] = ()
+    if not _is_newest(page):
+        try:
+            problems = write_page(OpenedResults(directory), page, most_drawn=MOST_DRAWN)
+        except GzTestautoError as error:
+            return (f"no page was written: {error}",)
+    return (*(f"not on the page: {problem}" for problem in problems), f"page: {page}")
+
+
+def _is_newest(page: Path) -> bool:
+    """Return True if the page is newer than all other files of its directory except the lock, and
+    than the last removal of a file from a subdirectory."""
+    if not page.is_file():
+        return False
+    written_ns = page.stat().st_mtime_ns
+    for folder, folder_names, file_names in os.walk(page.parent):
+        for name in (*folder_names, *file_names):
+            path = os.path.join(folder, name)
+            is_other = name not in (PAGE, LOCK_NAME)
+            if is_other and os.stat(path, follow_symlinks=False).st_mtime_ns >= written_ns:
+                return False
+    return True
 
 
 def write_comparison_page(
