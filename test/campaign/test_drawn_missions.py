@@ -139,6 +139,17 @@ def test_campaign_is_continued_with_the_same_missions(tmp_path):
     ]
 
 
+def test_campaign_with_a_changed_mission_is_not_continued(tmp_path):
+    first = TrialSelection(worlds=1)
+    run_campaign(campaign(), tmp_path / "out", lambda _: ScriptedExecutor(), selection=first)
+    path = tmp_path / "out" / "worlds" / MISSIONS_FILE
+    data = json.loads(path.read_text())
+    data["missions"][0]["start"][0] += 0.1
+    path.write_text(json.dumps(data))
+    with pytest.raises(ResultsError, match="the mission of world_0000 has changed"):
+        run_campaign(campaign(), tmp_path / "out", lambda _: ScriptedExecutor())
+
+
 def test_missions_of_other_inputs_are_refused(tmp_path):
     gathered(tmp_path, campaign())
     with pytest.raises(ResultsError, match="missions were drawn from other inputs"):

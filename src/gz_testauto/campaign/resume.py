@@ -48,6 +48,7 @@ from gz_testauto.trial.executor import StopRequest
 from gz_testauto.trial.plan import PreparedCampaign
 from gz_testauto.trial.static_maps import scan_height_m
 from gz_testauto.trial.testbed import TestBed, bed_of, read_body, robot_limits
+from gz_testauto.worlds.mission_file import MISSIONS_FILE
 from gz_testauto.worlds.record import Progress, WorldRecord
 from gz_testauto.worlds.source import Missions, missions_of, world_source
 
@@ -313,15 +314,23 @@ def _require_no_trajectories(directory: CampaignDirectory, state: str) -> None:
 
 
 def require_same_worlds(stored: Tuple[WorldRecord, ...], worlds: Tuple[WorldRecord, ...]) -> None:
-    """Raise ``ResultsError`` if the file or published numbers of a stored world have changed."""
+    """Raise ``ResultsError`` if the file, the drawn mission or the published numbers of a stored
+    world have changed."""
     hashes = {world.name: world.sha256 for world in worlds}
     published_numbers = {world.name: world.published for world in worlds}
+    missions = {world.name: world.mission for world in worlds}
     for world in stored:
         if world.name in hashes and dict(published_numbers[world.name]) != dict(world.published):
             raise ResultsError(
                 f"{world.path}: the values of worlds.published have changed from "
                 f"{dict(world.published)} to {dict(published_numbers[world.name])} since trials "
                 "were run in this world; restore their source files, or use a new directory for "
+                "--out"
+            )
+        if world.name in hashes and missions[world.name] != world.mission:
+            raise ResultsError(
+                f"{world.path.parent / MISSIONS_FILE}: the mission of {world.name} has changed "
+                "since trials were run in this world; restore the file, or use a new directory for "
                 "--out"
             )
         if hashes.get(world.name) != world.sha256:

@@ -215,12 +215,16 @@ def _decoder(kind: Any) -> Optional[Callable[[Any], Any]]:
     if kind is bool:
         return lambda value: {0: False, 1: True}.get(value, value)
     if get_origin(kind) is tuple:
-        return lambda text: tuple(json.loads(text))
+        return lambda text: _as_tuple(json.loads(text))
     if get_origin(kind) is collections.abc.Mapping:
         return json.loads
     if isinstance(kind, type) and issubclass(kind, (enum.Enum, Path)):
         return kind
     return None
+
+
+def _as_tuple(value: Any) -> Any:
+    return tuple(map(_as_tuple, value)) if isinstance(value, list) else value
 
 
 @dataclass(frozen=True)
