@@ -10,7 +10,7 @@ from gz_testauto.extras.simulator_comparison.recordings.recording import (
     Series,
     align_recordings,
 )
-from gz_testauto.extras.simulator_comparison.signals import RATE_HZ, in_band
+from gz_testauto.extras.simulator_comparison.signals import RATE_HZ, find_delay, in_band
 
 
 def tone(frequency_hz, rate_hz, duration_s=20.0):
@@ -81,3 +81,10 @@ def test_slowest_sensor_limits_the_common_band():
             assert recordings[0].band_hz == pytest.approx(12.0)
     loud = RunRecording("loud", imu=tone(18.0, 100.0), band_hz=12.0)
     assert amplitude(inertial(loud)) < 0.1
+
+
+def test_delay_beyond_the_limit_is_undetermined():
+    time_s = np.arange(0.0, 12.0, 0.01)
+    first, second = (np.sin(2 * np.pi * (time_s - delay_s) / 5.0) for delay_s in (0.0, 1.2))
+    assert find_delay(first, second, 130) == 120
+    assert find_delay(first, second, 100) is None

@@ -60,8 +60,9 @@ def find_delay(first: np.ndarray, second: np.ndarray, max_delay: int) -> Optiona
     ``max_delay`` in either direction, or None if it is not determined.
 
     The delay is at the maximum of Pearson's correlation of the overlapping samples. The maximum
-    must be at least :data:`MIN_CORRELATION`, and exceed the correlation at each delay that differs
-    by more than one sample by :data:`DISTINCT` standard errors.
+    must not be at a limit of the range, be at least :data:`MIN_CORRELATION`, and exceed the
+    correlation at each delay that differs by more than one sample by :data:`DISTINCT` standard
+    errors.
     """
     centered, centered_other = first - first.mean(), second - second.mean()
     lags = np.arange(-len(centered) + 1, len(centered_other))
@@ -76,7 +77,8 @@ def find_delay(first: np.ndarray, second: np.ndarray, max_delay: int) -> Optiona
     size = np.sqrt(energy * np.maximum(0.0, other_squares - other_sums**2 / count))
     correlations = np.divide(product, size, out=np.zeros_like(product), where=size > 1e-12)
     best = int(np.argmax(correlations))
-    if correlations[best] < MIN_CORRELATION:
+    is_at_limit = best in (0, len(lags) - 1)  # the true delay can be longer
+    if is_at_limit or correlations[best] < MIN_CORRELATION:
         return None
     aligned, shifted = (
         part - part.mean() for part in overlap(centered, centered_other, int(lags[best]))
