@@ -17,6 +17,7 @@ from gz_testauto.sdf.scene import read_scene
 ANGLES = st.floats(-1.5, 1.5)
 PLACES = st.floats(-9, 9)
 FRICTION = "<surface><friction><ode><mu>1,5</mu></ode></friction></surface>"
+MOMENT = "<inertial><inertia><{0}>{1}</{0}></inertia></inertial>"
 VALUES = st.tuples(PLACES, PLACES, PLACES, ANGLES, ANGLES, ANGLES)
 
 
@@ -272,6 +273,8 @@ def test_static_model_does_not_fix_its_nested_models():
     [
         ("</geometry>", "</geometry>" + FRICTION, r"w\.world:3: <mu> is '1,5'"),
         ("<visual", "<inertial/><inertial/><visual", r"w\.world:3: link 'link' has 2 <inertial>"),
+        ("<visual", MOMENT.format("iyy", -1) + "<visual", r"w\.world:3: .* an iyy of -1 kg m²"),
+        ("<visual", MOMENT.format("ixz", "nan") + "<visual", r"w\.world:3: <ixz> is 'nan'"),
     ],
 )
 def test_invalid_friction_and_mass_are_rejected_for_every_simulator(old, new, problem):

@@ -144,7 +144,8 @@ def read_gravity(document: SdfDocument, world: Element) -> Vector:
 
 
 def read_mass_kg(document: SdfDocument, link: Element) -> float:
-    """Return the mass of a link, by default 1 kg. Raises ``SdfError`` for a negative mass."""
+    """Return the mass of a link, by default 1 kg. Raises ``SdfError`` for a negative mass, or a
+    negative or unreadable moment of inertia."""
     element = _find_inertial(document, link)
     mass_kg = 1.0 if element is None else number(document, element, "mass", 1.0)
     if mass_kg < 0:
@@ -162,6 +163,14 @@ def _find_inertial(document: SdfDocument, link: Element) -> Optional[Element]:
             f"{document.where(elements[1])}: link {link.get('name')!r} has {len(elements)} "
             "<inertial> elements; keep one of them"
         )
+    for moments in (element.find("inertia") for element in elements):
+        for tag in _MOMENTS if moments is not None else ():
+            moment = number(document, moments, tag, 0.0)
+            if moment < 0 and tag in _MOMENTS[:3]:
+                raise SdfError(
+                    f"{document.where(moments)}: link {link.get('name')!r} has an {tag} of "
+                    f"{moment:g} kg m²; it must not be negative"
+                )
     return elements[0] if elements else None
 
 

@@ -130,8 +130,7 @@ IMPOSSIBLE = "<ixx>{}</ixx><iyy>{}</iyy><izz>{}</izz><ixy>{}</ixy>"
 
 
 @pytest.mark.parametrize(
-    ("moments", "mean"),
-    [((0.2, 0.2, 0.9, 0), 1.3 / 3), ((0.1, -0.02, 0.3, 0), 0.38 / 3), ((0.1, 0.1, 0.1, 0.5), 0.1)],
+    ("moments", "mean"), [((0.2, 0.2, 0.9, 0), 1.3 / 3), ((0.1, 0.1, 0.1, 0.5), 0.1)]
 )
 def test_impossible_moments_of_inertia_are_replaced_by_their_mean_with_a_warning(
     simulator, tmp_path, caplog, moments, mean
@@ -146,11 +145,10 @@ def test_impossible_moments_of_inertia_are_replaced_by_their_mean_with_a_warning
     assert simulation._engine.model.body_inertia[body] == pytest.approx([mean] * 3)
 
 
-@pytest.mark.parametrize("moments", [(0, 0, 0, 0), (-1, -1, -1, 0), (0.1, 0.1, -0.4, 0)])
-def test_moments_of_inertia_without_a_positive_mean_are_rejected(simulator, tmp_path, moments):
+def test_moments_of_inertia_without_a_positive_mean_are_rejected(simulator, tmp_path):
     box = scenes.box("b", 0, 0, 0.5, static=False)
     start, end = box.index("<ixx>"), box.index("</inertia>")
-    box = box[:start] + IMPOSSIBLE.format(*moments) + box[end:]
+    box = box[:start] + IMPOSSIBLE.format(0, 0, 0, 0) + box[end:]
     with pytest.raises(SimulatorError, match=r"test.world:\d+: .*b::link.*<inertia>"):
         scenes.load(simulator, scenes.write_world(tmp_path, box))
 
