@@ -283,6 +283,17 @@ def test_invalid_friction_and_mass_are_rejected_for_every_simulator(old, new, pr
         scene_of(world(crate.replace(old, new, 1)))
 
 
+def test_model_without_links_is_rejected_unless_it_is_static_or_has_models():
+    scene_of(
+        world(
+            '<model name="a"><static>1</static></model>',
+            '<model name="b"><model name="c"/></model>',
+        )
+    )
+    with pytest.raises(SdfError, match=r"w\.world:3: model 'empty' has no link"):
+        scene_of(world('<model name="empty"/>'))
+
+
 def test_include_overrides_pose_name_and_static(model_directory):
     model_directory("crate", model("crate", pose="9 9 9 0 0 0", static=False))
     found = scene_of(

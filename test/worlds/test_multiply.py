@@ -314,7 +314,9 @@ def test_the_error_for_obstacles_that_do_not_fit_names_the_world(tmp_path):
 )
 def test_invalid_input_of_multiply_is_rejected(tmp_path, base, count, seed, problem):
     (tmp_path / "broken.world").write_text("<sdf version='1.6'><world name='w'></sdf>")
-    (tmp_path / "model.sdf").write_text("<sdf version='1.6'><model name='m'/></sdf>")
+    (tmp_path / "model.sdf").write_text(
+        "<sdf version='1.6'><model name='m'><link name='l'/></model></sdf>"
+    )
     (tmp_path / "room.world").write_bytes(ROOM.read_bytes())
     with pytest.raises((SpecError, SdfError), match=problem):
         multiply(tmp_path / base, spec_of(), count, seed, tmp_path / "out")

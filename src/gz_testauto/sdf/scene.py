@@ -267,6 +267,11 @@ def _plane_heights(nodes: Sequence[ModelNode], library: ModelLibrary) -> Dict[st
 
 def scene_model(node: ModelNode, library: ModelLibrary) -> SceneModel:
     """Return the model of a tree whose pose is in the world frame."""
+    if not (node.static or node.links or node.models):
+        raise SdfError(
+            f"{node.document.where(node.element)}: model {node.name!r} has no link, which Gazebo "
+            "accepts only of a static model; add a link, or remove the model"
+        )
     shapes: List[CollisionShape] = []
     links: Dict[str, Pose] = {}
     static_links = frozenset(node.static_links())
