@@ -114,6 +114,7 @@ def test_invalid_map_image_is_rejected_quickly(tmp_path, content, problem):
         ("image: none.pgm\nresolution: 1\norigin: [0, 0, 0]\n", '"none.pgm"; file not found'),
         ("image: a.pgm\nresolution: 1\n", "origin"),
         ("image: a.pgm\nresolution: 1\norigin: [0, 0, 0.5]\n", "0.5 rad"),
+        ("image: a.pgm\nresolution: 1\norigin: [0, -1.0e+15, 0]\n", r"a.yaml:3: origin\[1\] is -1"),
         ("image: short.pgm\nresolution: 1\norigin: [0, 0, 0]\n", "ends after 1 of 4 pixels"),
         ("image: text.pgm\nresolution: 1\norigin: [0, 0, 0]\n", "not a PGM image"),
     ],

@@ -65,7 +65,10 @@ class _MapFields(Spec):
 
     image: SpecPath
     resolution: float = Field(gt=0, le=100)
-    origin: Annotated[List[float], Field(min_length=3, max_length=3)]
+    # within 1e8 m, coordinates have steps of 15 nm
+    origin: Annotated[
+        List[Annotated[float, Field(ge=-1e8, le=1e8)]], Field(min_length=3, max_length=3)
+    ]
     negate: Union[bool, Literal[0, 1]] = False
     occupied_thresh: float = OCCUPIED_THRESHOLD
     free_thresh: float = FREE_THRESHOLD
