@@ -137,7 +137,7 @@ def test_syntax_error_is_reported_with_file_line_and_column(tmp_path):
         (
             '<sdf version="1.6" xmlns:xacro="x"><world name="w">\n<xacro:crate/></world></sdf>',
             r"f:2: <xacro:crate> is a macro; expand the file: xacro FILE -o NEW_FILE, or use the "
-            r"name NAME.world.xacro for a world",
+            r"name NAME.world.xacro or NAME.sdf.xacro",
         ),
         (
             '<!DOCTYPE a SYSTEM "x.dtd">\n<sdf version="1.6"><world>&a;0 0</world></sdf>',

@@ -135,7 +135,7 @@ class SdfDocument:
             if element.prefix == "xacro":  # xacro ignores the namespace, and Gazebo the element
                 raise SdfError(
                     f"{self.where(element)}: <xacro:{etree.QName(element).localname}> is a macro; "
-                    f"{_EXPAND}, or use the name NAME.world.xacro for a world"
+                    f"{_EXPAND}, or use the name NAME.world.xacro or NAME.sdf.xacro"
                 )
 
     def _check_version(self) -> None:
