@@ -153,7 +153,10 @@ def test_several_ray_sensors_without_a_name_are_rejected_with_their_list(read):
     with pytest.raises(SdfError) as caught:
         read(robot(sensors=(CLIFF, FRONT)))
     text = caught.value.full
-    assert all(part in text for part in ("model.sdf", "robot.lidar", "--lidar", "~robot_lidar"))
+    assert all(
+        part in text
+        for part in ("model.sdf", "robot.lidar", "--lidar of the command (A,B)", "~robot_lidar")
+    )
     lines = text.splitlines()[1:]
     assert ["'cliff'" in lines[0], "'lidar'" in lines[1]] == [True, True]
     assert all(part in lines[1] for part in ("'base'", "362 rays", "-85.94°", "0.1 to 10 m"))

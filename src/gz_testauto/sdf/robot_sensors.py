@@ -24,8 +24,8 @@ from gz_testauto.sdf.values import name_of, number, required
 MERGED = "merged_lidar"
 
 SELECT_LIDAR = (
-    "name its lidar, or several lidars to merge, in the key robot.lidar of the campaign, the "
-    "option --lidar of the command, or the parameter ~robot_lidar of the node"
+    "name its lidar, or several lidars to merge, in the key robot.lidar of the campaign ([A, B]), "
+    "the option --lidar of the command (A,B), or the parameter ~robot_lidar of the node (A,B)"
 )
 
 

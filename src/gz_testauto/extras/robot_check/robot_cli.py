@@ -64,7 +64,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--lidar",
         metavar="NAME",
-        help="name of the robot's lidar; needed if the robot has several ray sensors",
+        help="name of the robot's lidar; needed if the robot has several ray sensors, of which "
+        "A,B are merged",
     )
     parser.add_argument(
         "--image", type=Path, metavar="PNG", help="write a picture of the robot from above"
