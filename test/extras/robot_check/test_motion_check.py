@@ -46,7 +46,8 @@ def test_diameter_that_corrects_the_speed_is_proposed():
 
 def test_robot_that_does_not_turn_gets_no_sizes():
     (problem,) = motion_problems(motions(1.0, 0.1), DRIVE, "gazebo")
-    assert "wheel_separation_m" not in problem and "friction" in problem
+    assert "wheel_separation_m" not in problem
+    assert "friction" in problem and "joints that steer wheels" in problem
 
 
 def test_steering_is_the_cause_of_a_missing_yaw_rate_only():

@@ -135,7 +135,7 @@ def motion_problems(
         else:
             problems.append(
                 f"{finding}; check the friction of the wheels and of the casters, the mass on the "
-                "wheels, and the torque limit of the drive"
+                "wheels, joints that steer wheels, and the torque limit of the drive"
             )
     return problems
 
