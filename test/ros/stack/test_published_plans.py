@@ -1,6 +1,8 @@
 """Plans that a stack publishes are counted with times and lengths."""
 
 import math
+from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,7 +11,10 @@ import shapely
 pytest.importorskip("rospy")
 
 from gz_testauto.base.pose import Pose2D
-from gz_testauto.ros.stack.topic_monitor import STORED_WITHIN_M, PublishedPlans
+from gz_testauto.ros.stack import topic_monitor
+from gz_testauto.ros.stack.topic_monitor import STORED_WITHIN_M, PublishedPlans, StackMonitor
+from gz_testauto.spec.campaign import CampaignSpec
+from gz_testauto.spec.loader import load
 
 NAVFN = "/move_base/NavfnROS/plan"
 
@@ -87,3 +92,12 @@ def test_stored_plan_differs_from_the_received_plan_by_the_limit_at_most():
         shapely.LineString(received), shapely.LineString(stored), densify=0.01
     )
     assert distance_m <= STORED_WITHIN_M + 1e-6
+
+
+@pytest.mark.parametrize(("publishers", "count"), [(0, math.nan), (1, 0.0)])
+def test_number_of_plans_is_unknown_if_no_node_publishes_plans(monkeypatch, publishers, count):
+    subscriber = SimpleNamespace(get_num_connections=lambda: publishers)
+    monkeypatch.setattr(topic_monitor.rospy, "Subscriber", lambda *_, **__: subscriber)
+    spec = load(Path(__file__).parents[3] / "config" / "own_stack_campaign.yaml", CampaignSpec)
+    numbers = StackMonitor(spec.stack, None).numbers()
+    assert numbers["global_plans"] == pytest.approx(count, nan_ok=True)
