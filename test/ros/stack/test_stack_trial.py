@@ -11,13 +11,14 @@ from gz_testauto.base.errors import ConfigurationError, SceneError, SimulatorErr
 from gz_testauto.base.observation import ModelState
 from gz_testauto.base.pose import Pose, Pose2D
 from gz_testauto.ros.session import SessionRestartError
-from gz_testauto.ros.stack import trial
+from gz_testauto.ros.stack import requirements, trial
 from gz_testauto.ros.stack.ground_truth import require_max_gap
 from gz_testauto.ros.stack.running_world import RunningWorld
 from gz_testauto.ros.stack.trial import StackTrialRunner
 from gz_testauto.simulators.changes import Push
 from gz_testauto.simulators.interface import Scene
 from gz_testauto.spec.randomize import PushTerm
+from gz_testauto.spec.stack import StackNamesSpec
 from gz_testauto.trial.actors import TrialActors
 
 ROOM = Path(__file__).resolve().parents[3] / "worlds" / "room.world"
@@ -37,6 +38,21 @@ def test_a_model_that_cannot_be_placed_restarts_the_stack(
     monkeypatch.setattr(trial, "placeholder_values", lambda *arguments: {})
     with pytest.raises(SessionRestartError, match="not placed"):
         warm._prepare(SimpleNamespace(), None, TrialActors())
+
+
+def test_velocity_commands_that_only_this_node_publishes_are_reported(monkeypatch):
+    publishers = {"/cmd_vel": ["/move_base"], "/cmd_velo": ["/runner"]}
+    state = SimpleNamespace(getSystemState=lambda: ([*publishers.items()], [], []))
+    monkeypatch.setattr(requirements.rosgraph, "Master", lambda name: state)
+    monkeypatch.setattr(requirements.rospy, "get_name", lambda: "/runner")
+    topics = [[topic, "geometry_msgs/Twist"] for topic in publishers]
+    monkeypatch.setattr(requirements.rospy, "get_published_topics", lambda: topics)
+    runner = StackTrialRunner.__new__(StackTrialRunner)
+    for name, reported in (("/cmd_vel", False), ("/cmd_velo", True)):
+        runner._stack = SimpleNamespace(names=StackNamesSpec(cmd_vel=name))
+        notices = [*runner._missing_parts("", True, {"xy_goal_tolerance": 0.1})]
+        notice = "velocity commands, no topic of stack.names.cmd_vel (existing: /cmd_vel)"
+        assert (notice in notices) == reported
 
 
 class FallenMonitor:

@@ -18,7 +18,14 @@ QUIET_SHARE = 0.25  # of ``stack.start_timeout_s``, after which no further new n
 
 
 def topics_of(kind: str) -> List[str]:
-    return sorted(topic for topic, type_ in rospy.get_published_topics() if type_ == kind)
+    """Return the topics of a message type that other nodes publish."""
+    own_name = rospy.get_name()
+    publishers = dict(rosgraph.Master(own_name).getSystemState()[0])
+    return sorted(
+        topic
+        for topic, type_ in rospy.get_published_topics()
+        if type_ == kind and {*publishers.get(topic, ())} - {own_name}
+    )
 
 
 def move_base_actions() -> List[str]:

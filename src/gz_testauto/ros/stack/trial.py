@@ -279,6 +279,7 @@ class StackTrialRunner:
         if not tolerances_m:
             yield f"check of the goal tolerance, no {PARAMETER} below the node of {names.action}"
         for value, key, topics, kind in (
+            ("velocity commands", "cmd_vel", [names.cmd_vel], "geometry_msgs/Twist"),
             ("global plans", "global_plan", names.global_plan, "nav_msgs/Path"),
             ("local plans", "local_plan", names.local_plan, "nav_msgs/Path"),
             ("recoveries", "recovery", [names.recovery], "move_base_msgs/RecoveryStatus"),
