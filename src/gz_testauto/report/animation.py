@@ -2,7 +2,6 @@
 time."""
 
 import shutil
-import tempfile
 from pathlib import Path
 from typing import Any, List, Sequence
 
@@ -11,6 +10,7 @@ import numpy as np
 from gz_testauto.base.disk import read_file, replace_file
 from gz_testauto.base.errors import SpecError
 from gz_testauto.base.pose import Pose2D
+from gz_testauto.base.scratch import scratch_directory
 from gz_testauto.metrics.encounters import moving_objects
 from gz_testauto.metrics.recording import ACTOR_SERIES, OUTLINE_SERIES, Recording
 from gz_testauto.report.plots import (
@@ -62,8 +62,8 @@ def write_animation(
     title = axes.title.get_text()
     figure.draw_without_rendering()
     figure.set_layout_engine("none")  # the layout of the first frame, which takes time to compute
-    with reporting_disk(path), tempfile.TemporaryDirectory(prefix="gz_testauto_") as folder:
-        complete = Path(folder, "animation" + path.suffix)  # written by a library
+    with reporting_disk(path), scratch_directory() as folder:
+        complete = folder / f"animation{path.suffix}"  # written by a library
         with writer.saving(figure, str(complete), DOTS_PER_INCH):
             for time_s in [*np.linspace(0.0, duration_s, frames), *[duration_s] * END_FRAMES]:
                 axes.set_title(f"{title}, {time_s:.1f} s")

@@ -11,7 +11,6 @@ import math
 import os
 import shutil
 import sqlite3
-import tempfile
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Callable, Dict, Iterable, Iterator, Optional, Sequence, Tuple
@@ -19,6 +18,7 @@ from typing import Callable, Dict, Iterable, Iterator, Optional, Sequence, Tuple
 from gz_testauto.base.disk import make_directory, read_end, read_start
 from gz_testauto.base.errors import ResultsError
 from gz_testauto.base.json_file import RESTORE, validate_as
+from gz_testauto.base.scratch import scratch_directory
 from gz_testauto.metrics.interface import RELEVANT_SUCCESS, Metric
 from gz_testauto.metrics.recording import Recording
 from gz_testauto.results import running, schema
@@ -436,8 +436,8 @@ def _connect_for_reading(path: Path) -> sqlite3.Connection:
 
 
 def _rolled_back_copy(path: Path) -> sqlite3.Connection:
-    with tempfile.TemporaryDirectory(prefix="gz_testauto_") as folder, reporting_disk(Path(folder)):
-        copy = Path(folder) / path.name
+    with scratch_directory() as folder, reporting_disk(folder):
+        copy = folder / path.name
         for suffix in ("", JOURNAL):
             shutil.copyfile(f"{path}{suffix}", f"{copy}{suffix}")
         in_memory = sqlite3.connect(":memory:", isolation_level=None)

@@ -14,7 +14,6 @@ import platform
 import re
 import shutil
 import stat
-import tempfile
 import zipfile
 import zlib
 from datetime import datetime, timezone
@@ -32,6 +31,7 @@ from gz_testauto.base.disk import (
     require_regular,
 )
 from gz_testauto.base.errors import ResultsError
+from gz_testauto.base.scratch import scratch_directory
 from gz_testauto.results.directory import LOCK_NAME, CampaignDirectory, reporting_disk
 
 CRATE, ENVIRONMENT, CHECKSUMS = "ro-crate-metadata.json", "environment.json", "checksums.sha256"
@@ -97,8 +97,8 @@ def unpack(file: Path, directory: Path) -> int:
 def unpacked(file: Path) -> Iterator[Path]:
     """Provide a read-only temporary directory with the files of a pack. Raise the errors of
     :func:`unpack`."""
-    with tempfile.TemporaryDirectory(prefix="gz_testauto_") as folder:
-        directory = Path(folder) / file.name
+    with scratch_directory() as folder:
+        directory = folder / file.name
         unpack(file, directory)
         _set_writable(directory, False)
         try:

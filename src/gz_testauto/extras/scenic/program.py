@@ -5,7 +5,6 @@ import contextlib
 import functools
 import re
 import sys
-import tempfile
 import warnings
 from pathlib import Path
 from typing import Any, Callable, Iterator, Mapping, NamedTuple, Optional, Sequence, Tuple
@@ -13,6 +12,7 @@ from typing import Any, Callable, Iterator, Mapping, NamedTuple, Optional, Seque
 from gz_testauto.base.disk import read_text
 from gz_testauto.base.errors import MissingDependencyError, SpecError
 from gz_testauto.base.installation import install_command
+from gz_testauto.base.scratch import scratch_directory
 from gz_testauto.extras.scenic.dynamic.global_state import GeneratorStates, stop_running_scenario
 from gz_testauto.extras.scenic.language.faults import LIBRARY, LINE_ADDED, located
 from gz_testauto.extras.scenic.library import PlacedModel, library_text
@@ -200,19 +200,19 @@ def _require_robot_for_ego(path: Path, compiled: Any) -> None:
 @contextlib.contextmanager
 def _importable(library: str) -> Iterator[None]:
     """Make the library importable, also under the name of GzScenic."""
-    with tempfile.TemporaryDirectory(prefix="gz_testauto_") as place:
-        (Path(place) / f"{LIBRARY}.scenic").write_text(library, encoding="utf-8")
-        alias = Path(place) / _GZSCENIC
+    with scratch_directory() as place:
+        (place / f"{LIBRARY}.scenic").write_text(library, encoding="utf-8")
+        alias = place / _GZSCENIC
         alias.mkdir()
         (alias / "__init__.py").write_text("")
         (alias / "model.scenic").write_text(f"from {LIBRARY} import *\n", encoding="utf-8")
         before = {name for name in sys.modules if name.split(".")[0] == _GZSCENIC}
-        sys.path.insert(0, place)
+        sys.path.insert(0, str(place))
         try:
             yield
         finally:
-            sys.path.remove(place)
-            sys.path_importer_cache.pop(place, None)
+            sys.path.remove(str(place))
+            sys.path_importer_cache.pop(str(place), None)
             for name in list(sys.modules):
                 if name.split(".")[0] == _GZSCENIC and name not in before:
                     del sys.modules[name]

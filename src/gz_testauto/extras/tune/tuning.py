@@ -7,13 +7,13 @@ campaigns in the output directory, which their own files continue after a stop.
 
 import json
 import sys
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Callable, Dict, List, Sequence, Tuple
 
 from gz_testauto.base.errors import ResultsError, SpecError
 from gz_testauto.base.json_file import read_json_object, validate_as
+from gz_testauto.base.scratch import scratch_directory
 from gz_testauto.campaign.world_source import gather_worlds
 from gz_testauto.extras.tune.race import (
     Loss,
@@ -163,9 +163,9 @@ def require_separate_worlds(
     known: Dict[Any, str] = {}
     for spec in (training, held_out):
         robot = read_body(spec)
-        with tempfile.TemporaryDirectory(prefix="gz_testauto_tune_") as folder:
-            records = gather_worlds(spec, robot, Path(folder), world_workers)
-            missions = missions_of(spec, Path(folder))
+        with scratch_directory() as folder:
+            records = gather_worlds(spec, robot, folder, world_workers)
+            missions = missions_of(spec, folder)
             for record in records:
                 mission = missions.of(record.name)
                 key: Tuple[Any, ...] = (

@@ -4,8 +4,6 @@ Handlers must be called on the thread of the simulation loop.
 """
 
 import collections
-import tempfile
-from pathlib import Path
 from typing import Counter, Dict, List
 
 from gazebo_msgs import srv
@@ -15,6 +13,7 @@ from std_srvs.srv import EmptyRequest, EmptyResponse
 from gz_testauto.base import ros_messages
 from gz_testauto.base.observation import ModelState
 from gz_testauto.base.pose import Pose
+from gz_testauto.base.scratch import scratch_directory
 from gz_testauto.base.xml_file import read_xml
 from gz_testauto.ros.graph import RequestRejectedError
 from gz_testauto.ros.simulator import entities, spawn_xml
@@ -212,8 +211,8 @@ class GazeboServices:
         return EmptyResponse()
 
     def _saved_model(self, name: str) -> "etree._Element":
-        with tempfile.TemporaryDirectory() as directory:
-            path = Path(directory) / "now.world"
+        with scratch_directory() as directory:
+            path = directory / "now.world"
             self._loop.simulation.save_world(path)
             world = read_xml(path).find("world")
         return next((model for model in world.findall("model") if model.get("name") == name), None)

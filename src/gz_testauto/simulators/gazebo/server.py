@@ -1,19 +1,18 @@
 """A gzserver process with its window, its processor and its temporary directory."""
 
 import contextlib
-import fcntl
 import logging
 import os
 import re
 import shutil
 import signal
 import socket
-import stat
 import tempfile
 import time
 from pathlib import Path
 from typing import Iterable, Iterator, List, Optional, Sequence
 
+from gz_testauto.base import scratch
 from gz_testauto.base.errors import MissingDependencyError, SimulatorError
 from gz_testauto.processes import ChildProcess, cpu_time_s, free_port, start_with_watchdog
 from gz_testauto.sdf.missing import is_allowed
@@ -38,7 +37,6 @@ _COLOR = re.compile(r"\x1b\[[^m]*m?")
 _UP = "Connected to gazebo master"
 
 SCRATCH_PREFIX = "gz_testauto_gzserver_"
-_OWNER = "owner"
 
 # Name in Linux's abstract socket namespace with which a server claims a CPU core. Every process on
 # the machine sees it. It is released when the process that created it exits.
@@ -66,7 +64,7 @@ class ServerProcess:
         self._installation = installation
         self._model_path = tuple(model_path)
         remove_orphans()
-        self._scratch = ScratchDirectory()
+        self._scratch = scratch.ScratchDirectory(SCRATCH_PREFIX)
         self.directory = self._scratch.path
         self.log_file = self.directory / "gzserver.log"
         self._world_file = self.directory / "start.world"
@@ -141,7 +139,14 @@ class ServerProcess:
             self._process = None
         if self._processor is not None:
             self._processor.release()
+        if self.directory.exists():  # the next server can use the same port
+            for path in self._files:
+                shutil.rmtree(path, ignore_errors=True)
         self._scratch.remove()
+
+    @property
+    def _files(self) -> List[Path]:
+        return [self.directory, *([_gazebo_log(self.port)] if self.port else [])]
 
     def _describe_exit(self) -> str:
         code = self._process.poll() if self._process is not None else None
@@ -155,12 +160,12 @@ class ServerProcess:
         options = ("--verbose", "-u", "--seed", str(seed), str(self._world_file))
         for _ in range(_ATTEMPTS):
             self.port = free_port()
-            self._scratch.note_port(self.port)
+            self._scratch.note(str(self.port))
             self._process = start_with_watchdog(
                 [*self._installation.server, *options],
                 self._installation.process_environment(self.port, self._model_path),
                 self.log_file,
-                remove=self._scratch.files,
+                remove=self._files,
                 within=self._processor.for_children() if self._processor else None,
             )
             if self._has_started(deadline_s):
@@ -267,77 +272,12 @@ class GuiClient:
         shutil.rmtree(self._directory, ignore_errors=True)
 
 
-class ScratchDirectory:
-    """A new temporary directory of one gzserver, at ``path``. It is locked until it is removed."""
-
-    def __init__(self) -> None:
-        new_path = Path(tempfile.mkdtemp(prefix="." + SCRATCH_PREFIX))
-        self._lock = os.open(new_path / _OWNER, os.O_RDWR | os.O_CREAT, 0o600)
-        fcntl.flock(self._lock, fcntl.LOCK_EX)
-        self.path = new_path.with_name(
-            new_path.name[1:]
-        )  # a directory with this name is always locked
-        new_path.rename(self.path)
-        self._port = 0
-
-    def note_port(self, port: int) -> None:
-        """Store gzserver's port, which names its directory in the home directory."""
-        self._port = port
-        os.ftruncate(self._lock, 0)
-        os.pwrite(self._lock, str(port).encode(), 0)
-
-    @property
-    def files(self) -> List[Path]:
-        return [self.path, *([_gazebo_log(self._port)] if self._port else [])]
-
-    def remove(self) -> None:
-        """Remove the directory, and gzserver's directory in the home directory. Idempotent."""
-        if self._lock < 0:
-            return
-        for path in self.files:
-            shutil.rmtree(path, ignore_errors=True)
-        os.close(self._lock)
-        self._lock = -1
-
-
 def remove_orphans() -> None:
-    """Remove the directories whose owner no longer exists. Errors are ignored."""
-    # The kernel releases the lock of a process that exits. The owner can have been killed together
-    # with the processes that would remove its directory.
-    orphan_ports, used_ports = [], []
-    for directory in _scratch_directories():
-        try:
-            lock = os.open(directory / _OWNER, os.O_RDWR | os.O_NOFOLLOW)
-        except OSError:  # no lock: created by another version, or already removed
-            continue
-        try:
-            port = os.pread(lock, 16, 0)
-            if _try_lock(lock):
-                shutil.rmtree(directory, ignore_errors=True)
-                orphan_ports.append(port)
-            else:
-                used_ports.append(port)
-        finally:
-            os.close(lock)
-    for port in orphan_ports:
+    """Remove the directories of servers whose owner no longer exists. Errors are ignored."""
+    removed_ports, used_ports = scratch.remove_orphans(SCRATCH_PREFIX)
+    for port in removed_ports:
         if port.isdigit() and port not in used_ports:
             shutil.rmtree(_gazebo_log(int(port)), ignore_errors=True)
-
-
-def _scratch_directories() -> Iterator[Path]:
-    for path in Path(tempfile.gettempdir()).glob(SCRATCH_PREFIX + "*"):
-        with contextlib.suppress(OSError):
-            status = path.lstat()
-            if stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid():
-                yield path
-
-
-def _try_lock(lock: int) -> bool:
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
 
 
 def _gazebo_log(port: int) -> Path:

@@ -13,6 +13,7 @@ from typing_extensions import Literal, get_args
 from gz_testauto.base import resources
 from gz_testauto.base.errors import SimulatorError
 from gz_testauto.base.pose import Pose
+from gz_testauto.base.scratch import ScratchDirectory
 from gz_testauto.base.xml_file import parse_xml
 from gz_testauto.sdf.robot import RobotModel
 from gz_testauto.simulators.gazebo.adapted_robot import adapt_robot
@@ -25,7 +26,7 @@ from gz_testauto.simulators.gazebo.lockstep import (
     initialize_sensor_periods,
 )
 from gz_testauto.simulators.gazebo.robot import DriveCommand, require_drive
-from gz_testauto.simulators.gazebo.server import GuiClient, ScratchDirectory, ServerProcess
+from gz_testauto.simulators.gazebo.server import SCRATCH_PREFIX, GuiClient, ServerProcess
 from gz_testauto.simulators.gazebo.simulation import GazeboSimulation, standalone_model
 from gz_testauto.simulators.gazebo.split_world import SplitWorld, split_world
 from gz_testauto.simulators.gazebo.world import WorldLink
@@ -91,7 +92,7 @@ class GazeboSimulator(Simulator):
             raise ValueError("trials_per_server, period_s and stall_timeout_s must be positive")
         self._installation: GazeboInstallation = find_gazebo()
         self._engine = engine
-        self._meshes = ScratchDirectory() if height_maps == "meshes" else None
+        self._meshes = ScratchDirectory(SCRATCH_PREFIX) if height_maps == "meshes" else None
         self.changes = GazeboSimulation.changes - UNSUPPORTED_CHANGES[engine or "ode"]
         self.version = self._installation.version + (f" with {engine}" if engine else "")
         self._gui = gui

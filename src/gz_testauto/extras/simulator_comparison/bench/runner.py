@@ -6,13 +6,13 @@ second failure it is invalid. Cost is measured in one simulator at a time.
 
 import concurrent.futures
 import math
-import tempfile
 import threading
 import time
 from pathlib import Path
 from typing import Callable, Dict, Iterator, List, Sequence, Tuple, TypeVar
 
 from gz_testauto.base.errors import GzTestautoError, MissingDependencyError, SimulatorError
+from gz_testauto.base.scratch import scratch_directory
 from gz_testauto.extras.simulator_comparison.bench.manifest import BenchManifest
 from gz_testauto.extras.simulator_comparison.bench.plan import Plan, PlannedRun, RunGroup
 from gz_testauto.extras.simulator_comparison.bench.run_maneuver import (
@@ -254,12 +254,12 @@ def probe_bench(
         entry = spec.entry(name)
         assert entry.simulator is not None, "a simulated entry"
         options = sampling_options(entry.simulator, entry.options)
-        with SimulatorProcess() as process, tempfile.TemporaryDirectory() as folder:
+        with SimulatorProcess() as process, scratch_directory() as folder:
             for terrain in terrains:
                 report_progress(f"{name}: {terrain.name}")
                 simulator = process.open(entry.simulator, options)
                 try:
-                    ground = process.probe(terrain, Path(folder), name)
+                    ground = process.probe(terrain, folder, name)
                 except SimulatorError as error:
                     process.end()
                     ground = _failed_probe(name, terrain, error)

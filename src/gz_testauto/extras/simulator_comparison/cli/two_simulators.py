@@ -2,11 +2,11 @@
 
 import argparse
 import sys
-import tempfile
 from pathlib import Path
 from typing import Sequence, Tuple
 
 from gz_testauto.base.errors import SpecError
+from gz_testauto.base.scratch import scratch_directory
 from gz_testauto.campaign.campaign_files import campaign_path
 from gz_testauto.campaign.signals import StopSignals
 from gz_testauto.campaign.simulator import simulator_options, with_simulator
@@ -83,8 +83,8 @@ def run_agreement(arguments: argparse.Namespace) -> int:
         raise SpecError("--out is missing; specify it, or use --open-loop, which does not need it")
     bench, handle = open_loop_bench(*specs), simulator_process.SimulatorRunner
     stop = StopSignals(on_first=announce_stop)
-    with stop, tempfile.TemporaryDirectory() as folder:
-        out = (arguments.out or Path(folder)) / "open_loop"
+    with stop, scratch_directory() as folder:
+        out = (arguments.out or folder) / "open_loop"
         simulated = runner.run_bench(bench, out, print_status, stop, handle)
         if not stop():
             print_open_loop(evaluate_bench(bench, simulated.recordings, simulated.conditions))
