@@ -334,7 +334,7 @@ def test_run_continues_with_the_same_command_after_one_signal(
     assert process.returncode == status
     assert "Ctrl-C again" in errors
     assert "closed" in errors
-    assert "stopped after 1 of 4 trials; the same command continues" in errors
+    assert "stopped after 1 of 4 trials of the campaign; the same command continues" in errors
     assert "1 trial of 4" in printed or "1 of 4" in printed
     again = continue_campaign(tmp_path, capsys)
     assert "3 of 4 trials to run, 1 were done before" in again.err

@@ -71,8 +71,8 @@ def run(arguments: argparse.Namespace) -> int:
         print_results(results, arguments.out, arguments.json)
         if stop():
             print(
-                f"stopped after {len(results.trials)} of {results.planned} trials; the same "
-                "command continues",
+                f"stopped after {len(results.trials)} of {results.planned} trials of the campaign; "
+                "the same command continues",
                 file=sys.stderr,
             )
     return exit_status(stop, results)
