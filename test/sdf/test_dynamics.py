@@ -77,7 +77,7 @@ class TestSurface:
         with pytest.raises(SdfError, match=r"<mu> is '1,5'; write a point in decimal numbers"):
             read_surface(document, model.links[0].element.find("collision"))
 
-    @pytest.mark.parametrize("written", ["Inf", "inf", "1e30"])
+    @pytest.mark.parametrize("written", ["Inf", "inf", "1e30", "-1"])
     def test_infinite_friction_becomes_a_large_number(self, written):
         document, model = model_of(
             f"""<link name="a"><collision name="c"><surface><friction><ode><mu>{written}</mu></ode>

@@ -236,7 +236,8 @@ def write_friction(collision: Element, mu: float, mu2: float) -> None:
 def _read_coefficient(document: SdfDocument, ode: Element, tag: str) -> float:
     if (text_of(ode, tag) or "").lower().lstrip("+") in ("inf", "infinity"):
         return UNLIMITED
-    return number(document, ode, tag, 1.0)
+    coefficient = number(document, ode, tag, 1.0)
+    return coefficient if coefficient >= 0.0 else UNLIMITED  # as in Gazebo
 
 
 def read_joints(robot: ModelNode) -> List[Joint]:
