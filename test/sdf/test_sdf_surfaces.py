@@ -14,26 +14,28 @@ from sdf_text import link, model, world
 from gz_testauto.base.errors import SdfError
 from gz_testauto.base.pose import Pose
 from gz_testauto.sdf.document import SdfDocument
+from gz_testauto.sdf.meshes.files import mesh_parts
 from gz_testauto.sdf.meshes.slices import surface_slab
 from gz_testauto.sdf.meshes.surfaces import Heightmap, Mesh
 from gz_testauto.sdf.scene import read_scene
 from gz_testauto.sdf.shapes import Box
 
-COLLADA = """<?xml version="1.0"?>
+GEOMETRY = """<geometry id="{id}"><mesh>
+<source id="{id}p"><float_array id="{id}pa" count="12">0 0 0 2 0 0 0 4 0 0 0 8</float_array>
+<technique_common><accessor source="#{id}pa" count="4" stride="3"><param name="X" type="float"/>
+<param name="Y" type="float"/><param name="Z" type="float"/></accessor></technique_common></source>
+<vertices id="{id}v"><input semantic="POSITION" source="#{id}p"/></vertices>
+<triangles count="4"><input semantic="VERTEX" source="#{id}v" offset="0"/>
+<p>0 2 1 0 1 3 0 3 2 1 2 3</p></triangles></mesh></geometry>"""
+COLLADA = f"""<?xml version="1.0"?>
 <COLLADA xmlns="http://www.collada.org/2005/11/COLLADASchema" version="1.4.1">
 <asset><created>2020-01-01T00:00:00Z</created><modified>2020-01-01T00:00:00Z</modified>
-<unit name="u" meter="{unit}"/><up_axis>{up}</up_axis></asset>
-<library_geometries><geometry id="g" name="g"><mesh>
-<source id="p"><float_array id="pa" count="12">0 0 0 2 0 0 0 4 0 0 0 8</float_array>
-<technique_common><accessor source="#pa" count="4" stride="3"><param name="X" type="float"/>
-<param name="Y" type="float"/><param name="Z" type="float"/></accessor></technique_common></source>
-<vertices id="v"><input semantic="POSITION" source="#p"/></vertices>
-<triangles count="4"><input semantic="VERTEX" source="#v" offset="0"/>
-<p>0 2 1 0 1 3 0 3 2 1 2 3</p></triangles></mesh></geometry></library_geometries>
+<unit name="u" meter="{{unit}}"/><up_axis>{{up}}</up_axis></asset>
+<library_geometries>{GEOMETRY.format(id="g")}{GEOMETRY.format(id="h")}</library_geometries>
 <library_visual_scenes><visual_scene id="s">
 <node id="n1" name="left"><translate>1 0 0</translate><instance_geometry url="#g"/></node>
 <node id="n2" name="right"><node id="n3" name="tip"><node><rotate>0 0 0 5</rotate>
-<translate>0 10 0</translate><instance_geometry url="#g"/></node></node></node>
+<translate>0 10 0</translate><instance_geometry url="#h"/></node></node></node>
 </visual_scene></library_visual_scenes><scene><instance_visual_scene url="#s"/></scene></COLLADA>"""
 
 
@@ -479,3 +481,51 @@ def test_a_matrix_of_a_collada_node_excludes_its_other_transforms(tmp_path):
         file.write_text(COLLADA.format(unit=1, up="Z_UP").replace(moved, text))
         bounds.append(Mesh(path=file, submesh="left").bounds(Pose())[0].tolist())
     assert bounds == [[1.0, 3.0], [5.0, 7.0], [5.0, 7.0], [5.0, 7.0]]
+
+
+def collada_of(path, nodes, library=""):
+    """Write a COLLADA file with these nodes, and return its path."""
+    text = COLLADA.format(unit=1, up="Z_UP")
+    head, scene = text.index("<library_visual_scenes>"), text.index("</visual_scene>")
+    library = f"<library_nodes>{library}</library_nodes>" if library else ""
+    scenes = '<library_visual_scenes><visual_scene id="s">'
+    path.write_text(text[:head] + library + scenes + nodes + text[scene:])
+    return path
+
+
+def moved_shape(x_m, shape):
+    return f'<translate>{x_m} 0 0</translate><instance_geometry url="#{shape}"/>'
+
+
+def test_instances_of_a_collada_geometry_are_all_where_the_first_one_is(tmp_path):
+    """As in Gazebo 11, which was compared with its reading of such a file."""
+    nodes = f"<node>{moved_shape(5, 'g')}</node><node>{moved_shape(9, 'g')}</node>"
+    x_m = Mesh(collada_of(tmp_path / "m.dae", nodes)).bounds(Pose())[0]
+    assert x_m == pytest.approx([5, 7])
+
+
+@pytest.mark.parametrize(
+    ("nodes", "shapes"),
+    [
+        # A node is read before the shapes of its parent, which then have the name of the node.
+        (
+            f'<node name="p">{moved_shape(1, "g")}<node name="c">{moved_shape(9, "h")}'
+            "</node></node>",
+            [("c", 10), ("c", 1)],
+        ),
+        (f'<node name="p"/><node>{moved_shape(9, "h")}</node>', [("p", 9)]),
+        # Of several <instance_node>, only the first one is read, and no other shape of the node.
+        (
+            f'<node><instance_node url="#a"/><instance_node url="#b"/>{moved_shape(1, "g")}</node>',
+            [("a", 21)],
+        ),
+    ],
+)
+def test_collada_nodes_are_read_in_the_order_of_gazebo(tmp_path, nodes, shapes):
+    """Gazebo 11 reads the same shapes, in the same order and with the same names."""
+    library = "".join(
+        f'<node id="{name}" name="{name}">{moved_shape(x_m, "h")}</node>'
+        for name, x_m in (("a", 20), ("b", 30))
+    )
+    parts = mesh_parts(collada_of(tmp_path / "m.dae", nodes, library), 0)
+    assert [(name, triangles[..., 0].min()) for name, triangles in parts] == shapes

@@ -8,7 +8,7 @@ import io
 import logging
 import re
 from pathlib import Path
-from typing import Any, Iterator, List, Tuple
+from typing import Any, Dict, Iterator, List, Tuple
 
 import numpy as np
 from lxml import etree
@@ -133,8 +133,22 @@ def _collada_parts(path: Path, content: bytes) -> Iterator[Tuple[str, np.ndarray
     if document.scene is None:
         return
     unit = document.assetInfo.unitmeter or 1.0
+    scale = np.diag([unit, unit, unit, 1.0])
+    first_matrices: Dict[str, np.ndarray] = {}
+    names = [""]
     for node in document.scene.nodes:
-        yield from _collada_node_parts(node, np.diag([unit, unit, unit, 1.0]))
+        for name, geometry, matrix in _collada_shapes(node, scale, names):
+            # Gazebo places each further instance of a geometry where it has placed the first one.
+            matrix = first_matrices.setdefault(geometry.id, matrix)
+            for primitive in geometry.primitives:
+                if hasattr(primitive, "triangleset"):
+                    primitive = primitive.triangleset()
+                if primitive.vertex is None or getattr(primitive, "vertex_index", None) is None:
+                    continue
+                index = np.asarray(primitive.vertex_index)
+                if index.ndim == 2 and index.shape[1] == 3:
+                    corners = np.asarray(primitive.vertex, dtype=float)[index]
+                    yield name, corners @ matrix[:3, :3].T + matrix[:3, 3]
 
 
 def _without_appearance(content: bytes) -> bytes:
@@ -145,10 +159,15 @@ def _without_appearance(content: bytes) -> bytes:
     return bytes(etree.tostring(root))
 
 
-def _collada_node_parts(
-    node: Any, parent: np.ndarray, name: str = ""
-) -> Iterator[Tuple[str, np.ndarray]]:
-    from collada.scene import MatrixTransform
+def _collada_shapes(
+    node: Any, parent: np.ndarray, names: List[str]
+) -> Iterator[Tuple[str, Any, np.ndarray]]:
+    """Return the name, geometry and transform of each shape below a node, in Gazebo's order.
+
+    Gazebo reads nodes before the shapes of their parent. A shape has the last name in ``names``,
+    the names of the nodes that were read before it.
+    """
+    from collada.scene import MatrixTransform, Node, NodeNode
 
     matrix, transforms = parent, getattr(node, "transforms", ())
     # Gazebo uses the first <matrix> of a node, and then none of its other transforms.
@@ -158,24 +177,21 @@ def _collada_node_parts(
         has_zero_axis = axis[3] is not None and not any(axis[:3])  # occurs in exported files
         if np.isfinite(transform.matrix).all() and not has_zero_axis:
             matrix = matrix @ np.asarray(transform.matrix, dtype=float)
-    if getattr(node, "xmlnode", None) is not None:
-        name = node.xmlnode.get("name") or name  # a node without a name has that of its parent
-    for child in getattr(node, "children", ()):
+    if getattr(node, "xmlnode", None) is not None and node.xmlnode.get("name"):
+        names.append(node.xmlnode.get("name"))
+    children = getattr(node, "children", ())
+    references = [child.node for child in children if isinstance(child, NodeNode)]
+    nodes = [child for child in children if type(child) is Node]
+    for child in [*nodes, *references[:1]]:
+        yield from _collada_shapes(child, matrix, names)
+    if references:  # Gazebo reads the first <instance_node>, and no shape of the node itself
+        return
+    for child in children:
         geometry = getattr(child, "geometry", None)
         if geometry is None and hasattr(child, "controller"):
             geometry = child.controller.geometry
-        if geometry is None:
-            yield from _collada_node_parts(getattr(child, "node", child), matrix, name)
-            continue
-        for primitive in geometry.primitives:
-            if hasattr(primitive, "triangleset"):
-                primitive = primitive.triangleset()
-            if primitive.vertex is None or getattr(primitive, "vertex_index", None) is None:
-                continue
-            index = np.asarray(primitive.vertex_index)
-            if index.ndim == 2 and index.shape[1] == 3:
-                corners = np.asarray(primitive.vertex, dtype=float)[index]
-                yield name, corners @ matrix[:3, :3].T + matrix[:3, 3]
+        if geometry is not None:
+            yield names[-1], geometry, matrix
 
 
 _PARTS = {
