@@ -529,3 +529,11 @@ def test_collada_nodes_are_read_in_the_order_of_gazebo(tmp_path, nodes, shapes):
     )
     parts = mesh_parts(collada_of(tmp_path / "m.dae", nodes, library), 0)
     assert [(name, triangles[..., 0].min()) for name, triangles in parts] == shapes
+
+
+def test_submesh_is_the_first_of_several_with_its_name(tmp_path):
+    """As in Gazebo 11, whose rays detect only the first one."""
+    shapes = ((5, "g"), (1, "h"))
+    nodes = "".join(f'<node name="p">{moved_shape(*shape)}</node>' for shape in shapes)
+    x_m = Mesh(collada_of(tmp_path / "m.dae", nodes), submesh="p").bounds(Pose())[0]
+    assert x_m == pytest.approx([5, 7])

@@ -41,8 +41,8 @@ class TriangleMesh:
 class Mesh(Geometry):
     """A triangle mesh from a file.
 
-    ``submesh`` selects one named part of the file. If ``center`` is True, the center of the
-    bounding box of this part is moved to the origin.
+    ``submesh`` selects the first part of the file with this name. If ``center`` is True, the center
+    of the bounding box of this part is moved to the origin.
     """
 
     path: Path
@@ -108,6 +108,7 @@ def _scaled_surface(mesh: Mesh, modified_ns: int) -> TriangleMesh:
             raise SdfError(
                 f"{mesh.path} has no submesh {mesh.submesh!r}. Submeshes of the file: {names}"
             )
+        del selected_parts[1:]  # Gazebo uses the first part with this name for collisions
     else:
         selected_parts = [triangles for _, triangles in parts]
     if not selected_parts or not sum(map(len, selected_parts)):
