@@ -211,6 +211,17 @@ def test_saved_scale_multiplies_collision_and_visual():
     assert [length.text for length in document.world.iter("length")] == ["4"] * 2
 
 
+def test_saved_scale_does_not_change_the_mesh_of_a_collision():
+    """As in Gazebo 11, which was compared with a public world of gates."""
+    text = world(
+        model("m", link(shape="<mesh><uri>file://gate.dae</uri></mesh>")),
+        state(state_of("m", "", "<scale>2 3 4</scale>")),
+    )
+    meshes = applied(text).world
+    assert meshes.find(".//collision//scale") is None
+    assert meshes.find(".//visual//scale").text == "2 3 4"
+
+
 def test_insertions_and_deletions_of_the_state_are_applied():
     text = world(
         model("gone"),

@@ -138,8 +138,8 @@ def scale_geometry(document: SdfDocument, link: Element, scale: Tuple[float, flo
     a ``<state>``.
 
     The radius of a cylinder or capsule is multiplied by the larger factor of x and y, and the
-    radius of a sphere by the largest factor. Poses, mass, planes, polylines and terrain do not
-    change.
+    radius of a sphere by the largest factor. Poses, mass, planes, polylines, terrain and the meshes
+    of collisions do not change.
     """
     x, y, z = scale
     axial_factors: Dict[str, Tuple[float, ...]] = {"radius": (max(x, y),), "length": (z,)}
@@ -153,6 +153,8 @@ def scale_geometry(document: SdfDocument, link: Element, scale: Tuple[float, flo
     }
     for parent in (*link.findall("collision"), *link.findall("visual")):
         for shape in parent.iterfind("geometry/*"):
+            if shape.tag == "mesh" and parent.tag == "collision":
+                continue
             for tag, axis_factors in factors.get(shape.tag, {}).items():
                 element = _ensure_child(shape, tag)
                 if shape.tag == "mesh" and not (element.text or "").strip():
