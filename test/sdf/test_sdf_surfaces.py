@@ -16,6 +16,7 @@ from gz_testauto.base.pose import Pose
 from gz_testauto.sdf.document import SdfDocument
 from gz_testauto.sdf.meshes.files import mesh_parts
 from gz_testauto.sdf.meshes.slices import surface_slab
+from gz_testauto.sdf.meshes.solids import find_solids
 from gz_testauto.sdf.meshes.surfaces import Heightmap, Mesh
 from gz_testauto.sdf.scene import read_scene
 from gz_testauto.sdf.shapes import Box
@@ -469,6 +470,14 @@ def test_an_open_surface_has_an_outline_at_each_height():
     for height in np.arange(0.01, 1.4, 0.01):
         outline = surface_slab(sides, is_closed=False, z_min=height, z_max=height)
         assert shapely.area(shapely.convex_hull(outline)) == pytest.approx(0.03, abs=0.001), height
+
+
+def test_corners_of_a_solid_that_differ_by_rounding_errors_are_joined():
+    box = trimesh.creation.box((2, 2, 2)).triangles
+    errors_m = np.random.default_rng(0).uniform(-2e-8, 2e-8, box.shape)
+    triangles, is_solid = find_solids(box + errors_m)
+    outline = surface_slab(triangles[is_solid], is_closed=True, z_min=0.3, z_max=0.3)
+    assert outline.area == pytest.approx(4)
 
 
 def test_a_matrix_of_a_collada_node_excludes_its_other_transforms(tmp_path):

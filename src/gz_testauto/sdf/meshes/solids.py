@@ -12,13 +12,15 @@ def find_solids(triangles: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:
     """Remove duplicate faces, and find the triangles that enclose a solid.
 
     Returns the triangles (m, 3, 3) without duplicates and reversed duplicates, in their original
-    order, and a mask (m,) of the triangles that enclose a solid, which are oriented consistently. A
-    connected part is solid if its faces without a reversed duplicate form a closed surface, or if
-    all its faces do when each face is used once.
+    order, with corners joined that differ by rounding errors. The mask (m,) selects the triangles
+    that enclose a solid, which are oriented consistently. A connected part is solid if its faces
+    without a reversed duplicate form a closed surface, or if all its faces do when each face is
+    used once.
     """
     # Many programs write each face twice, once with each orientation. If both copies were used,
     # they would cancel each other, and the mesh would have no interior.
     corners = numbered_corners(triangles)
+    triangles = _joined(triangles, corners)
     has_area = (corners != np.roll(corners, 1, axis=1)).all(axis=1)
     _, first, twins = np.unique(
         np.sort(corners, axis=1), axis=0, return_index=True, return_inverse=True
@@ -57,6 +59,12 @@ def numbered_corners(triangles: np.ndarray) -> np.ndarray:
     span = float(np.ptp(corners, axis=0).max()) or 1.0
     _, index = np.unique(np.round(corners / span, _DIGITS), axis=0, return_inverse=True)
     return np.asarray(index).reshape(-1, 3).astype(np.int64)
+
+
+def _joined(triangles: np.ndarray, corners: np.ndarray) -> np.ndarray:
+    """Return triangles (n, 3, 3) in which all corners with one number (n, 3) have one position."""
+    _, first = np.unique(corners, return_index=True)
+    return np.asarray(triangles.reshape(-1, 3)[first][corners])
 
 
 def _permutation_sign(faces: np.ndarray) -> np.ndarray:
