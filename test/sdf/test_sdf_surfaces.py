@@ -472,6 +472,31 @@ def test_an_open_surface_has_an_outline_at_each_height():
         assert shapely.area(shapely.convex_hull(outline)) == pytest.approx(0.03, abs=0.001), height
 
 
+def test_an_oblique_open_wall_has_an_outline_at_each_position():
+    """Rounding turns its section into slivers, which must not replace the wall."""
+    for seed in range(60):
+        random = np.random.default_rng(seed)
+        start = random.uniform(-10, 10, 2)
+        end = start + random.uniform(0.1, 0.5)
+        low_start, high_start = (*start, 0.0), (*start, 6.7)
+        low_end, high_end = (*end, 0.0), (*end, 6.7)
+        wall = [[low_start, high_end, high_start], [low_start, low_end, high_end]]
+        height = random.uniform(0.1, 6.6)
+        outline = surface_slab(np.array(wall), is_closed=False, z_min=height, z_max=height)
+        assert shapely.covers(shapely.buffer(outline, 3e-4), shapely.linestrings([start, end])), (
+            seed
+        )
+
+
+def test_a_closed_sheet_without_volume_has_an_outline():
+    """The two sides of a sheet can have different diagonals, as in gazebo_models/cube_20k."""
+    a, b, c, d = (0, 0, 0), (1, 0, 0), (1, 0, 1), (0, 0, 1)
+    sheet = np.array([[a, b, c], [a, c, d], [b, a, d], [b, d, c]], dtype=float)
+    for z_max in (0.4, 0.6):
+        outline = surface_slab(sheet, is_closed=True, z_min=0.4, z_max=z_max)
+        assert outline.bounds == pytest.approx((0, 0, 1, 0), abs=2e-4)
+
+
 def test_corners_of_a_solid_that_differ_by_rounding_errors_are_joined():
     box = trimesh.creation.box((2, 2, 2)).triangles
     errors_m = np.random.default_rng(0).uniform(-2e-8, 2e-8, box.shape)

@@ -78,8 +78,8 @@ def surface_slab(
     triangles: np.ndarray, is_closed: bool, z_min: float, z_max: float
 ) -> BaseGeometry:
     """Return the outline of a triangulated surface (n, 3, 3) between two heights, including its
-    interior if ``is_closed``. In an open surface, vertical parts such as a wall of zero thickness
-    are widened to ``TOLERANCE_M``."""
+    interior if ``is_closed``. Vertical parts that bound no region, such as a wall of zero
+    thickness, are widened to ``TOLERANCE_M``."""
     if not is_closed and z_max - z_min < LEAST_SLAB_M:
         # Rounding can place a cut outside of a thinner slab, which would then be empty.
         z_min, z_max = z_min - LEAST_SLAB_M / 2, z_max + LEAST_SLAB_M / 2
@@ -95,12 +95,17 @@ def surface_slab(
     sides = flat[:, 1:] - flat[:, :1]
     areas = (sides[:, 0, 0] * sides[:, 1, 1] - sides[:, 0, 1] * sides[:, 1, 0]) / 2
     parts = [_union_of(flat[areas > 0]), _union_of(flat[areas < 0])]  # facing up, facing down
-    if not is_closed:
-        thin = np.abs(areas) <= TOLERANCE_M / 2 * np.ptp(flat, axis=1).max(axis=1)
-        if thin.any():
-            parts.append(_widen_lines(flat[thin], shapely.buffer(union(parts), TOLERANCE_M)))
+    thin = flat[np.abs(areas) <= TOLERANCE_M / 2 * np.ptp(flat, axis=1).max(axis=1)]
     if is_closed and len(triangles):
-        parts.append(_enclosed_region(_oriented_section(triangles, z_min)))
+        section = _oriented_section(triangles, z_min)
+        parts.append(_enclosed_region(section))
+        thin = np.concatenate([thin, section[:, [0, 1, 1]]])
+    if len(thin):
+        regions = shapely.get_parts(union(parts))
+        # slivers that result from rounding, and that the last union loses
+        is_sliver = shapely.area(regions) <= 2 * GRID_M * shapely.length(regions)
+        covered = shapely.buffer(shapely.multipolygons(regions[~is_sliver]), TOLERANCE_M)
+        parts.append(_widen_lines(thin, covered))
     return union(parts)
 
 
