@@ -76,6 +76,13 @@ def test_collada_shape_with_a_missing_material_is_read(collada):
     assert (Mesh(worn_path).bounds(Pose()) == whole).all()
 
 
+def test_collada_shape_with_a_comment_is_read(collada):
+    path = collada()
+    bounds = Mesh(path).bounds(Pose())
+    path.write_text(path.read_text().replace("<triangles", "<!-- faces --><triangles"))
+    assert (Mesh(path).bounds(Pose()) == bounds).all()
+
+
 def test_submesh_is_selected_by_node_name_and_centered_on_request(collada):
     path = collada()
     assert Mesh(path, submesh="tip").bounds(Pose())[1] == pytest.approx([10, 14])

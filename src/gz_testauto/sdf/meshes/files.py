@@ -152,8 +152,9 @@ def _collada_parts(path: Path, content: bytes) -> Iterator[Tuple[str, np.ndarray
 
 
 def _without_appearance(content: bytes) -> bytes:
-    # Unlike Gazebo, pycollada omits a shape whose material or texture is missing.
+    # Unlike Gazebo, pycollada omits a shape with a comment, or without its material or texture.
     root = parse_xml(content)
+    etree.strip_elements(root, etree.Comment, with_tail=False)
     for element in list(root.iter("{*}bind_material", *_COLORS)):
         element.getparent().remove(element)
     return bytes(etree.tostring(root))
