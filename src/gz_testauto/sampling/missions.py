@@ -123,7 +123,7 @@ class MissionSampler:
         raise PlacementError(
             f"worlds.missions: no start and goals with a path of {shortest_m:g} to {longest_m:g} m "
             "were found: (1) widen path_m, (2) enlarge the regions of start and goal, (3) lower "
-            "clearance_m"
+            "clearance_m, (4) use fewer or smaller random obstacles"
         )
 
     def _area_of(

@@ -129,7 +129,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--robot",
         metavar="MODEL",
         default=ROBOT,
-        help="SDF or URDF file of the robot, or its package:// URI (default: %(default)s)",
+        help="SDF or URDF file of the robot, its directory or package:// URI "
+        "(default: %(default)s)",
     )
     parser.add_argument(
         "--missions", type=int, metavar="N", help="draw N missions in the whole map"
@@ -186,9 +187,13 @@ def run(arguments: argparse.Namespace) -> int:
         f"{100 * map_file.occupied.mean():.1f} % occupied, "
         f"{100 * map_file.unknown.mean():.1f} % unknown"
     )
+    reach = (
+        f"; the center of a disc with a radius of {radius_m:g} m (--radius) can reach "
+        f"{mission.area_m2:.0f} m²"
+    )
     print(
-        f"{boxes} boxes, {free_m2:.0f} m² of free area; the center of a disc with a radius of "
-        f"{radius_m:g} m (--radius) can reach {mission.area_m2:.0f} m²"
+        f"{boxes} boxes, {free_m2:.0f} m² of free area"
+        + (reach if arguments.missions is None else "")
     )
     ends = [(row - 0.5, column - 0.5) for row in (0, rows) for column in (0, columns)]
     xs, ys = zip(*(center_of(map_file, *end) for end in ends))
