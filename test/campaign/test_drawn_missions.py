@@ -177,7 +177,12 @@ POSE = {"x_m": 0.0, "y_m": 0.0}
         ({**BASE, "obstacles": NEAR}, {}, "draws start and goal after the obstacles"),
         ({**BASE, "obstacles": {**OBSTACLES, "solvable": True}}, {}, "remove 'solvable'"),
         ({**BASE, "obstacles": BAND}, {}, "'along_path'"),
-        ({"directory": ".", "files": [{"file": "a.world", "goal": POSE}]}, {}, "the entry 'a'"),
+        ({"directory": ".", "files": [{"file": "a.world", "goal": POSE}]}, {}, "'goal' of 'a'"),
+        (
+            {"directory": ".", "files": [{"file": "a.world", "random_numbers": {"seed": 1}}]},
+            {},
+            "'random_numbers' of 'a' in 'files' is not allowed",
+        ),
         (BASE, {"goal": POSE}, "x_m is set by worlds.missions; remove it"),
         (BASE, {"missions": {"path_m": [9, 5]}}, r"path_m \[9.0, 5.0\] is empty"),
         (BASE, {"missions": {"start": "anywhere"}}, "start"),

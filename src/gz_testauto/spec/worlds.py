@@ -315,10 +315,12 @@ class WorldsSpec(Spec):
                 "one of them"
             )
         for entry in self.files or ():
-            if entry.start is not None or entry.goal is not None or entry.via:
+            keys = ("start", "goal", "via", "road", "random_numbers")
+            key = next((key for key in keys if getattr(entry, key)), None)
+            if key is not None:
                 raise ValueError(
-                    f"'missions' draws start and goal, and the entry {entry.world!r} of 'files' "
-                    "sets them; remove one of them"
+                    f"'missions' draws start and goal of each file, so {key!r} of {entry.world!r} "
+                    "in 'files' is not allowed; remove one of them"
                 )
         if self.obstacles is not None and self.obstacles.needs_mission:
             raise ValueError(
