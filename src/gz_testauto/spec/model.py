@@ -42,12 +42,7 @@ class Spec(BaseModel):
     ``"8"`` is not accepted as a number, and ``yes`` is not accepted as a name."""
 
     model_config = ConfigDict(
-        extra="forbid",
-        frozen=True,
-        strict=True,
-        allow_inf_nan=False,
-        protected_namespaces=(),
-        defer_build=True,  # validators of a hundred classes, of which a command uses few
+        extra="forbid", frozen=True, strict=True, allow_inf_nan=False, protected_namespaces=()
     )
 
     @classmethod
