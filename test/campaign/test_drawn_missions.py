@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+from pathlib import Path
 
 import pytest
 from pydantic import ValidationError
@@ -17,10 +18,12 @@ from gz_testauto.report.export import to_csv, to_json
 from gz_testauto.report.page.difficulty import SHORTEST_PATH, figures_of_worlds
 from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.results.store import ResultStore
+from gz_testauto.results.world_identity import copies_of_worlds
 from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.trial.plan import TrialSelection
 from gz_testauto.trial.testbed import read_body
 from gz_testauto.worlds.mission_file import MISSIONS_FILE, read_missions
+from gz_testauto.worlds.record import WorldRecord
 
 REGION = {"rectangle": {"x_m": [-9, 9], "y_m": [-9, 9]}}
 OBSTACLES = {"obstacles": [{"type": "box", "count": 4}], "region": REGION}
@@ -119,6 +122,12 @@ def test_report_has_the_difficulty_of_each_mission(results, tmp_path):
     assert problems == [] and "density" not in values
     assert values[SHORTEST_PATH.key] == [world.shortest_path_m for world in stored.worlds]
     assert all(value >= 1.0 for value in values["tortuosity"])
+
+
+def test_equal_files_without_drawn_missions_remain_copies():
+    worlds = [WorldRecord(index, f"w{index}", Path("w.world"), "0") for index in range(2)]
+    assert copies_of_worlds(worlds, {"worlds.missions": "null"}) == {"w1": "w0"}
+    assert copies_of_worlds(worlds, {"worlds.missions.count": "2"}) == {}
 
 
 def test_two_missions_in_one_world_are_not_copies(tmp_path):

@@ -16,7 +16,9 @@ _ENTRY = re.compile(
 )
 
 # Inputs of campaigns whose trials draw more than noise, so equal files are different worlds.
-_DRAWN_PER_WORLD = re.compile(r"(?:actors|randomize|effects|hooks)\[|worlds\.(?:scenic|missions)\b")
+_DRAWN_PER_WORLD = re.compile(
+    r"(?:actors|randomize|effects|hooks)\[|worlds\.(?:scenic\b|missions\.)"
+)
 
 Mission = Tuple[Tuple[str, str], ...]
 
