@@ -1,6 +1,5 @@
-"""Draw the missions of a campaign in its worlds, and store them beside the worlds."""
+"""Draw the missions of a campaign, and store them in the directory of its worlds."""
 
-import os
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -61,7 +60,7 @@ def draw_missions(
             mission = sampler.draw(child_generator(spec.seed, MISSION, entry_index, number))
         except PlacementError as error:
             raise PlacementError(f"{record.name}: {error}") from error
-        missions.append(StoredMission(record.name, record.sha256, **vars(mission)))
+        missions.append(StoredMission(**vars(mission), world=record.name, sha256=record.sha256))
         if time.monotonic() - saved_s > SAVE_PERIOD_S:
             _save(folder, inputs, missions)
             saved_s = time.monotonic()
@@ -126,7 +125,6 @@ def _require_equal_inputs(
 
 
 def _save(folder: Path, inputs: Dict[str, Any], missions: Sequence[StoredMission]) -> None:
-    if not os.path.isdir(folder):
-        with reporting_disk(folder):
-            make_directory(folder)
+    with reporting_disk(folder):
+        make_directory(folder)
     write_atomically(folder / MISSIONS_FILE, missions_bytes(inputs, missions))

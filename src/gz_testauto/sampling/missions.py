@@ -86,8 +86,8 @@ class MissionSampler:
         low_x, low_y, high_x, high_y = shapely.total_bounds([*self._walls, *places])
         inside = shapely.box(low_x, low_y, high_x, high_y)
         area = inside.buffer(OPEN_MARGIN_M + robot.radius_m, join_style="mitre")
-        self._blocked = shapely.union_all(inflate(walls, robot.radius_m))
-        parts = shapely.get_parts(shapely.difference(area, self._blocked))
+        blocked_area = shapely.union_all(inflate(walls, robot.radius_m))
+        parts = shapely.get_parts(shapely.difference(area, blocked_area))
         sizes_m2 = shapely.area(shapely.intersection(parts, inside))
         is_enclosed = ~shapely.intersects(parts, area.exterior)
         if len(parts) and is_enclosed[sizes_m2.argmax()]:

@@ -1,33 +1,26 @@
-"""The drawn missions of a campaign, in the file ``missions.json`` beside its worlds."""
+"""The drawn missions of a campaign: the file ``missions.json`` in the directory of the worlds."""
 
 import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, List, Mapping, Sequence, Tuple
+from typing import Any, Dict, List, Mapping, Sequence, Tuple
 
 from gz_testauto.base.disk import MOST_BYTES
 from gz_testauto.base.errors import ResultsError
 from gz_testauto.base.json_file import read_json_object, validate_as
-from gz_testauto.sampling.difficulty import Difficulty
+from gz_testauto.sampling.missions import DrawnMission
 
 MISSIONS_FILE = "missions.json"
 SCHEMA_VERSION = 1
 
-StoredPose = Tuple[float, float, float]
-"""x (m), y (m) and yaw (rad) in the world frame."""
-
 
 @dataclass(frozen=True)
-class StoredMission:
+class StoredMission(DrawnMission):
     """The mission of the world ``world``, whose file has the hash ``sha256``."""
 
     world: str
     sha256: str
-    start: StoredPose
-    goals: Tuple[StoredPose, ...]
-    shortest_path_m: float
-    difficulty: Difficulty
 
 
 @dataclass(frozen=True)
@@ -57,8 +50,10 @@ def read_missions(folder: Path) -> Tuple[Mapping[str, Any], List[StoredMission]]
 def missions_bytes(inputs: Mapping[str, Any], missions: Sequence[StoredMission]) -> bytes:
     """Return the content of the file, in UTF-8, with one line per mission."""
     head = json.dumps({"schema_version": SCHEMA_VERSION, "inputs": dict(inputs)}, indent=1)
-    lines = ",\n".join(
-        "  " + json.dumps({**vars(mission), "difficulty": vars(mission.difficulty)})
-        for mission in missions
-    )
+    lines = ",\n".join("  " + json.dumps(_to_json(mission)) for mission in missions)
     return f'{head[:-2]},\n "missions": [\n{lines}\n ]\n}}\n'.encode()
+
+
+def _to_json(mission: StoredMission) -> Dict[str, Any]:
+    names = {"world": mission.world, "sha256": mission.sha256}  # first in each line
+    return {**names, **vars(mission), "difficulty": vars(mission.difficulty)}
