@@ -28,7 +28,7 @@ from scipy.spatial import cKDTree
 from sensor_msgs.msg import LaserScan
 from shapely.geometry.base import BaseGeometry
 
-from gz_testauto.base.errors import NavigatorError
+from gz_testauto.base.errors import ConfigurationError, NavigatorError
 from gz_testauto.base.observation import ModelState
 from gz_testauto.base.pose import Pose
 from gz_testauto.base.ros_messages import pose_of
@@ -218,7 +218,8 @@ class CostmapCheck:
         costmap, or if only shapes of the static map are visible. ``look`` returns the true states
         of the robot and of the named models. The world file does not contain ``extra_models``.
         Raises ``NavigatorError`` after :data:`WAIT_S` of simulated time or
-        ``stack.start_timeout_s`` of wall time.
+        ``stack.start_timeout_s`` of wall time, or ``ConfigurationError`` if the parameters of the
+        costmap or the transforms exclude a mark.
         """
         topic = self._stack.names.costmap
         if topic is None:
@@ -248,7 +249,7 @@ class CostmapCheck:
             if not missing_targets:
                 return ""
             if rospy.get_rostime().to_sec() > deadline_s or time.monotonic() > deadline_wall_s:
-                raise NavigatorError(
+                raise (ConfigurationError if self._fault_text(scan, view) else NavigatorError)(
                     f"{topic} {self._missing_marks_text(scan, view, missing_targets)}"
                 )
             time.sleep(POLL_S)
@@ -343,17 +344,18 @@ class CostmapCheck:
         return f"{topic} sees {'it' if marked_count else 'them'}, but {cause}"
 
     def _require_possible_marks(self, scan: LaserScan, view: "_View") -> None:
-        layers, topic = view.layers, self._stack.names.scan
-        cause = ""
-        if layers.observing and not layers.sources:
-            cause = _no_sources_text(layers)
-        elif self._scan_is_only_source(layers):
-            cause = _out_of_height(scan, view)
-        if cause:
-            raise NavigatorError(
-                f"{self._stack.names.costmap} will not mark the obstacles that {topic} detects: "
-                f"{cause} ({SWITCH})"
+        fault = self._fault_text(scan, view)
+        if fault:
+            raise ConfigurationError(
+                f"{self._stack.names.costmap} will not mark the obstacles that "
+                f"{self._stack.names.scan} detects: {fault} ({SWITCH})"
             )
+
+    def _fault_text(self, scan: LaserScan, view: "_View") -> str:
+        """Return why the configuration excludes marks of the scan in each attempt, or ""."""
+        if view.layers.observing and not view.layers.sources:
+            return _no_sources_text(view.layers)
+        return _out_of_height(scan, view) if self._scan_is_only_source(view.layers) else ""
 
 
 class _Target(NamedTuple):
