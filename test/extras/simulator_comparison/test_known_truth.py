@@ -102,7 +102,8 @@ def test_delay_at_rest_is_undetermined_with_a_reason():
         {"flat/rest": [maneuver("rest", one) for one in some]} for some in ((1, 2), (3, 4))
     )
     found = measure_entry(find_measure("delay"), "one", own, reference)
-    assert "in no case" in found.missing
+    assert found.missing.startswith("in no case do all pairs of recordings determine the delay")
+    assert found.missing.endswith("flat/rest: 6 of 6 pairs of recordings do not determine it")
     assert not measure_entry(find_measure("linear_bias"), "one", own, reference).missing
 
 
@@ -115,6 +116,10 @@ def test_delay_counts_only_cases_in_which_all_pairs_determine_it():
     entry["flat/circle"][1] = maneuver("rest", 5)  # the reference alone determines this case
     delay = measure_entry(find_measure("delay"), "late", entry, reference)
     assert list(delay.by_case) == ["flat/s_curve"]
+    assert delay.undetermined == {
+        "flat/rest": "6 of 6 pairs of recordings do not determine it",
+        "flat/circle": "3 of 6 pairs of recordings do not determine it",
+    }
     assert delay.estimate.value == pytest.approx(0.14, abs=0.01)
 
 

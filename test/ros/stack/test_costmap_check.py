@@ -250,7 +250,8 @@ def test_a_costmap_without_observation_sources_is_reported(monkeypatch):
     stack = Stack(monkeypatch)
     stack.sources = []
     with pytest.raises(
-        ConfigurationError, match=r"no layer of the costmap \(plugins: layer\) has observation_sources"
+        ConfigurationError,
+        match=r"no layer of the costmap \(plugins: layer\) has observation_sources",
     ):
         stack.look()
 

@@ -43,7 +43,8 @@ class Measured:
     """Value of one measure for one entry of a comparison.
 
     ``draws`` (:data:`RESAMPLES`,) are resampled values. ``floor`` and ``p_tie`` are NaN without a
-    reference or with too few repetitions. ``missing`` is the reason if there is no value.
+    reference or with too few repetitions. ``undetermined`` has the reason for each case that does
+    not count, and ``missing`` the reason if there is no value.
     """
 
     measure: Measure
@@ -52,6 +53,7 @@ class Measured:
     by_case: Mapping[str, float] = field(default_factory=dict)
     floor: float = math.nan
     p_tie: float = math.nan
+    undetermined: Mapping[str, str] = field(default_factory=dict)
     missing: str = ""
 
     @property
@@ -207,9 +209,16 @@ def _compare_with_reference(
 ) -> Measured:
     distances = {case: _pooled(measure, *runs) for case, runs in pairs.items()}
     # A mean over some pairs of a case would prefer the pairs that resemble each other.
-    distances = {case: pooled for case, pooled in distances.items() if not np.isnan(pooled).any()}
+    undetermined = {
+        case: f"{int(np.isnan(pooled).sum()) // 2} of {math.comb(len(pooled), 2)} pairs of "
+        "recordings do not determine it"
+        for case, pooled in distances.items()
+        if np.isnan(pooled).any()
+    }
+    distances = {case: distances[case] for case in distances if case not in undetermined}
     if not distances:
-        return Measured.absent(measure, measure.undefined)
+        reasons = ", ".join(f"{case}: {reason}" for case, reason in undetermined.items())
+        return Measured.absent(measure, f"{measure.undefined}; {reasons}")
     sizes = {case: (len(pairs[case][0]), len(pairs[case][1])) for case in distances}
     by_case: Dict[str, float] = {}
     floors, drawn, scatter = [], [], []
@@ -226,7 +235,7 @@ def _compare_with_reference(
     value = float(combine(list(by_case.values())))
     measured = _with_interval(measure, value, combine(drawn, axis=0), scatter, by_case)
     p_tie = _p_tie(list(distances.values()), list(sizes.values()), seed)
-    return replace(measured, floor=float(combine(floors)), p_tie=p_tie)
+    return replace(measured, floor=float(combine(floors)), p_tie=p_tie, undetermined=undetermined)
 
 
 def _pooled(

@@ -25,6 +25,10 @@ def measured(name, value, **more):
         (measured("pose_drift", 0.2, floor=0.1, p_tie=0.01), ""),
         (measured("pose_drift", 0.2, floor=0.1, p_tie=0.5), "ties with the reference"),
         (measured("pose_drift", 0.1, floor=0.2), "ties with the reference"),
+        (
+            measured("delay", 0.1, floor=0.2, undetermined={"flat/rest": "no pair determines it"}),
+            "ties with the reference; flat/rest does not count: no pair determines it",
+        ),
     ],
 )
 def test_measure_with_tie_or_unconverged_value_has_a_remark(one, remark):

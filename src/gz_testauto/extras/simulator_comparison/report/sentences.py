@@ -304,7 +304,9 @@ def measured_texts(measured: Measured) -> Tuple[str, str, str]:
         remark = "ties with the reference"
     if measured.measure.is_beyond(measured.estimate.value):
         remark = measured.measure.beyond
-    return number(measured.estimate.value), interval(measured.estimate), remark
+    remarks = [remark] if remark else []
+    remarks += [f"{case} does not count: {why}" for case, why in measured.undetermined.items()]
+    return number(measured.estimate.value), interval(measured.estimate), "; ".join(remarks)
 
 
 def number(value: float) -> str:
