@@ -113,3 +113,29 @@ def test_a_robot_is_measured_until_its_yaw_rate_is_steady(rise_s, final, settled
     assert found[1].angular_radps == pytest.approx(final, rel=0.05)
     problems = motion_problems(found, DRIVE, "embedded")
     assert [says in problem for problem in problems] == [True] * (says is not None)
+
+
+class SlowlyStartingRobot(SwivelingRobot):
+    """A simulator of a robot whose acceleration is constant for ``rise_s``, and then stops."""
+
+    def load(self, scene):
+        return SlowlyStartingRobot(self.rise_s, self.final)
+
+    def step(self, duration_s):
+        self.time_s += duration_s
+        accelerating_s = min(self.time_s, self.rise_s)
+        x_m = self.command.linear_mps * (self.time_s - accelerating_s / 2)
+        pose = Pose2D(x_m, 0.0, self.command.angular_radps * self.time_s).to_pose()
+        return SimpleNamespace(models={"r": SimpleNamespace(pose=pose)})
+
+
+@pytest.mark.parametrize(("rise_s", "is_late"), [(0.7, False), (1.2, True)])
+def test_slipping_at_the_start_is_a_problem(rise_s, is_late):
+    robot = SimpleNamespace(name="r")
+    straight = measure_motions(SlowlyStartingRobot(rise_s, 0.0), robot)[0]
+    assert straight.lag_s == pytest.approx(rise_s / 2, abs=1e-9)
+    _, *turns = motions(1.0, 1.0)
+    problems = motion_problems([straight, *turns], DRIVE, "gazebo")
+    assert ["in gazebo as if it started 0.6 s late" in problem for problem in problems] == (
+        [True] if is_late else []
+    )

@@ -22,6 +22,8 @@ STEADY, MOST_S = 0.05, 30.0
 """A motion that differs from the command is measured again until two measurements differ by at most
 this share of the command, or until this simulated time (s)."""
 
+MOST_LAG_S = 0.4  # lag (s) of a robot that accelerates to SPEED_MPS with 0.375 m/s²
+
 TOLERANCE = 0.1  # largest relative difference between a commanded and a measured speed
 
 CORRECTABLE = (0.3, 3.0)  # other ratios have another cause than wrong sizes
@@ -34,12 +36,15 @@ class MeasuredMotion:
     """The mean speed along the heading (m/s) and the mean yaw rate (rad/s) after a command.
 
     ``settled_s`` is the simulated time (s) from the command to the start of the measurement.
+    ``lag_s`` is the time (s) that the start costs, compared with a robot that moves at the measured
+    speed from the beginning. It is 0 on the spot.
     """
 
     command: Twist2D
     linear_mps: float
     angular_radps: float
     settled_s: float = SETTLING_S
+    lag_s: float = 0.0
 
     @property
     def follows(self) -> bool:
@@ -74,14 +79,17 @@ def _measure_motion(simulator: Simulator, robot: RobotModel, command: Twist2D) -
     simulation.drive(command)
     for _ in range(round(SETTLING_S / PERIOD_S)):
         snapshot = simulation.step(PERIOD_S)
+    x_m, y_m, _ = snapshot.models[robot.name].pose.position
     speeds, snapshot = _next_speeds(simulation, robot, snapshot)
-    motion = MeasuredMotion(command, *speeds)
+    is_straight = not command.angular_radps and speeds.linear_mps > 0.0
+    lag_s = SETTLING_S - math.hypot(x_m, y_m) / speeds.linear_mps if is_straight else 0.0
+    motion = MeasuredMotion(command, *speeds, lag_s=lag_s)
     time_s = SETTLING_S + MEASURED_S
     while not motion.follows and time_s + MEASURED_S <= MOST_S:  # casters can still swivel
         speeds, snapshot = _next_speeds(simulation, robot, snapshot)
         if motion.changed_by(speeds) <= STEADY:
             break
-        motion = MeasuredMotion(command, *speeds, time_s)
+        motion = MeasuredMotion(command, *speeds, time_s, lag_s)
         time_s += MEASURED_S
     return motion
 
@@ -109,8 +117,8 @@ def motion_problems(
     motions: List[MeasuredMotion], drive: DriveDescription, simulator: str, steering: str = ""
 ) -> List[str]:
     """Return a sentence for a speed and for a yaw rate that differ from the command by more than
-    :data:`TOLERANCE`, with the key ``robot.drive`` that corrects them. ``steering``
-    describes the parts of the robot for Ackermann steering."""
+    :data:`TOLERANCE`, with the key ``robot.drive`` that corrects them, and for a slow start.
+    ``steering`` describes the parts of the robot for Ackermann steering."""
     straight, on_the_spot = motions[0], motions[1]
     speed = straight.linear_mps / straight.command.linear_mps
     yaw_rate = on_the_spot.angular_radps / on_the_spot.command.angular_radps
@@ -137,6 +145,12 @@ def motion_problems(
                 f"{finding}; check the friction of the wheels and of the casters, the mass on the "
                 "wheels, joints that steer wheels, and the torque limit of the drive"
             )
+    if straight.lag_s > MOST_LAG_S:
+        problems.append(
+            f"the robot reaches its speed in {simulator} as if it started {straight.lag_s:.1f} s "
+            "late; check whether casters at the height of the wheels carry the robot, so that its "
+            "wheels slip, and the acceleration and torque limits of the drive"
+        )
     return problems
 
 
