@@ -117,6 +117,13 @@ def test_obstacles_belong_to_the_content_of_a_world_and_not_to_its_name(runner):
     assert renamed.models["obstacle_box_0"].pose == expected
 
 
+def test_generated_worlds_exist_until_the_runner_is_closed(smoke):
+    with TrialRunner(changed(smoke)) as runner:
+        folder = runner.worlds[0].path.parent
+        assert folder.is_dir()
+    assert not folder.exists()
+
+
 def test_content_of_a_world_is_a_world(runner):
     record = runner.worlds[0]
     known = runner.run(record, "straight")

@@ -6,10 +6,10 @@ whole campaigns. Trials of both have the same bits.
 """
 
 import collections
+import contextlib
 import hashlib
 import json
 import os
-import tempfile
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from types import TracebackType
@@ -28,6 +28,7 @@ from gz_testauto.base.disk import read_input
 from gz_testauto.base.errors import SceneError, SimulatorError, SpecError
 from gz_testauto.base.pose import Pose2D
 from gz_testauto.base.registry import unknown_name
+from gz_testauto.base.scratch import scratch_directory
 from gz_testauto.campaign.campaign_files import read_campaign_spec
 from gz_testauto.campaign.selection import world_name
 from gz_testauto.campaign.simulator import start_simulator, with_simulator
@@ -110,7 +111,8 @@ class TrialRunner:
         self._bed = BuiltinTestBed(self.spec, read_body(self.spec))
         self._missions = Missions(self.spec)
         self._worlds: Optional[Tuple[WorldRecord, ...]] = None
-        self._folder: Optional[tempfile.TemporaryDirectory[str]] = None
+        self._folder: Optional[Path] = None
+        self._resources = contextlib.ExitStack()
         self._executor: Optional[LockstepExecutor] = None
         self._cache: collections.OrderedDict[str, MeasuredTrial] = collections.OrderedDict()
 
@@ -130,10 +132,8 @@ class TrialRunner:
         executor, self._executor = self._executor, None
         if executor is not None:
             executor.close()
-        folder, self._folder = self._folder, None
-        if folder is not None:
-            folder.cleanup()
-        self._worlds = None
+        self._resources.close()
+        self._folder = self._worlds = None
 
     @property
     def worlds(self) -> Tuple[WorldRecord, ...]:
@@ -287,8 +287,8 @@ class TrialRunner:
 
     def _temporary_folder(self) -> Path:
         if self._folder is None:
-            self._folder = tempfile.TemporaryDirectory(prefix="gz_testauto_trials_")
-        return Path(self._folder.name)
+            self._folder = self._resources.enter_context(scratch_directory())
+        return self._folder
 
     def _random_numbers(
         self, record: WorldRecord, seed: Union[RandomNumbers, int, None]
