@@ -13,10 +13,17 @@ from page_results import Parsed, make_page, results
 from scripted import short_recording
 from table_results import store_table
 
+from gz_testauto.report.page import campaign_map as campaign_map_module
 from gz_testauto.report.page import page as page_module
-from gz_testauto.report.page.campaign_map import MOST_POINTS, _places_of_failures, campaign_map
+from gz_testauto.report.page.campaign_map import (
+    MOST_POINTS,
+    _dense,
+    _places_of_failures,
+    campaign_map,
+)
 from gz_testauto.report.page.encoding import POSITION_M, ShapeTable, thinned_trajectory
 from gz_testauto.report.page.page import PAGE, write_final_page
+from gz_testauto.report.page.rooms import Rooms
 from gz_testauto.results.records import CampaignResults
 from gz_testauto.trial.outcome import Outcome
 
@@ -81,6 +88,24 @@ def test_map_has_a_line_of_each_trial_and_a_symbol_of_each_failure(tmp_path):
     assert ".failure.stuck { fill: var(--stop); }" in Parsed(html).scripts["style"]
 
 
+def test_rooms_and_doors_that_no_trial_used_are_marked_and_listed(tmp_path, monkeypatch):
+    rooms = Rooms([(0.0, 0.0)], [(2.5, 3.0), (4.0, 1.0)], [], [(1.0, 1.26)])
+    monkeypatch.setattr(campaign_map_module, "find_rooms", lambda *inputs: rooms)
+    html = make_page(results(tmp_path / "out")).html
+    group = next(one for one in drawing(html).iter("g") if one.get("class") == "unvisited")
+    assert [(one.get("cx"), one.get("cy")) for one in group.findall("circle")] == [
+        ("250", "-300"),
+        ("400", "-100"),
+    ]
+    assert group.find("path").get("d").startswith("M100 -126m")
+    text = " ".join(re.sub("<[^>]*>", "", html).split())
+    assert (
+        "1 of 3 rooms were entered by a trial, but not those around (2.5, 3.0), (4.0, 1.0) m."
+        in text
+    )
+    assert "0 of 1 doors were passed by a trial, but not those at (1.0, 1.3) m." in text
+
+
 def test_map_is_the_first_section_of_the_page(tmp_path):
     page = Parsed(make_page(results(tmp_path / "out")).html)
     sections = [attributes.get("id") for tag, attributes in page.elements if tag == "section"]
@@ -104,7 +129,9 @@ def test_square_of_a_trial_between_two_distant_points_is_counted():
     trials = [(0, {"planner": 0, "outcome": 0}, ends)]
     stuck = list(Outcome).index(Outcome.STUCK)
     trials += [(0, {"planner": 0, "outcome": stuck}, np.array([[3.2, -0.1], [3.2, -0.1]]))]
-    assert _places_of_failures(RESULTS, trials) == [(3, -1, 2, [1])]
+    assert _places_of_failures(
+        RESULTS, trials, [_dense(points_m) for _, _, points_m in trials]
+    ) == [(3, -1, 2, [1])]
 
 
 def test_links_of_the_map_are_those_of_the_table_of_worlds(tmp_path):

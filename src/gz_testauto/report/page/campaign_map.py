@@ -11,6 +11,7 @@ import numpy as np
 import shapely
 
 from gz_testauto.report.page.encoding import POSITION_M
+from gz_testauto.report.page.rooms import find_rooms
 from gz_testauto.results.records import CampaignResults
 from gz_testauto.trial.outcome import Outcome
 
@@ -51,6 +52,7 @@ def campaign_map(
     size_m = float((high - low).max())
     lines_m, tolerance_m = _thinned([line for _, _, line in drawn], _TOLERANCE * size_m)
     groups = _groups(results, drawn, lines_m)
+    dense_lines_m = [_dense(points_m) for _, _, points_m in drawn]
     planner_counts = Counter(trial["planner"] for _, trial, _ in drawn)
     outcome_counts = Counter(trial["outcome"] for _, trial, _ in drawn)
     left, bottom, right, top = *_centimeters(low), *_centimeters(high)
@@ -67,7 +69,8 @@ def campaign_map(
         "outcomes": [
             (list(Outcome)[index], count) for index, count in sorted(outcome_counts.items())
         ],
-        "places": _places_of_failures(results, drawn),
+        "places": _places_of_failures(results, drawn, dense_lines_m),
+        "rooms": find_rooms(rings_m, (*low.tolist(), *high.tolist()), dense_lines_m),
         "shown": len(drawn),
         "trials": len(results.trials),
         # the lines are thinned twice, first in x and in y, and then rounded to cm
@@ -111,15 +114,15 @@ def _groups(
 
 
 def _places_of_failures(
-    results: CampaignResults, drawn: Sequence[DrawnTrial]
+    results: CampaignResults, drawn: Sequence[DrawnTrial], dense_lines_m: Sequence[np.ndarray]
 ) -> List[Tuple[int, int, int, List[int]]]:
     """Return the squares of 1 m in which trials failed, those with the most failures first: x and y
     of the lower left corner (m), the number of trials that entered it, and the number of failures
     of each planner."""
     failures: Dict[Tuple[int, int], Counter[int]] = {}
     entered: Counter[Tuple[int, int]] = Counter()
-    for _, trial, points_m in drawn:
-        squares = [(x, y) for x, y in np.floor(_dense(points_m)).astype(int).tolist()]
+    for (_, trial, _), line_m in zip(drawn, dense_lines_m):
+        squares = [(x, y) for x, y in np.floor(line_m).astype(int).tolist()]
         entered.update(set(squares))
         if not list(Outcome)[trial["outcome"]].success:
             failures.setdefault(squares[-1], Counter())[trial["planner"]] += 1
