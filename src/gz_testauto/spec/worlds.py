@@ -24,6 +24,7 @@ from gz_testauto.base.registry import Registry
 from gz_testauto.spec.loader import SUBPATH, from_file
 from gz_testauto.spec.missions import MissionsSpec
 from gz_testauto.spec.model import (
+    Bounded,
     Expression,
     Point,
     PoseSpec,
@@ -72,6 +73,17 @@ class RandomNumbers(Spec):
     one."""
 
 
+class RecordedEndSpec(Spec):
+    """The end of a drive of a real robot in a world that was built from its recording."""
+
+    x_m: Bounded
+    """x (m, world frame) of the robot."""
+    y_m: Bounded
+    """y (m, world frame) of the robot."""
+    result: str = Field("", max_length=100)
+    """The recorded result of the goal, such as ``aborted``."""
+
+
 class WorldFileSpec(ViaSpec):
     """A ``.world`` or ``.sdf`` file of the directory, also in xacro (``.world.xacro``): its name,
     or a mapping with these keys. A file can be listed several times with different names, for
@@ -94,6 +106,8 @@ class WorldFileSpec(ViaSpec):
     """The trial of another campaign whose random numbers are used in this world, so that a trial is
     repeated bit by bit. By default, they derive from the seed of the campaign and the world's
     position in it."""
+    recorded_end: Optional[RecordedEndSpec] = None
+    """The failure of a real robot in this world. The report states how many trials fail there."""
 
     @model_validator(mode="before")
     @classmethod

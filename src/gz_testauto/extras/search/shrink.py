@@ -1,8 +1,8 @@
 """Shrink a failed trial to the smallest world in which the planner still fails in the same way.
 
 The failure is the same if the outcome is equal and the trial ends at the same place
-(:data:`PLACE_M`). If the robot has a path in the original world, candidates without a path are not
-simulated. The search has these parts:
+(:mod:`gz_testauto.trial.failure_place`). If the robot has a path in the original world, candidates
+without a path are not simulated. The search has these parts:
 
 1. keep only the 4, 8 or 12 obstacles nearest to the place of the failure, or else those that the
    planner can have measured near its path;
@@ -32,14 +32,11 @@ from gz_testauto.extras.search.journal import Journal, StoredAnswer
 from gz_testauto.metrics.recording import Recording
 from gz_testauto.sdf.floor import obstructing_heights
 from gz_testauto.trial.clearance import ObstacleField
+from gz_testauto.trial.failure_place import is_same_place, place_of
 from gz_testauto.trial.outcome import Outcome
 from gz_testauto.trial.trial import Trial
 from gz_testauto.worlds.manifest import sha256_of
 from gz_testauto.worlds.record import WorldRecord
-
-PLACE_M = {Outcome.TIMED_OUT: 2.0}  # largest distance of the places of equal failures; else 0.5
-
-TIMED_OUT_S = 30.0  # the place of a trial that timed out is the median position of this last time
 
 HORIZON_M = 4.7  # distance from the path beyond which an obstacle rarely changes a trial
 
@@ -83,26 +80,18 @@ class Candidate:
         return replace(self, moved=tuple({**dict(self.moved), name: pose}.items()))
 
 
-def place_of(outcome: Outcome, recording: Recording) -> np.ndarray:
-    """Return the position (m) at which a failed trial ended."""
-    xy = recording.pose[:, :2]
-    if outcome is not Outcome.TIMED_OUT:
-        return np.asarray(xy[-1])
-    return np.median(xy[recording.time_s >= recording.time_s[-1] - TIMED_OUT_S], axis=0)
-
-
 @dataclass(frozen=True, eq=False)
 class FailedTrial:
     outcome: Outcome
     recording: Recording
 
     @property
-    def place(self) -> np.ndarray:
+    def place(self) -> Tuple[float, float]:
         return place_of(self.outcome, self.recording)
 
     def is_same(self, outcome: Outcome, recording: Recording) -> bool:
-        away_m = float(np.hypot(*(place_of(outcome, recording) - self.place)))
-        return outcome is self.outcome and away_m <= PLACE_M.get(outcome, 0.5)
+        place_m = place_of(outcome, recording)
+        return outcome is self.outcome and is_same_place(outcome, place_m, self.place)
 
 
 @dataclass(frozen=True)
@@ -209,7 +198,7 @@ class RepeatableFailureTest(FailureTest):
     @override
     def simulate(self, candidate: Candidate, first: FailedTrial) -> Mapping[str, Any]:
         trial = self.trial(candidate)
-        place_m = place_of(trial.outcome, trial.recording).tolist()
+        place_m = place_of(trial.outcome, trial.recording)
         same = first.is_same(trial.outcome, trial.recording)
         return {"outcome": trial.outcome.value, "same": same, "place_m": place_m}
 
@@ -291,7 +280,7 @@ class _Steps:
         world: EditedWorld,
         omissible: Sequence[str],
         recording: Recording,
-        place: np.ndarray,
+        place: Tuple[float, float],
         has_path: Callable[[Candidate], bool],
     ) -> None:
         self._world, self._place, self._recording = world, place, recording

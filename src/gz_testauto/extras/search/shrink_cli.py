@@ -253,7 +253,7 @@ class _Shrinking:
     ) -> Dict[str, Any]:
         return {
             "outcome": first.outcome.value,
-            "place_m": first.place.tolist(),
+            "place_m": list(first.place),
             "obstacles_before": len(self._complete.kept),
             "obstacles": list(smallest.kept),
             "simulations": fails.simulations,
