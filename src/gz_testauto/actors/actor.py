@@ -47,10 +47,19 @@ class Actor(Hook):
     and :meth:`act` is not called. With ``spawn_later``, the model is not in the world at the start
     of a trial. ``spare_models`` are further models that the actor can spawn. ``touchable`` maps the
     actors with which this actor can have contact to the largest distance (m) of their origins then.
+
+    The actor is absent before ``appear_s`` and after ``leave_s``, times (s) since the start of the
+    trial. With ``entrance``, it is spawned at this pose, at least the distances (m)
+    ``robot_gaps_m`` from the robots with these names. The trial and the behavior start at the
+    simulated times ``trial_start_s`` and ``started_s``, which are above 0 on a running stack.
     """
 
     fixed_period_s: Optional[float] = None
     spawn_later = False
+    appear_s, leave_s = 0.0, math.inf
+    trial_start_s: Optional[float] = None
+    started_s = 0.0
+    entrance: Optional[Pose] = None
     context: StepContext
 
     def __init__(self, name: str, tags: Sequence[str] = ()) -> None:
@@ -58,6 +67,7 @@ class Actor(Hook):
         self.tags = frozenset(tags)
         self.enabled = True
         self.touchable: Dict[str, float] = {}
+        self.robot_gaps_m: Dict[str, float] = {}
         self.random = np.random.default_rng(0)
         self.pose = Pose()
         self._plane = MotionPlane()
@@ -68,6 +78,7 @@ class Actor(Hook):
         """Prepare the actor for a trial, and call :meth:`reset`."""
         self.random = random
         self._fixed_calls = 0
+        self.trial_start_s = None
         self.reset()
 
     @property
@@ -102,11 +113,19 @@ class Actor(Hook):
 
     def before_step(self, context: StepContext) -> None:
         self.context = context
+        if self.trial_start_s is None:
+            self.trial_start_s = self.started_s = context.time_s
         state = context.state(self.name)
         self.pose = Pose() if state is None else state.pose
+        if not self._is_due(context.time_s - self.trial_start_s, context.duration_s):
+            if state is not None:
+                self.delete()
+            return
         if state is None:
             self._plane.leave()
-            if self.enabled:
+            if self.entrance is not None:
+                self.appear(self.entrance, context)
+            elif self.enabled:
                 self.update_before_spawn(context)
             return
         self._plane.require(self.pose, context.time_s, f"actor {self.name!r}", LEVEL_REMEDY)
@@ -122,6 +141,22 @@ class Actor(Hook):
                 self._fixed_calls += 1
                 self.fixed_update(context)
         self.act(context)
+
+    def _is_due(self, time_s: float, duration_s: float) -> bool:
+        """Return whether the actor is in the world during the whole step."""
+        is_late = time_s + duration_s > self.leave_s + ROUNDING_S
+        return time_s >= self.appear_s - ROUNDING_S and not is_late
+
+    def appear(self, entrance: Pose, context: StepContext) -> None:
+        """Spawn the actor at its ``entrance``, unless another model is in its place."""
+        poses = {model.name: model.pose for model in context.to_spawn}
+        for name, gap_m in (*self.robot_gaps_m.items(), *self.touchable.items()):
+            state = context.state(name)
+            pose = poses.get(name) if state is None else state.pose
+            if pose is not None and entrance.planar.distance_to(*pose.position[:2]) < gap_m:
+                return
+        self.spawn(entrance)
+        self.started_s, self.entrance = context.time_s + context.duration_s, None
 
     # for behaviors: the state of the model, and requests
 

@@ -220,6 +220,7 @@ def create_actors(
                 group = groups.add(actor, len(actors) - 1, _reachable_area(spec), reach_of(spec))
                 grouped_sdf = sdf if area.has_bit_masks else in_contact_group(sdf, group)
             model = NamedModel(name, grouped_sdf, start.to_pose(spec.height_above_ground_m))
+            _set_presence(actor, spec, model.pose, area)
             if actor.spawn_later:
                 actor.spare_models = (*actor.spare_models, model)
             else:
@@ -229,6 +230,15 @@ def create_actors(
                     _require_apart(outlines, name)
                 actor.models = (model,)
     return tuple(actors.values())
+
+
+def _set_presence(actor: Actor, spec: ActorSpec, start: Pose, area: ActorPlacementArea) -> None:
+    actor.appear_s = max(actor.appear_s, spec.appear_s)
+    actor.leave_s = min(actor.leave_s, math.inf if spec.leave_s is None else spec.leave_s)
+    if actor.appear_s > 0.0 and not actor.spawn_later:
+        actor.spawn_later, actor.entrance = True, start
+        for name, outline in area.robots.items():
+            actor.robot_gaps_m[name] = float(np.hypot(*outline.T).max()) + reach_of(spec)
 
 
 class _ContactGroups:
@@ -272,7 +282,7 @@ def _require_apart(outlines: Mapping[str, BaseGeometry], name: str) -> None:
         if other_name != name and outline_of_actor.intersects(outline):
             raise PlacementError(
                 f"actors {other_name!r} and {name!r} overlap at the start of the trial; start one "
-                "of them elsewhere, or use 'behavior: flow' for actors that appear later"
+                "of them elsewhere, or set 'appear_s' for an actor that appears later"
             )
 
 

@@ -47,7 +47,7 @@ class ScriptSpec(ActorSpec):
     yaw_rad: Bounded = 0.0
     """Heading (rad) of an actor with one waypoint."""
     start_s: Distribution = Fixed(value=0.0)
-    """Time (s) from the start of the trial, or from the trigger, until the actor starts to move."""
+    """Time (s) from ``appear_s``, or from the trigger, until the actor starts to move."""
     trigger_distance_m: Optional[Positive] = None
     """Distance (m) between the origins of the robot and the actor at which the actor starts. If it
     is null, the actor does not wait for the robot."""
@@ -194,8 +194,8 @@ def _headings(offsets: np.ndarray) -> np.ndarray:
 
 
 class Script(Actor):
-    """An actor that follows a timetable, ``delay_s`` after the start of the trial, or after the
-    robot is first within ``trigger_distance_m``."""
+    """An actor that follows a timetable, ``delay_s`` after it appears, or after the robot is first
+    within ``trigger_distance_m``."""
 
     def __init__(
         self,
@@ -229,7 +229,7 @@ class Script(Actor):
     def expected(self, times_s: np.ndarray) -> np.ndarray:
         if self._start_s is None and self.trigger_distance_m is not None:
             return self.timetable.at(np.zeros(len(times_s)), self.yaw_rad)
-        start_s = self.delay_s if self._start_s is None else self._start_s
+        start_s = self.started_s + self.delay_s if self._start_s is None else self._start_s
         return self.timetable.at(np.asarray(times_s) - start_s, self.yaw_rad)
 
     def act(self, context: StepContext) -> None:
@@ -239,7 +239,8 @@ class Script(Actor):
                 self.trigger_distance_m is None or self.nearest("robot") <= self.trigger_distance_m
             )
             if is_near:
-                triggered_s = 0.0 if self.trigger_distance_m is None else context.time_s
+                waits = self.trigger_distance_m is not None
+                triggered_s = context.time_s if waits else self.started_s
                 self._start_s = triggered_s + self.delay_s
         step_end_s = context.time_s + context.duration_s
         x_m, y_m, yaw_rad = self.expected(np.array([step_end_s]))[0].tolist()

@@ -92,6 +92,11 @@ class ActorSpec(Spec):
     small gap above the ground avoids friction."""
     tags: Annotated[Tuple[str, ...], BeforeValidator(as_tuple)] = ()
     """Labels by which the behaviors of other actors select this actor."""
+    appear_s: NotNegative = 0.0
+    """Time (s) since the start of the trial at which the actor appears and its behavior starts. It
+    waits until no robot and no other actor is in its place."""
+    leave_s: Optional[Positive] = None
+    """Time (s) since the start of the trial at which the actor disappears; null: never."""
     behavior: str
     """The registered name of the actor type, such as ``wander``."""
 
@@ -190,6 +195,11 @@ class ActorSpec(Spec):
             raise ValueError(
                 f"{self.name} has count {self.count}, but its behavior has only one start; "
                 "write a separate entry for each actor"
+            )
+        if self.leave_s is not None and self.leave_s <= self.appear_s:
+            raise ValueError(
+                f"{self.name} leaves at {self.leave_s:g} s, but appears at {self.appear_s:g} s; "
+                "'leave_s' must be larger than 'appear_s'"
             )
         return self
 

@@ -28,6 +28,7 @@ ACTORS = """
 actors:
   - {name: guard, behavior: patrol, waypoints_m: [[-3, 2.5], [3, 2.5]], speed_mps: 0.8}
   - {name: passer, behavior: flow, waypoints_m: [[-3, -2.7], [-2, -2.7]], absence_s: 0.5}
+  - {name: guest, behavior: script, waypoints_m: [[3, 3.3], [1, 3.3]], appear_s: 1, leave_s: 3}
 randomize:
   - {name: lamp, term: light, select: {names: ".*"}, set: [0.2, 1.0]}
   - {name: fall, term: gravity, set: [9.7, 9.9]}
@@ -63,6 +64,11 @@ def test_actors_move_appear_and_disappear_and_restart_in_each_trial(tmp_path):
         passed_s = np.diff(recording.time_s)
         speeds = np.hypot(*np.diff(guard[:, :2], axis=0).T) / passed_s
         assert np.median(speeds) == pytest.approx(0.8, abs=0.02)
+    guest, time_s = recordings[1].series["actor_guest"], recordings[1].time_s
+    present_s = time_s[np.isfinite(guest[:, 0])]
+    assert 1.0 < present_s[0] < 1.5
+    assert 2.5 < present_s[-1] < 3.2
+    assert guest[time_s == present_s[0], 0] == pytest.approx(3.0, abs=0.2)
     there = np.isfinite(recordings[1].series["actor_passer"][:, 0]).astype(int)
     assert there[0] == 0
     assert (np.diff(there) == 1).sum() >= 2
