@@ -79,11 +79,14 @@ class Inertial:
 @dataclass(frozen=True)
 class ContactParameters:
     """The Coulomb friction coefficients of a collision along the two friction directions, and a bit
-    mask. Two collisions can be in contact only if their masks have a common bit."""
+    mask. Two collisions can be in contact only if their masks have a common bit.
+
+    Without ``has_forces``, contacts are only reported. Two such collisions have no contact."""
 
     mu: float = 1.0
     mu2: float = 1.0
     collide_bitmask: int = 0xFFFF
+    has_forces: bool = True
 
 
 @dataclass(frozen=True)
@@ -222,7 +225,9 @@ def read_surface(document: SdfDocument, collision: Element) -> ContactParameters
         raise SdfError(
             f"{document.where(collision)}: <collide_bitmask> is {text!r}; it must be a whole number"
         ) from error
-    return ContactParameters(max(0.0, mu), max(0.0, mu2), bitmask)
+    only_reported = collision.findtext("surface/contact/collide_without_contact") or ""
+    has_forces = only_reported.strip().lower() not in ("1", "true")
+    return ContactParameters(max(0.0, mu), max(0.0, mu2), bitmask, has_forces)
 
 
 def write_friction(collision: Element, mu: float, mu2: float) -> None:

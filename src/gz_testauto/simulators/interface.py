@@ -415,6 +415,8 @@ class Simulator(abc.ABC):
     - ``senses``: the simulator simulates the sensors that a scene selects.
     - ``loads_beside``: a scene is loaded before the previous simulation ends, which then continues
       if the scene is rejected.
+    - ``contacts_without_forces``: contacts of a collision with ``<collide_without_contact>`` are
+      reported and exert no force.
     - ``changes`` contains the kinds of property changes that the simulations support.
 
     An adaptor implements :meth:`_load` and :meth:`_close`.
@@ -431,6 +433,7 @@ class Simulator(abc.ABC):
     inertial: str = "step"
     senses: bool = False
     loads_beside: bool = False
+    contacts_without_forces: bool = False
     changes: FrozenSet[ChangeKind] = frozenset()
 
     _current: Optional[Simulation] = None

@@ -342,3 +342,29 @@ def test_name_of_a_model_can_contain_colons_as_in_gazebo(simulator, tmp_path, st
     assert snapshot.models["room1::crate"].pose.position == pytest.approx((3, 0, 0.5), abs=0.01)
     assert "room1::crate::wheel" in snapshot.links
     assert snapshot.scan.ranges_m[180] == pytest.approx(2.0, abs=0.01)
+
+
+@pytest.mark.parametrize("skid", ["servo", "wheels"])
+def test_contacts_without_forces_are_reported_and_do_not_stop_the_robot(tmp_path, skid):
+    """A robot passes a wall as if it were not there, and a ball falls through the floor."""
+    surface = "<contact><collide_without_contact>true</collide_without_contact></contact>"
+    wall = scenes.box("wall", 1.5, 0, 1.0, size="0.2 4 2", surface=surface)
+    ball = scenes.model(
+        "ball", "<sphere><radius>0.1</radius></sphere>", "5 5 1 0 0 0", False, surface
+    )
+    ends = []
+    for models in ((), (wall, ball)):
+        with open_simulator("embedded", skid=skid) as simulator:
+            simulation = scenes.load(
+                simulator, scenes.write_world(tmp_path, *models), scenes.wheelchair()
+            )
+            snapshots = scenes.drive(simulation, Twist2D(1.0, 0.0), 3.0)
+            ends.append(snapshots[-1].models["robot"].pose.position)
+    assert ends[1] == pytest.approx(ends[0], abs=2e-3)
+    assert ends[1][0] > 2.5
+    touches = [
+        any("wall::" in contact.first + contact.second for contact in snapshot.contacts)
+        for snapshot in snapshots
+    ]
+    assert 10 < sum(touches) < 50
+    assert snapshots[-1].models["ball"].pose.position[2] == pytest.approx(1 - 4.9 * 9, rel=1e-2)

@@ -52,6 +52,20 @@ def test_every_movable_link_has_a_probe():
     assert instrumented.links["thing::b"].position == (1, 0, 0)
 
 
+def test_contacts_without_forces_need_ode():
+    contact = "<contact><collide_without_contact>1</collide_without_contact></contact>"
+    collision = f"""<collision name="c"><geometry><sphere><radius>1</radius></sphere></geometry>
+    <surface>{contact}</surface></collision></link>"""
+    free_model = model("false")
+    sdf = free_model.sdf.replace('<link name="a"/>', f'<link name="a">{collision}')
+    ghost = replace(free_model, sdf=sdf)
+    instrument_model(ghost, PERIOD_NS)
+    with pytest.raises(
+        SimulatorError, match=r"'thing': contacts without forces .* 'ode', not 'dart'"
+    ):
+        instrument_model(ghost, PERIOD_NS, engine="dart")
+
+
 def test_static_model_has_no_probe():
     instrumented = instrument_model(model("true"), PERIOD_NS)
     assert not instrumented.probes

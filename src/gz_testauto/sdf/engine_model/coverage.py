@@ -4,7 +4,7 @@ All elements that no table lists are ignored with a warning.
 """
 
 import logging
-from typing import Callable, Dict, FrozenSet, List, Optional, Set
+from typing import Callable, Dict, FrozenSet, List, Optional, Sequence, Set
 
 from gz_testauto.base.errors import SdfError
 from gz_testauto.sdf.document import Element, SdfDocument
@@ -76,11 +76,15 @@ _REFUSED = {
 
 class SdfCoverage:
     """A check for elements that ``simulator`` does not support. Each instance logs one warning for
-    each type of unsupported element. With ``reads_visuals``, visuals are shapes for the lidar."""
+    each type of unsupported element. With ``reads_visuals``, visuals are shapes for the lidar.
+    ``supported`` are tags of elements that not all simulators support."""
 
-    def __init__(self, simulator: str, reads_visuals: bool = False) -> None:
+    def __init__(
+        self, simulator: str, reads_visuals: bool = False, supported: Sequence[str] = ()
+    ) -> None:
         self.simulator = simulator
         self.reads_visuals = reads_visuals
+        self._supported = supported
         self._logged_kinds: Set[str] = set()
 
     def check_world(self, document: SdfDocument) -> None:
@@ -120,7 +124,7 @@ class SdfCoverage:
         for child in parent:
             if not isinstance(child.tag, str) or child.tag in _UNDERSTOOD[kind]:
                 continue
-            if child in known_elements:
+            if child in known_elements or child.tag in self._supported:
                 continue
             has_no_effect = _WITHOUT_EFFECT.get(
                 f"{kind}/{child.tag}", _WITHOUT_EFFECT.get(child.tag)

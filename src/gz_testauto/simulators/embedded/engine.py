@@ -44,11 +44,17 @@ _BAD = (
     mujoco.mjtWarning.mjWARN_BADQACC,
 )
 
+# The types of constraints of contacts are the last ones.
+_FIRST_CONTACT_TYPE = int(mujoco.mjtConstraint.mjCNSTR_CONTACT_FRICTIONLESS)
+
 # Contacts were dropped for lack of memory, after which bodies pass through each other.
 _DROPPED_CONTACTS = (mujoco.mjtWarning.mjWARN_CONTACTFULL, mujoco.mjtWarning.mjWARN_CNSTRFULL)
 
 # Each step reduces an overlap to a quarter, so that no overlap of a realistic size remains.
 SETTLING_STEPS = 40
+
+# Target acceleration of a contact below which MuJoCo exerts no force, whatever the bodies do.
+APPROACHING_MPS2 = -1e6
 
 # Resting contacts in MuJoCo are a millimeter deep.
 OVERLAP_M = 0.002
@@ -73,6 +79,11 @@ class Engine:
         self._settling = MujocoSettling(self.model, self.data, held_joints)
         self.grip = CoulombFriction(self.model, self.data, held_joints) if blueprint.grip else None
         self._on_height_maps = HeightMapContacts(self.model, self.data)
+        # mjcf writes no affinity for collisions whose contacts are only reported
+        without_forces = (self.model.geom_contype & 0xFFFF != 0) & (
+            self.model.geom_conaffinity == 0
+        )
+        self._without_forces = without_forces if without_forces.any() else None
         self._shapes = [
             blueprint.shapes[mujoco.mj_id2name(self.model, mujoco.mjtObj.mjOBJ_GEOM, geom)]
             for geom in range(self.model.ngeom)
@@ -105,6 +116,8 @@ class Engine:
         tree_velocities = self._settling.before_step()
         if self.grip is not None:
             self.grip.before_forces()
+        if self._without_forces is not None:
+            self._release(self._without_forces)
         try:
             mujoco.mj_step2(self.model, self.data)
         except mujoco.FatalError as error:
@@ -314,6 +327,15 @@ class Engine:
         return loads_n
 
     # private methods
+
+    def _release(self, geoms: np.ndarray) -> None:
+        """Let the contacts of ``geoms``, a mask of all geoms, exert no force in the next step."""
+        contacts = np.flatnonzero(geoms[self.data.contact.geom].any(axis=1))
+        rows = self.data.contact.efc_address[contacts]
+        if not self.grip:  # a contact has several rows, which all act along its normal
+            is_contact = self.data.efc_type >= _FIRST_CONTACT_TYPE
+            rows = np.flatnonzero(is_contact & np.isin(self.data.efc_id, contacts))
+        self.data.efc_aref[rows[rows >= 0]] = APPROACHING_MPS2
 
     def _refresh_moving(self) -> None:
         # MuJoCo finds the geoms of the world near a body in a tree, but computes the poses and

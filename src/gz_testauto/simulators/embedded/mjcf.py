@@ -267,7 +267,8 @@ class _MjcfWriter:
                 element.set("priority", str(self._priority[friction]))
                 element.set("condim", str(condim(friction)))
             element.set("contype", bits if touches else untouched_bits)
-            element.set("conaffinity", bits if touches else "0")
+            has_forces = touches and shape.surface.has_forces
+            element.set("conaffinity", bits if has_forces else "0")
 
     def _add_instruments(self, root: Element) -> None:
         actuator = etree.SubElement(root, "actuator")

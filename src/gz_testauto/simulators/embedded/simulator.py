@@ -238,6 +238,7 @@ class EmbeddedSimulator(EngineSimulator[DrivenRobot]):
 
     name = "embedded"
     loads_beside = True
+    contacts_without_forces = True
 
     def __init__(
         self,
@@ -254,7 +255,7 @@ class EmbeddedSimulator(EngineSimulator[DrivenRobot]):
             raise ValueError(f"'skid' must be one of {', '.join(get_args(Skid))}, not {skid!r}")
         if lidar not in ("collisions", "visuals"):
             raise ValueError(f"'lidar' must be 'collisions' or 'visuals', not {lidar!r}")
-        self._coverage = SdfCoverage(self.name, reads_visuals=lidar == "visuals")
+        self._coverage = SdfCoverage(self.name, lidar == "visuals", ("collide_without_contact",))
         self.version = f"MuJoCo {mujoco.__version__}"
         self._settings = Settings(step_s, fast_lidar, grip=skid == "wheels")
         self._skid: Skid = skid

@@ -15,6 +15,7 @@ from gz_testauto.base.pose import Pose, Pose2D
 from gz_testauto.base.sensors import Sensor
 from gz_testauto.base.xml_file import parse_xml
 from gz_testauto.sdf.document import Element, SdfDocument
+from gz_testauto.sdf.dynamics import read_surface
 from gz_testauto.sdf.edit import contact_sensor, find_link
 from gz_testauto.sdf.includes import ModelLibrary
 from gz_testauto.sdf.plugin_sensors import RAYS
@@ -101,6 +102,12 @@ def instrument_model(
     All its sensors get the period ``sensor_period_ns`` (simulated time).
     """
     document, scene = _read_named_model(model, suffix)
+    surfaces = [read_surface(document, element) for element in document.root.iter("collision")]
+    if engine != "ode" and not all(surface.has_forces for surface in surfaces):
+        raise SimulatorError(
+            f"cannot spawn {model.name!r}: contacts without forces (<collide_without_contact>) "
+            f"need the physics engine 'ode', not {engine!r}; use 'ode' or the simulator 'embedded'"
+        )
     return _add_instruments(model, document, scene, sensor_period_ns, engine, probe)
 
 

@@ -59,6 +59,7 @@ class GazeboSimulator(Simulator):
     name = "gazebo"
     sets_twist = False
     several_robots = True
+    contacts_without_forces = True
     senses = True
     runs_plugins = True
     inertial = "period"

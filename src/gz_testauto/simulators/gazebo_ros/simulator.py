@@ -115,6 +115,7 @@ class GazeboRosSimulator(Simulator):
     steps_exactly = False
     runs_plugins = True
     shared = True
+    contacts_without_forces = True
     inertial = "period"  # Gazebo averages over a period; other simulators may not
 
     def __init__(
