@@ -80,7 +80,7 @@ def test_two_actors_can_appear_at_one_place_after_each_other():
     with open_simulator("embedded") as simulator:
         snapshots = run(simulator, created(first, second))
     assert place(snapshots, "b")[0] == pytest.approx((-2.0, 0.0), abs=1e-6)
-    with pytest.raises(PlacementError, match=r"overlap at the start .* set 'appear_s'"):
+    with pytest.raises(PlacementError, match=r"overlap .* set 'appear_s' .* 'behavior: recorded'"):
         created(first, script("b", through))
 
 

@@ -93,6 +93,15 @@ def in_contact_group(sdf: str, group: int) -> str:
     return str(etree.tostring(root, encoding="unicode"))
 
 
+def without_contact_forces(sdf: str) -> str:
+    """Return the SDF in which the contacts of all collisions are reported, but exert no force."""
+    root = parse_xml(sdf.encode())
+    for collision in root.iter("collision"):
+        contact = ensure_child(ensure_child(collision, "surface"), "contact")
+        ensure_child(contact, "collide_without_contact").text = "true"
+    return str(etree.tostring(root, encoding="unicode"))
+
+
 def _as_actor_body(root: Element) -> str:
     """Return the SDF of an upright model without plug-ins, joints and gravity."""
     model = root.find("model")

@@ -19,6 +19,7 @@ from gz_testauto.actors.bodies import (
     body_sdf,
     in_contact_group,
     read_body,
+    without_contact_forces,
 )
 from gz_testauto.base.errors import PlacementError, SpecError
 from gz_testauto.base.parameters import check_parameters, construct
@@ -215,7 +216,7 @@ def create_actors(
             actor.start(child_generator(seed, *path, 1))
             actors[name] = actor
             local_outlines[name] = shapely.get_coordinates(outline)
-            grouped_sdf = sdf
+            grouped_sdf = sdf if spec.has_contact_forces else without_contact_forces(sdf)
             if spec.needs_free_path:
                 group = groups.add(actor, len(actors) - 1, _reachable_area(spec), reach_of(spec))
                 grouped_sdf = sdf if area.has_bit_masks else in_contact_group(sdf, group)
@@ -282,7 +283,8 @@ def _require_apart(outlines: Mapping[str, BaseGeometry], name: str) -> None:
         if other_name != name and outline_of_actor.intersects(outline):
             raise PlacementError(
                 f"actors {other_name!r} and {name!r} overlap at the start of the trial; start one "
-                "of them elsewhere, or set 'appear_s' for an actor that appears later"
+                "of them elsewhere, set 'appear_s' for an actor that appears later, or use "
+                "'behavior: recorded' for recorded people"
             )
 
 

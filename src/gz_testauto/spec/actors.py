@@ -137,6 +137,8 @@ class ActorSpec(Spec):
     """True if each actor of an entry has a separate start; False if all have the same start."""
     needs_free_path: ClassVar[bool] = True
     """True if :attr:`path` must be free of obstacles."""
+    has_contact_forces: ClassVar[bool] = True
+    """True if contacts push the actor. Otherwise, contacts with robots are only reported."""
 
     def create(self, new: Any) -> Tuple[Any, Pose2D]:
         """Create an actor (:class:`~gz_testauto.actors.actor.Actor`) from ``new``

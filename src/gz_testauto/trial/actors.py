@@ -385,6 +385,12 @@ def check_actors(spec: CampaignSpec) -> None:
             if able and isinstance(spec, BuiltinCampaignSpec):
                 remedy = f"use {' or '.join(map(repr, able))}, or remove it"
             raise SpecError(f"{key}: {subject} cannot change the {kind.properties}; {remedy}")
+    for actor in spec.actors:
+        if not (actor.has_contact_forces or SIMULATORS.get(simulator).contacts_without_forces):
+            raise SpecError(
+                f"actor {actor.name!r}: {subject} exerts forces in contacts, which would push the "
+                "actor off its track; use 'embedded' or 'gazebo', or remove the actor"
+            )
 
 
 def _require_stack_support(spec: CampaignSpec) -> None:

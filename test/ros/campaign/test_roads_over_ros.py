@@ -1,12 +1,15 @@
-"""A campaign with a road, tracks and effects has the same trials over ROS and in-process."""
+"""A campaign with a road, tracked objects, effects and actors that appear and leave has the same
+trials over ROS and in-process."""
 
 import functools
 
+import numpy as np
 import pytest
 import yaml
 from finished import results
 
 pytest.importorskip("rospy")
+pytest.importorskip("gz_testauto.extras.people", reason="needs the behavior recorded")
 
 from gz_testauto.analysis.repeatability import compare_recordings
 from gz_testauto.base.resources import share_directory
@@ -32,6 +35,10 @@ def file(tmp_path_factory):
     near = {"trigger_distance_m": 20.0}
     color = {"name": "near", "effect": "color", "target": "pedestrian", "color": [1, 0, 0]}
     data["effects"] = [{**color, "when": near}]
+    guest = {"behavior": "patrol", "waypoints_m": [[10.0, 6.0], [14.0, 6.0]]}
+    data["actors"].append({"name": "guest", **guest, "appear_s": 1.0, "leave_s": 4.0})
+    tracks = str(config.parent / "people" / "recorded_tracks.csv")
+    data["actors"].append({"name": "walker", "behavior": "recorded", "tracks": tracks})
     data["simulator"] = "embedded"
     written = tmp_path_factory.mktemp("road") / "campaign.yaml"
     written.write_text(yaml.safe_dump(data))
@@ -56,6 +63,10 @@ def test_trials_on_a_road_equal_those_without_ros_bit_by_bit(file, tmp_path):
     (here,), (second,) = results(tmp_path / "alone")
     assert there.outcome is here.outcome
     assert there.completed
+    guest = first.series["actor_guest"]
+    present_s = first.time_s[np.isfinite(guest[:, 0])]
+    assert (present_s[0], present_s[-1]) == pytest.approx((1.1, 4.0), abs=0.11)
+    assert np.isfinite(first.series["actor_walker_3"][:, 0]).any()
     assert there.metrics["object_distance_min_m"] == here.metrics["object_distance_min_m"]
     assert compare_recordings(first, second).identical
     active_s = here.metrics["effect_near_s"]
