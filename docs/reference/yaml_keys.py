@@ -169,13 +169,20 @@ def default_text(schema: Mapping[str, Any], required: bool) -> str:
     return f"`{str(value).lower() if isinstance(value, bool) else value}`"
 
 
+@functools.lru_cache(maxsize=None)
+def schema_of(spec: Type[Spec]) -> Mapping[str, Any]:
+    """Return the JSON schema of a class, with the schemas of the classes of its values."""
+    return spec.model_json_schema()
+
+
 def own_schema(spec: Type[Spec]) -> Mapping[str, Any]:
     """Return the JSON schema of a class without the schemas of other classes."""
-    schema = spec.model_json_schema()
+    schema = schema_of(spec)
     own: Mapping[str, Any] = schema.get("$defs", {}).get(spec.__name__, schema)
     return own
 
 
+@functools.lru_cache(maxsize=None)
 def keys_of(spec: Type[Spec]) -> List[Row]:
     """Return a row for each key of a class."""
     schema = own_schema(spec)
@@ -399,7 +406,7 @@ def reached(*roots: Type[Spec]) -> List[Type[Spec]]:
     found: Dict[str, Type[Spec]] = {}
     for root in roots:
         found[root.__name__] = root
-        for name in root.model_json_schema().get("$defs", {}):
+        for name in schema_of(root).get("$defs", {}):
             found.setdefault(name, classes[name])
     return list(found.values())
 
