@@ -3,13 +3,14 @@
 import ast
 import collections
 import contextlib
+import functools
 import hashlib
 import importlib.machinery
 import inspect
 import os
 import sys
 from pathlib import Path
-from typing import Any, DefaultDict, Dict, Iterable, Iterator, Mapping, Optional, Set, Tuple
+from typing import Any, DefaultDict, Dict, Iterable, Iterator, List, Mapping, Optional, Set, Tuple
 
 from lxml import etree
 
@@ -248,26 +249,31 @@ def _module_file(module: str) -> Optional[Path]:
 def _imports_in_scope(module: str, path: Path, scope: str) -> Iterator[str]:
     if path.suffix != ".py":
         return
-    try:
-        tree = ast.parse(read_file(path))
-    except SyntaxError:  # the module cannot be imported
-        return
     package = module if path.name == "__init__.py" else module.rpartition(".")[0]
-    names = []
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            names += [(alias.name, "") for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            base = node.module or ""
-            if node.level:
-                parents = package.split(".")[: package.count(".") + 2 - node.level]
-                base = ".".join([*parents, base] if base else parents)
-            names += [(base, alias.name) for alias in node.names]
-    for base, name in names:
+    for level, base, name in _import_statements(read_file(path)):
+        if level:
+            parents = package.split(".")[: package.count(".") + 2 - level]
+            base = ".".join([*parents, base] if base else parents)
         if f"{base}.".startswith(f"{scope}."):
             # the name is a module of the package, or a value that its __init__.py provides
             submodule = f"{base}.{name}"
             yield submodule if name and _module_file(submodule) else base
+
+
+@functools.lru_cache(maxsize=512)  # each campaign and each planner reads the same modules
+def _import_statements(source: bytes) -> Tuple[Tuple[int, str, str], ...]:
+    """Return the number of leading dots, the module and the imported name or "" of each import."""
+    try:
+        tree = ast.parse(source)
+    except SyntaxError:  # the module cannot be imported
+        return ()
+    statements: List[Tuple[int, str, str]] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            statements += [(0, alias.name, "") for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            statements += [(node.level, node.module or "", alias.name) for alias in node.names]
+    return tuple(statements)
 
 
 def _moving_model_hashes(spec: BuiltinCampaignSpec) -> Dict[str, str]:
