@@ -7,6 +7,7 @@ Property tests draw the same examples in each run and have no deadline, so that 
 load decides; ``--hypothesis-profile=search`` draws new ones.
 """
 
+import gc
 import importlib.util
 import os
 
@@ -56,6 +57,13 @@ def gazebo_ros_lacks():
             "none, test/ros/gazebo_ros.test runs the same against our simulator node"
         )
     return ros_lacks()
+
+
+# The modules and the collected tests live until the end. Without this, each full garbage collection
+# visits them again, mostly while a test parses source files.
+def pytest_collection_finish():
+    gc.collect()
+    gc.freeze()
 
 
 # Run last, after deselection: a selection without Gazebo then starts no Gazebo to read its version.
