@@ -78,7 +78,7 @@ def compile_program(
     states = GeneratorStates.seeded(seed)
     with _importable(library), located(path), warnings.catch_warnings(), states.active():
         warnings.simplefilter("ignore")
-        compiled = _compile(source, path, parameters, scenario, pruning, known)
+        compiled = _compile(source, path, parameters, scenario, pruning, known, library)
     known.check(parameters, str(path))
     _check_compiled(path, compiled, dynamic)
     return Program(path, compiled, notes)
@@ -91,6 +91,7 @@ def _compile(
     scenario: Optional[str],
     pruning: bool,
     known: Any,
+    library: str,
 ) -> Any:
     import io
 
@@ -101,8 +102,8 @@ def _compile(
 
     scene_objects.begin_scenario(str(path), LINE_ADDED)
     options = translator.CompileOptions(paramOverrides=dict(parameters))
-    examined = functools.partial(_examining, known=known)
-    with adapted_compiler(pruning, examined):
+    examined = functools.partial(_examining, known=known, library=library)
+    with adapted_compiler(pruning, examined, library):
         return translator._scenarioFromStream(
             io.BytesIO(source.encode()), options, str(path), scenario=scenario, path=str(path)
         )
@@ -128,14 +129,18 @@ def recorded_numbers(path: Path) -> Tuple[str, ...]:
     return tuple(name for statement in record_statements(tree) for name in statement.numbers)
 
 
-def _examining(load: Callable[[Any, Any], None], known: Any) -> Callable[[Any, Any], None]:
+def _examining(
+    load: Callable[[Any, Any], None], known: Any, library: str
+) -> Callable[[Any, Any], None]:
     """Return a replacement for Scenic's function that loads a module. It first checks the module,
     and adds its parameters to ``known``."""
+    from gz_testauto.extras.scenic.language.compiler import parse_library
     from gz_testauto.extras.scenic.language.statements import examine_imported
 
     def load_examined(loader: Any, module: Any) -> None:
         path = Path(loader.filepath)
-        tree = _parse(path, read_text(path, SpecError))
+        text = read_text(path, SpecError)
+        tree = parse_library(library) if text == library else _parse(path, text)
         known.add(tree)
         _raise_for(path, examine_imported(tree))
         load(loader, module)

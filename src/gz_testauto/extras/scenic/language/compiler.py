@@ -7,12 +7,14 @@ module imports Scenic.
 
 import ast
 import contextlib
+import functools
 import sys
 from typing import Any, Callable, Dict, Iterable, Iterator
 
 from scenic.core.errors import InvalidScenarioError
 from scenic.core.object_types import Point
 from scenic.syntax import compiler, translator, veneer
+from scenic.syntax.parser import parse_string
 
 from gz_testauto.extras.scenic.language.statements import OVERRIDE_BEFORE, line_of
 
@@ -82,23 +84,56 @@ _OBJECT = "\nfrom gz_testauto.extras.scenic.scene_objects import SceneObject as 
 """Code that Scenic runs before each module."""
 
 
+@functools.lru_cache(maxsize=8)  # Scenic's parser takes longer than the rest of a compilation
+def _library_tree(library: str) -> Any:
+    return parse_string(library, "exec")
+
+
+def parse_library(library: str) -> Any:
+    """Return the syntax tree of a generated library, which has no syntax errors."""
+    return _copy_tree(_library_tree(library))
+
+
+def _copy_tree(value: Any) -> Any:
+    # ``copy.deepcopy`` calls the class without arguments, which Scenic's nodes do not support.
+    if isinstance(value, list):
+        return [_copy_tree(item) for item in value]
+    if not isinstance(value, ast.AST):
+        return value
+    node = type(value).__new__(type(value))
+    for name, item in vars(value).items():
+        setattr(node, name, _copy_tree(item))
+    return node
+
+
 @contextlib.contextmanager
-def adapted_compiler(pruning: bool, load: Callable[[Load], Load]) -> Iterator[None]:
+def adapted_compiler(pruning: bool, load: Callable[[Load], Load], library: str) -> Iterator[None]:
     """Change Scenic's compiler in this context. ``load`` replaces Scenic's function that loads an
-    imported module."""
+    imported module. ``library`` is the text of the module that each program imports."""
     loader, transformer = translator.ScenicLoader, compiler.ScenicToPythonTransformer
     before = translator.usePruning, translator.preamble, loader.exec_module
     visit, assign = transformer.visit, Point.__setattr__
     translator.usePruning = pruning
     loader.exec_module = load(before[2])
     translator.preamble += _OBJECT
+    translator.parse_string = _parsing_once(library)
     transformer.visit = _with_lines(visit)
     Point.__setattr__ = _guard_assignments(assign)
     try:
         yield
     finally:
         translator.usePruning, translator.preamble, loader.exec_module = before
+        translator.parse_string = parse_string
         transformer.visit, Point.__setattr__ = visit, assign
+
+
+def _parsing_once(library: str) -> Callable[..., Any]:
+    def parse(source: str, mode: str, filename: str) -> Any:
+        if source == library:
+            return parse_library(library)
+        return parse_string(source, mode, filename=filename)
+
+    return parse
 
 
 def _with_lines(visit: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
