@@ -19,7 +19,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Set, Tuple
 
-from source_trees import walk
+from source_trees import walk, walk_statements
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 SOURCE = "src/gz_testauto/"
@@ -315,7 +315,7 @@ def repeated_class_names() -> Dict[str, List[str]]:
     """Return the names that several classes of the package have, a leading underscore aside."""
     places: Dict[str, List[str]] = collections.defaultdict(list)
     for path in sorted((CHECKOUT / SOURCE).rglob("*.py")):
-        for node in walk(ast.parse(path.read_text("utf-8"))):
+        for node in walk_statements(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.ClassDef):
                 where = f"{path.relative_to(CHECKOUT)}:{node.lineno}"
                 places[node.name.lstrip("_")].append(where)

@@ -28,11 +28,11 @@ def is_docstring(node):
     return isinstance(node, ast.Expr) and isinstance(getattr(node.value, "value", None), str)
 
 
-def bound_names(tree):
+def bound_names(nodes):
     """Return the names of all parameters and of all variables that are assigned."""
     names = [
         node.arg if isinstance(node, ast.arg) else node.id
-        for node in walk(tree)
+        for node in nodes
         if isinstance(node, ast.arg)
         or (isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store))
     ]
@@ -42,15 +42,15 @@ def bound_names(tree):
 def measures(path):
     """Return the counts of one module."""
     text = path.read_text(encoding="utf-8")
-    lines, tree = text.splitlines(), ast.parse(text)
+    lines, nodes = text.splitlines(), list(walk(ast.parse(text)))
     omitted = {n for n, line in enumerate(lines, 1) if not line.partition("#")[0].strip()}
     words = 0
-    for node in walk(tree):
+    for node in nodes:
         if is_docstring(node):
             words += len(node.value.value.split())
         if is_docstring(node) or isinstance(node, (ast.Import, ast.ImportFrom)):
             omitted.update(range(node.lineno, node.end_lineno + 1))
-    names = bound_names(tree)
+    names = bound_names(nodes)
     return Counter(
         lines=len(lines),
         code=len(lines) - len(omitted),
