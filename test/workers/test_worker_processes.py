@@ -93,6 +93,7 @@ def test_no_worker_starts_without_a_trial(unlucky, tmp_path):
     assert len(pids(tmp_path)) == 1
 
 
+@pytest.mark.slow
 def test_a_worker_that_dies_while_it_starts_is_replaced(unlucky):
     results = unlucky("die-opening")
     assert all_reached(results)

@@ -60,6 +60,7 @@ def test_missing_package_or_node_is_named(spec, tmp_path, element, name, missing
     assert missing in found[name]
 
 
+@pytest.mark.slow
 def test_all_message_packages_that_a_trial_imports_are_checked():
     code = "import sys, gz_testauto.ros.stack.trial; print(*sys.modules)"
     output = subprocess.run(
