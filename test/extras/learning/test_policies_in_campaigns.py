@@ -24,7 +24,8 @@ def results_of(folder, speed):
     learned = {"name": "learned", "plugin": "policy", "parameters": {"file": str(file)}}
     changes = {"environment": None, "planners": [learned], "simulator": "embedded"}
     out = folder / "out"
-    assert main(["run", str(written(folder, **changes)), "--out", str(out)]) == 0
+    options = ["--out", str(out), "--workers", "1"]
+    assert main(["run", str(written(folder, **changes)), *options]) == 0
     return out
 
 
