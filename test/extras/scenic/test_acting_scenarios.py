@@ -87,9 +87,9 @@ def test_results_contain_the_records_of_the_whole_trial(alone):
 def test_two_workers_and_a_repetition_give_identical_results(alone, tmp_path):
     file, out = alone
     twice = tmp_path / "twice"
-    one = ["run", str(file), "--out", str(twice), "--workers", "2"]
-    assert main([*one, "--planners", "dwa_fox"]) == 0
-    assert main(one) == 0
+    one = ["run", str(file), "--out", str(twice)]
+    assert main([*one, "--workers", "1", "--planners", "dwa_fox"]) == 0
+    assert main([*one, "--workers", "2"]) == 0
     trials, recordings = results(out)
     again, replayed = results(twice)
     by_key = {(r.world, r.planner): one for r, one in zip(again, replayed)}
