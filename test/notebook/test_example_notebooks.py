@@ -64,11 +64,13 @@ def test_exercise_of_a_class_gives_the_same_trials_for_the_same_seed(tmp_path):
     """As docs/teaching.md describes."""
     columns = ["world", "planner", "outcome", "distance_m", "time_s", "clearance_min_m"]
 
-    def trials(name, seed):
-        place = tmp_path / name
-        results = gz_testauto.run(EXAMPLES / "exercise.yaml", place, seed=seed, worlds=3)
+    def trials(name, seed, workers):
+        results = gz_testauto.run(
+            EXAMPLES / "exercise.yaml", tmp_path / name, seed=seed, worlds=3, workers=workers
+        )
         return results.trials.to_pandas()[columns]
 
-    assert list(trials("first", 101).planner.unique()) == ["fgm", "dwa_fox", "mine"]
-    assert trials("second", 101).equals(trials("first", 101))
-    assert not trials("third", 102).equals(trials("first", 101))
+    first = trials("first", 101, workers=2)
+    assert list(first.planner.unique()) == ["fgm", "dwa_fox", "mine"]
+    assert trials("second", 101, workers=1).equals(first)
+    assert not trials("third", 102, workers=1).equals(first)
