@@ -89,7 +89,20 @@ class Job:
 
 
 @pytest.fixture
-def job(tmp_path):
+def one_processor():
+    """Run the test and its processes on one processor. A campaign without the option ``--workers``
+    then runs its trials without worker processes, whose start takes several seconds."""
+    if not hasattr(os, "sched_setaffinity"):
+        yield
+        return
+    allowed = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {sorted(allowed)[os.getpid() % len(allowed)]})
+    yield
+    os.sched_setaffinity(0, allowed)
+
+
+@pytest.fixture
+def job(tmp_path, one_processor):
     return Job(tmp_path)
 
 
