@@ -48,7 +48,10 @@ def test_release_runs_a_campaign_in_a_new_environment(distributions, tmp_path, v
     run(*uv, "venv", "--quiet", "--python", python_of(version), tmp_path / "new", env=environment)
     options = ("--python", python, "--constraint", CHECKOUT / "constraints.txt")
     run(*uv, "pip", "install", *options, release, env=environment)
-    campaign = ("run", "smoke_campaign", "--simulator", "embedded", "--out", "results")
-    output = run(python.with_name("gz_testauto"), *campaign, cwd=tmp_path, env=environment)
+    program = (python.with_name("gz_testauto"), "run", "smoke_campaign")
+    options = ("--simulator", "embedded", "--out", "results")
+    # Each of several processes would compile the code of the simulator.
+    run(*program, *options, "--workers", 1, "--worlds", 1, cwd=tmp_path, env=environment)
+    output = run(*program, *options, "--workers", 2, cwd=tmp_path, env=environment)
     assert "fgm" in output
     assert (tmp_path / "results" / "report.html").is_file()
