@@ -3,7 +3,7 @@
 import os
 import re
 from pathlib import Path
-from typing import Any, Dict, Iterator, Mapping, NamedTuple, Optional, Tuple
+from typing import Any, Dict, Iterator, Mapping, NamedTuple, Optional, Tuple, Union
 
 from lxml import etree
 
@@ -58,14 +58,19 @@ def find_launch_file(launch: LaunchSpec, location: str) -> Path:
         package = resources.resolve(f"package://{launch.package}", Path())
     except ResourceError as error:
         raise SpecError(f"{location}.package: {error}") from error
-    elsewhere = sorted(package.rglob(Path(launch.file).name))
-    for path in (package / "launch" / launch.file, package / launch.file, *elsewhere):
+    for path in _candidates(package, launch.file):
         if os.path.isfile(path):
             return path
     names = sorted(path.name for path in package.rglob("*.launch"))
     raise SpecError(
         f"{location}.file: {unknown_name(f'launch file of {package}:', str(launch.file), names)}"
     )
+
+
+def _candidates(package: Path, file: Union[str, Path]) -> Iterator[Path]:
+    yield package / "launch" / file
+    yield package / file
+    yield from sorted(package.rglob(Path(file).name))  # takes long in a checkout
 
 
 def fill_in(launch: LaunchSpec, location: str, values: Mapping[str, object]) -> Launch:
