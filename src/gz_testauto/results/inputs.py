@@ -237,12 +237,11 @@ def modules_of(plugin: Any) -> Dict[str, Path]:
 def _module_file(module: str) -> Optional[Path]:
     top, _, submodules = module.partition(".")
     for folder in getattr(sys.modules.get(top), "__path__", ()):
-        base = Path(folder, *submodules.split(".")) if submodules else Path(folder)
-        for stem in (base / "__init__", base) if submodules else (base / "__init__",):
+        base = os.path.join(folder, *submodules.split(".")) if submodules else str(folder)
+        for stem in (f"{base}/__init__", base) if submodules else (f"{base}/__init__",):
             for suffix in importlib.machinery.all_suffixes():
-                path = stem.with_name(stem.name + suffix)
-                if path.is_file():
-                    return path
+                if os.path.isfile(stem + suffix):
+                    return Path(stem + suffix)
     return None
 
 
