@@ -13,7 +13,7 @@ from typing import Callable, List, NamedTuple, Optional, Sequence, Set, Tuple
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from gz_testauto.actors.localization import as_estimated
+from gz_testauto.actors.localization import PoseEstimator, as_estimated
 from gz_testauto.actors.tracker import ObjectTracker
 from gz_testauto.base.errors import SdfError, SimulatorError, SpecError
 from gz_testauto.base.observation import Snapshot, Twist2D
@@ -42,6 +42,8 @@ from gz_testauto.trial.recorder import CycleTimes
 from gz_testauto.trial.termination import TrialEnd
 from gz_testauto.trial.testbed import BuiltinTestBed, TestBed, require_builtin
 from gz_testauto.trial.trial import Trial
+
+Listener = Callable[[Snapshot], None]
 
 
 class LockstepExecutor(TrialExecutor):
@@ -99,10 +101,16 @@ class LockstepExecutor(TrialExecutor):
         period_s = self._bed.spec.control_period_s
         try:
             with scene_faults(self._require_simulator().repeatable):
-                result = run_trial(loaded.simulation, loaded.robots, period_s, should_stop)
+                listen = self.listener(trial, loaded.robots[0])
+                result = run_trial(loaded.simulation, loaded.robots, period_s, should_stop, listen)
                 return loaded.actors.complete(result)
         finally:
             loaded.actors.close()
+
+    def listener(self, trial: Trial, robot: "TrialRobot") -> Listener:
+        """Return a function that is called with each snapshot after the robots have observed it.
+        ``robot`` is the first robot."""
+        return lambda snapshot: None
 
     def load_trial(
         self, trial: Trial, show_objects: bool = False, planner: Optional[LocalPlanner] = None
@@ -230,6 +238,11 @@ class TrialRobot:
             self.stop(simulation)
 
     @property
+    def estimator(self) -> Optional[PoseEstimator]:
+        """The simulated localization; None if it is exact."""
+        return self._monitor.estimator
+
+    @property
     def task_is_new(self) -> bool:
         """True if :attr:`task` has changed with the latest snapshot."""
         return self._monitor.goal_is_new
@@ -243,7 +256,7 @@ class TrialRobot:
 
     def estimated(self, true_observation: Observation) -> Observation:
         """Return the observation with the true pose and twist replaced by their estimates."""
-        estimator = self._monitor.estimator
+        estimator = self.estimator
         if estimator is None:
             return true_observation
         pose, objects = estimator.pose, true_observation.objects
@@ -313,6 +326,7 @@ def run_trial(
     robots: Sequence[TrialRobot],
     control_period_s: float,
     should_stop: StopRequest,
+    listen: Listener = lambda snapshot: None,
 ) -> TrialResult:
     """Run a loaded simulation until the trials of all robots have ended.
 
@@ -323,6 +337,7 @@ def run_trial(
     snapshot = simulation.snapshot()
     for robot in robots:
         robot.observe(snapshot)
+    listen(snapshot)
     while any(robot.verdict is None for robot in robots):
         if should_stop():
             raise TrialStopped
@@ -333,6 +348,7 @@ def run_trial(
         snapshot = simulation.step(control_period_s)
         for robot in robots:
             robot.observe(snapshot)
+        listen(snapshot)
     wall_time_s = time.monotonic() - started_s
     first, *companions = (robot.result(wall_time_s) for robot in robots)
     for robot, result in zip(robots[1:], companions):
