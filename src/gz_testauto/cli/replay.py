@@ -15,6 +15,7 @@ xacro files and plugins of worlds, are listed, and you must confirm, unless you 
 example:
   gz_testauto replay results/paper 139 fgm
   gz_testauto replay results/paper world_0139 fgm_improved --gui
+  gz_testauto replay results/paper 139 fgm --bag world_139.bag
 """
 
 import argparse
@@ -30,7 +31,7 @@ from typing import Callable, Optional
 from gz_testauto.analysis.repeatability import compare_recordings
 from gz_testauto.base.errors import ResultsError, SimulatorError, SpecError
 from gz_testauto.base.escaping import escape_text
-from gz_testauto.base.registry import unknown_name
+from gz_testauto.base.registry import Registry, unknown_name
 from gz_testauto.campaign.resume import changed_planners, open_for_replay
 from gz_testauto.campaign.selection import world_name
 from gz_testauto.campaign.signals import StopSignals
@@ -50,6 +51,10 @@ from gz_testauto.trial.trial import Trial, trial_label
 from gz_testauto.workers.interface import ExecutorFactory
 
 GROUP = ("start", 4)
+
+# Functions with the path of a new bag and ``--gui`` as parameters, which return a factory of
+# executors that write the bag.
+BAG_WRITERS = Registry("bag writer", {})
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -73,6 +78,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=float,
         metavar="FACTOR",
         help="highest real-time factor (default: 1 with --gui, otherwise unlimited)",
+    )
+    parser.add_argument(
+        "--bag",
+        type=Path,
+        metavar="FILE",
+        help="write a rosbag of ROS 1 with the topics of a real robot: scans, odometry, tf, "
+        "estimated pose, map, goals and results of move_base, and commands",
     )
     add_trust_argument(parser)
 
@@ -103,7 +115,11 @@ def _replay(results: OpenedResults, arguments: argparse.Namespace) -> int:
                 if arguments.gui:
                     _require_window(campaign, results, trial)
                 speed = arguments.speed or (1.0 if arguments.gui else 0.0)
-                executor = chosen_executor(campaign.spec, directory.path, arguments.gui)
+                executor = (
+                    BAG_WRITERS.get("ros1")(arguments.bag, arguments.gui)
+                    if arguments.bag
+                    else chosen_executor(campaign.spec, directory.path, arguments.gui)
+                )
                 result = run_once(
                     bed, trial, executor, _delayed(stop, bed.spec.control_period_s, speed)
                 )
@@ -183,6 +199,8 @@ def _require_window(campaign: PreparedCampaign, results: OpenedResults, trial: T
 
 
 def _stack_executor(spec: CampaignSpec, arguments: argparse.Namespace) -> ExecutorFactory:
+    if arguments.bag:
+        raise SpecError("--bag is not supported with stack; set the key stack.bag instead")
     if arguments.gui or arguments.speed:
         raise SpecError(
             "--gui and --speed are not supported with stack; set stack.max_real_time_factor or "

@@ -1,0 +1,1 @@
+"""Bags of simulated trials, and worlds from bags of real robots."""
