@@ -1,0 +1,160 @@
+"""Write the world, the tracks and the campaign of a reconstruction."""
+
+import csv
+import io
+import json
+import re
+from pathlib import Path
+from typing import List, NamedTuple
+
+import numpy as np
+
+from gz_testauto.base.disk import disk_errors, make_directory, replace_file
+from gz_testauto.extras.field.obstacles import HEIGHT_M, Seen, SolidPart
+from gz_testauto.extras.field.reconstruction import Reconstruction
+from gz_testauto.grid.occupancy import rectangles_of
+
+WALL_HEIGHT_M = 2.0
+TOLERANCE_M = 0.3
+LEAST_MPS, LEAST_RADPS = 0.1, 0.3
+
+_MODEL = """    <model name="{name}">
+      <static>true</static>
+      <link name="link">
+{parts}
+      </link>
+    </model>
+"""
+_PART = """        <{kind} name="{kind}_{number}">
+          <pose>{x!r} {y!r} {z!r} 0 0 {yaw!r}</pose>
+          <geometry>{geometry}</geometry>{more}
+        </{kind}>"""
+_MATERIAL = "\n          <material><diffuse>0.8 0.5 0.3 1</diffuse></material>"
+
+_CAMPAIGN = """\
+# The world that the robot saw in {source} from {from_s:.1f} to {to_s:.1f} s: {reason}.
+# Lidar of the bag: {rays} rays, {low_m:g} to {high_m:g} m, {rate_hz:.1f} Hz.
+
+name: {name}
+seed: 1
+
+worlds:
+  directory: .
+  files: [{world}]
+  obstacle_names: "seen_[0-9]+"          # not in the static map
+
+robot:
+  model: {robot}
+  start: {{x_m: {start[0]:.3f}, y_m: {start[1]:.3f}, yaw_rad: {start[2]:.4f}}}
+  max_linear_mps: {linear:g}
+  max_angular_radps: {angular:g}
+
+goal: {{x_m: {goal[0]:.3f}, y_m: {goal[1]:.3f}, tolerance_m: {tolerance:g}}}
+
+planners: [dwa]                          # replace by your planner, or by those of your stack
+
+randomize:
+  - {{name: noise, term: scan_noise, set: {noise:.4f}}}
+{actors}
+limits: {{timeout_s: {timeout_s:.0f}}}
+"""
+_ACTORS = """
+actors:
+  - {{name: seen, behavior: recorded, tracks: {tracks}}}
+"""
+
+
+class Files(NamedTuple):
+    world: Path
+    campaign: Path
+    tracks: Path
+    page: Path
+
+
+def write_files(
+    rebuilt: Reconstruction, source: str, out: Path, robot: str, limits: "tuple[float, float]"
+) -> Files:
+    """Write all files except the page. ``limits`` are the largest linear (m/s) and angular (rad/s)
+    velocity. Raises ``DiskError``."""
+    from gz_testauto.extras.map_world.walls import world_text
+
+    stem = re.sub(r"[^A-Za-z0-9_]", "_", Path(source).stem)
+    files = Files(
+        out / f"{stem}.world",
+        out / "campaign.yaml",
+        out / "tracks.csv",
+        out / "reconstruction.html",
+    )
+    walls = sorted(rectangles_of(rebuilt.map_file.occupied))
+    text = world_text(rebuilt.map_file, walls, WALL_HEIGHT_M, source)
+    models = "".join(map(_model, rebuilt.obstacles))
+    text = text.replace("  </world>", models + "  </world>")
+    times_s = rebuilt.scans.times_s
+    campaign = _CAMPAIGN.format(
+        source=source.replace("\n", " "),
+        from_s=rebuilt.window.from_s,
+        to_s=rebuilt.window.to_s,
+        reason=rebuilt.window.reason,
+        rays=len(rebuilt.scans.angles_rad),
+        low_m=round(rebuilt.scans.range_min_m, 3),
+        high_m=round(rebuilt.scans.range_max_m, 3),
+        rate_hz=1.0 / float(np.median(np.diff(times_s))),
+        name=f"field_{stem}",
+        world=json.dumps(files.world.name),
+        robot=json.dumps(robot, ensure_ascii=False),
+        start=rebuilt.start,
+        goal=rebuilt.goal,
+        tolerance=TOLERANCE_M,
+        linear=max(limits[0], LEAST_MPS),
+        angular=max(limits[1], LEAST_RADPS),
+        noise=rebuilt.noise_m,
+        actors=_ACTORS.format(tracks=files.tracks.name) if rebuilt.tracks else "",
+        timeout_s=max(60.0, 2.0 * float(times_s[-1] - rebuilt.start_s)),
+    )
+    with disk_errors(out):
+        make_directory(out)
+        replace_file(files.world, text.encode("utf-8"))
+        replace_file(files.campaign, campaign.encode("utf-8"))
+        if rebuilt.tracks:
+            replace_file(files.tracks, _tracks_text(rebuilt).encode("utf-8"))
+        elif files.tracks.is_file():
+            files.tracks.unlink()  # of an earlier command
+    return files
+
+
+def _tracks_text(rebuilt: Reconstruction) -> str:
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(["time", "id", "x", "y"])
+    for number, track in enumerate(rebuilt.tracks):
+        for time_s, (x_m, y_m) in zip(track.times_s - rebuilt.start_s, track.points_m):
+            if time_s >= 0:
+                writer.writerow([f"{time_s:.3f}", number, f"{x_m:.3f}", f"{y_m:.3f}"])
+    return stream.getvalue()
+
+
+def _model(seen: Seen) -> str:
+    parts: List[str] = []
+    for number, part in enumerate(seen.parts):
+        for kind, more in (("collision", ""), ("visual", _MATERIAL)):
+            parts.append(
+                _PART.format(
+                    kind=kind,
+                    number=number,
+                    x=round(part.x_m, 4),
+                    y=round(part.y_m, 4),
+                    z=HEIGHT_M / 2,
+                    yaw=round(part.yaw_rad, 5),
+                    geometry=_geometry(part),
+                    more=more,
+                )
+            )
+    return _MODEL.format(name=seen.name, parts="\n".join(parts))
+
+
+def _geometry(part: SolidPart) -> str:
+    if part.radius_m:
+        size = f"<radius>{part.radius_m:.4f}</radius><length>{HEIGHT_M}</length>"
+        return f"<cylinder>{size}</cylinder>"
+    x_m, y_m = part.sides_m
+    return f"<box><size>{x_m:.4f} {y_m:.4f} {HEIGHT_M}</size></box>"

@@ -1,0 +1,322 @@
+"""Refine the poses of scans by matching points to lines of the map and of earlier scans.
+
+Each scan starts from the previous pose and the motion of the odometry. The nearest reference point
+and its normal define the error of a point, which the Gauss-Newton method minimizes with robust
+weights.
+"""
+
+from typing import Callable, List, NamedTuple, Optional, Sequence, Tuple
+
+import numpy as np
+from scipy.spatial import cKDTree
+
+from gz_testauto.grid.map_server import MapFile
+
+WALL_M = 0.15  # distance from walls of the map within which only the map is a reference
+MATCHED_SHARE = 0.4  # least share of matched points of a scan that is not lost
+LEAST_POINTS = 20  # of a scan whose share of matched points is measured
+NEAR_M = 0.3  # largest distance of matched points
+SIGMA_M = 0.03  # error at which the weight of a point is a half
+MOST_POINTS = 240  # of one scan in matching
+ITERATIONS = 12
+KEY_M, KEY_RAD, KEY_S = 0.15, 0.1, 0.5  # motion or time until points of another scan are added
+CONFIRMED_S, FORGOTTEN_S = 0.8, 8.0  # age at which points hit again are static, or forgotten
+CONFIRMED_M = 0.04
+NEW_WEIGHT = 0.2  # of points that can belong to a moving object
+THIN_M = 0.025  # least distance between two reference points
+# standard deviations of the motion between two scans by odometry, and of estimated poses
+PRIOR_M, PRIOR_RAD = 0.01, 0.01
+ESTIMATE_M, ESTIMATE_RAD = 0.1, 0.05
+STILL_M, STILL_RAD = 1e-3, 1e-3
+NEIGHBORS = 8
+SEEN_WALLS = 5  # least number of key scans with walls, for poses relative to the map
+WALL_SHARE = 0.2  # of the points of a scan that are near walls
+
+
+class Rays(NamedTuple):
+    """The rays of n scans in the base frame: their origin (2,), unit directions (k, 2), and ranges
+    (n, k) in m; inf without a return, NaN if invalid."""
+
+    origin_m: np.ndarray
+    directions: np.ndarray
+    ranges_m: np.ndarray
+
+    def points_m(self, scan: int) -> np.ndarray:
+        """Return the points that the rays of a scan hit, shape (m, 2), in the base frame."""
+        hits = np.isfinite(self.ranges_m[scan])
+        points = self.directions[hits] * self.ranges_m[scan, hits, None]
+        return np.asarray(self.origin_m + points, dtype=float)
+
+
+class Match(NamedTuple):
+    """Refined poses (n, 3), the median distance (m) of matched points to their lines, and the share
+    of points of each scan (n,) that match. It is 1 for a scan with few points."""
+
+    poses: np.ndarray
+    residual_m: float
+    matched: np.ndarray
+
+
+class Reference(NamedTuple):
+    points: np.ndarray
+    normals: np.ndarray
+    tree: Optional[cKDTree]
+    weight: float = 1.0
+
+    @classmethod
+    def of(cls, points: np.ndarray, normals: np.ndarray) -> "Reference":
+        return cls(points, normals, cKDTree(points) if len(points) else None)
+
+    def extended(self, points: np.ndarray, normals: np.ndarray) -> "Reference":
+        if not len(points):
+            return self
+        return Reference.of(
+            np.concatenate([self.points, points]), np.concatenate([self.normals, normals])
+        )
+
+
+def turned(poses: np.ndarray, points: np.ndarray) -> np.ndarray:
+    """Map points (m, 2) from the frame of one pose (x, y, yaw) to its parent."""
+    cos, sin = np.cos(poses[2]), np.sin(poses[2])
+    return np.asarray(points @ np.array([[cos, sin], [-sin, cos]]) + poses[:2])
+
+
+def relative(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Return the pose ``second`` in the frame of the pose ``first``."""
+    cos, sin = np.cos(first[2]), np.sin(first[2])
+    x, y = second[:2] - first[:2]
+    yaw = np.remainder(second[2] - first[2] + np.pi, 2 * np.pi) - np.pi
+    return np.array([cos * x + sin * y, -sin * x + cos * y, yaw])
+
+
+def composed(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    return np.array([*turned(first, second[None, :2])[0], first[2] + second[2]])
+
+
+def map_reference(map_file: Optional[MapFile]) -> Reference:
+    """Return the middles of the edges between occupied and free cells, with normals to the free
+    side."""
+    if map_file is None:
+        return _empty()
+    free = ~(map_file.occupied | map_file.unknown)
+    points, normals = [], []
+    for row_step, column_step in ((0, 1), (0, -1), (1, 0), (-1, 0)):
+        moved = np.zeros_like(free)
+        rows, columns = free.shape
+        target = (
+            slice(max(-row_step, 0), rows - max(row_step, 0)),
+            slice(max(-column_step, 0), columns - max(column_step, 0)),
+        )
+        source = (
+            slice(max(row_step, 0), rows - max(-row_step, 0)),
+            slice(max(column_step, 0), columns - max(-column_step, 0)),
+        )
+        moved[target] = free[source]
+        row, column = np.nonzero(map_file.occupied & moved)
+        normal = np.array([column_step, row_step], dtype=float)
+        points.append(np.column_stack([column, row]) + 0.5 + 0.5 * normal)
+        normals.append(np.tile(normal, (len(row), 1)))
+    pose = np.array(map_file.origin)
+    turn = np.array([0.0, 0.0, pose[2]])
+    joined = np.concatenate(points) * map_file.resolution_m
+    return Reference.of(turned(pose, joined), turned(turn, np.concatenate(normals)))
+
+
+def match_scans(
+    rays: Rays,
+    times_s: np.ndarray,
+    start: np.ndarray,
+    odometry: np.ndarray,
+    walls: Reference,
+    progress: Callable[[str], None],
+) -> Match:
+    """Return the refined poses of all scans. ``start`` (n, 3) are the estimated poses in the map,
+    and ``odometry`` (n, 3) those of the odometry."""
+    poses = np.array(start)
+    surfaces = _Surfaces(walls)
+    errors: List[np.ndarray] = []
+    matched, latest = np.ones(len(poses)), np.zeros((0, 2))
+    for scan, time_s in enumerate(times_s):
+        progress(f"match scan {scan} of {len(poses)}")
+        points = rays.points_m(scan)
+        guess = poses[0]
+        is_still = False
+        if scan:
+            motion = relative(odometry[scan - 1], odometry[scan])
+            guess = composed(poses[scan - 1], motion)
+            is_still = np.hypot(*motion[:2]) < STILL_M and abs(motion[2]) < STILL_RAD
+        poses[scan] = (
+            guess
+            if is_still and scan
+            else _match(_thinned(points), guess, start[scan], surfaces.references)
+        )
+        placed = turned(poses[scan], points)
+        if scan and len(points) >= LEAST_POINTS:
+            thinned = _thinned(points)
+            _, error, _, is_matched, _ = _errors(
+                thinned, poses[scan], surfaces.references, 0.5 * NEAR_M
+            )
+            errors.append(np.abs(error))
+            matched[scan] = max(is_matched.mean(), _share_near(latest, placed))
+        if matched[scan] >= MATCHED_SHARE:
+            latest = placed
+            surfaces.add(time_s, poses[scan], placed)
+    if surfaces.walls_seen < SEEN_WALLS:
+        poses = _aligned(poses, start)
+    residual_m = float(np.median(np.concatenate(errors))) if errors else 0.0
+    return Match(poses, residual_m, matched)
+
+
+def _share_near(points: np.ndarray, points_again: np.ndarray) -> float:
+    """Return the share of points of the latest matched scan that another scan hits again: a new
+    surface in an open area matches nothing, but does not hide the others."""
+    if len(points) < LEAST_POINTS:
+        return 1.0
+    return float((cKDTree(points_again).query(points)[0] < 0.5 * NEAR_M).mean())
+
+
+def _thinned(points: np.ndarray) -> np.ndarray:
+    step = -(-len(points) // MOST_POINTS)
+    return points[:: max(step, 1)]
+
+
+def _match(
+    points: np.ndarray, guess: np.ndarray, estimate: np.ndarray, references: Sequence[Reference]
+) -> np.ndarray:
+    """Return the pose for which points are near the references. ``guess`` is the pose by odometry,
+    and ``estimate`` that of the localizer."""
+    pose = np.array(guess)
+    priors = [
+        (guess, SIGMA_M**2 * np.array([PRIOR_M, PRIOR_M, PRIOR_RAD]) ** -2.0),
+        (estimate, SIGMA_M**2 * np.array([ESTIMATE_M, ESTIMATE_M, ESTIMATE_RAD]) ** -2.0),
+    ]
+    for iteration in range(ITERATIONS):
+        near_m = NEAR_M if iteration < 4 else 0.5 * NEAR_M
+        placed, errors, normals, is_matched, weights = _errors(points, pose, references, near_m)
+        arm = placed[is_matched] - pose[:2]
+        jacobian = np.column_stack([normals, normals[:, 1] * arm[:, 0] - normals[:, 0] * arm[:, 1]])
+        weights = weights / (1.0 + (errors / SIGMA_M) ** 2)
+        matrix = (jacobian * weights[:, None]).T @ jacobian
+        vector = -jacobian.T @ (weights * errors)
+        for mean, weight in priors:
+            matrix += np.diag(weight)
+            vector -= weight * _wrapped(pose - mean)
+        step = np.linalg.solve(matrix, vector)
+        pose = pose + step
+        if np.abs(step).max() < 2e-4:
+            break
+    return pose
+
+
+def _wrapped(difference: np.ndarray) -> np.ndarray:
+    difference[2] = np.remainder(difference[2] + np.pi, 2 * np.pi) - np.pi
+    return difference
+
+
+def _errors(
+    points: np.ndarray, pose: np.ndarray, references: Sequence[Reference], near_m: float
+) -> Tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return all placed points; the errors (m) and normals of matched points; their mask; and their
+    weights."""
+    placed = turned(pose, points)
+    nearest = np.full(len(points), np.inf)
+    targets, normals = np.zeros_like(placed), np.zeros_like(placed)
+    weights = np.ones(len(points))
+    for reference in references:
+        if reference.tree is None or not len(points):
+            continue
+        distance, index = reference.tree.query(placed, distance_upper_bound=near_m)
+        # new points are used only where nothing else is near
+        is_nearer = np.isfinite(distance) & (
+            (distance < nearest) & (reference.weight == 1.0) | np.isinf(nearest)
+        )
+        nearest[is_nearer] = distance[is_nearer]
+        targets[is_nearer] = reference.points[index[is_nearer]]
+        normals[is_nearer] = reference.normals[index[is_nearer]]
+        weights[is_nearer] = reference.weight
+    is_matched = np.isfinite(nearest)
+    errors = ((placed - targets)[is_matched] * normals[is_matched]).sum(axis=1)
+    return placed, errors, normals[is_matched], is_matched, weights[is_matched]
+
+
+class _Surfaces:
+    """The references that matching uses: walls of the map, static points of earlier scans, and new
+    points, which can belong to a moving object until a later scan hits them again."""
+
+    def __init__(self, walls: Reference) -> None:
+        self.walls_seen = 0
+        self._walls, self._static, self._new = walls, _empty(), _empty()
+        self._ages_s = np.zeros(0)
+        self._key: Optional[Tuple[float, np.ndarray]] = None
+
+    @property
+    def references(self) -> Tuple[Reference, ...]:
+        return self._walls, self._static, self._new._replace(weight=NEW_WEIGHT)
+
+    def add(self, time_s: float, pose: np.ndarray, points: np.ndarray) -> None:
+        """Add the points of a scan if robot or time have moved on."""
+        if self._key is not None:
+            moved = relative(self._key[1], pose)
+            is_near = np.hypot(*moved[:2]) < KEY_M and abs(moved[2]) < KEY_RAD
+            if is_near and time_s < self._key[0] + KEY_S:
+                return
+        self._key = (time_s, pose)
+        if len(points) < 3:
+            return
+        away = _away_from(self._walls, points)
+        self.walls_seen += len(away) < (1.0 - WALL_SHARE) * len(points)
+        ages_s = time_s - self._ages_s
+        is_old = ages_s > CONFIRMED_S
+        hit_again = np.zeros(len(ages_s), dtype=bool)
+        if len(ages_s):
+            hit_again = is_old & (cKDTree(points).query(self._new.points)[0] < CONFIRMED_M)
+        self._static = self._static.extended(
+            self._new.points[hit_again], self._new.normals[hit_again]
+        )
+        kept = ~hit_again & (ages_s < FORGOTTEN_S)
+        self._ages_s = self._ages_s[kept]
+        self._new = Reference.of(self._new.points[kept], self._new.normals[kept])
+        is_new = np.ones(len(away), dtype=bool)
+        for reference in (self._static, self._new):
+            if reference.tree is not None and len(away):
+                is_new &= reference.tree.query(away)[0] > THIN_M
+        if len(away) < 3:
+            return
+        normals, is_flat = _normals(away, away)
+        selected = is_new & is_flat
+        self._new = self._new.extended(away[selected], normals[selected])
+        self._ages_s = np.append(self._ages_s, np.full(selected.sum(), time_s))
+
+
+def _empty() -> Reference:
+    return Reference.of(np.zeros((0, 2)), np.zeros((0, 2)))
+
+
+def _away_from(walls: Reference, points: np.ndarray) -> np.ndarray:
+    """Return the points that the map does not explain: near walls, the map is the reference."""
+    return points if walls.tree is None else points[walls.tree.query(points)[0] > WALL_M]
+
+
+def _normals(points: np.ndarray, around: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:
+    """Return normals of lines through the neighbors of each point, and where these are lines."""
+    count = min(NEIGHBORS, len(around))
+    distance, index = cKDTree(around).query(points, k=count)
+    is_near = distance < NEAR_M
+    weights = is_near / is_near.sum(axis=1, keepdims=True)
+    neighbors = around[index]
+    offsets = neighbors - (neighbors * weights[..., None]).sum(axis=1, keepdims=True)
+    covariance = np.einsum("nki,nkj,nk->nij", offsets, offsets, weights)
+    values, vectors = np.linalg.eigh(covariance)
+    return vectors[:, :, 0], (is_near.sum(axis=1) >= 3) & (values[:, 0] < 0.3 * values[:, 1])
+
+
+def _aligned(poses: np.ndarray, start: np.ndarray) -> np.ndarray:
+    """Return ``poses``, moved together so that their mean difference from ``start`` vanishes: the
+    errors of single estimates are large, and those of their mean are small."""
+    turn = float(np.median(np.remainder(start[:, 2] - poses[:, 2] + np.pi, 2 * np.pi) - np.pi))
+    center = np.median(poses[:, :2], axis=0)
+    moved = np.column_stack(
+        [turned(np.array([0.0, 0.0, turn]), poses[:, :2] - center), poses[:, 2] + turn]
+    )
+    moved[:, :2] += np.median(start[:, :2] - moved[:, :2], axis=0)
+    return moved
