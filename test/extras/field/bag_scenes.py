@@ -20,6 +20,14 @@ ANGLES = np.linspace(-np.pi, np.pi, 181)
 GOAL = Pose2D(7.0, 5.0)
 
 
+class BareBag(BagFile):
+    """A bag without tf and without a localizer."""
+
+    def _write(self, topic, *values):
+        if topic not in ("/tf", "/tf_static", "/amcl_pose"):
+            super()._write(topic, *values)
+
+
 class Result:
     """The parts of a trial's result that a bag contains."""
 
@@ -60,11 +68,12 @@ def write_bag(
     reported_mount=None,
     lag_s=0.0,
     carried_s=None,
+    kind=BagFile,
 ):
     """Write a bag; ``walker(time_s)`` is the center of a moving disc. ``lag_s`` is subtracted from
     the stamps of scans, and from ``carried_s`` on the robot is elsewhere without odometry."""
     times_s, path_poses = poses(duration_s)
-    with BagFile(path) as bag:
+    with kind(path) as bag:
         bag.write_map(grid)
         bag.write_goal(0.0, GOAL)
         for time_s, pose in zip(times_s.tolist(), path_poses):

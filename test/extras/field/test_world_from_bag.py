@@ -5,7 +5,7 @@ import csv
 import numpy as np
 import pytest
 import shapely
-from bag_scenes import BOX, CELL_M, GRID, MOUNT, WALLS, write_bag
+from bag_scenes import BOX, CELL_M, GRID, MOUNT, WALLS, BareBag, write_bag
 
 from gz_testauto.base.pose import Pose
 from gz_testauto.cli.main import main
@@ -121,6 +121,15 @@ def test_returns_behind_glass_are_omitted(tmp_path, capsys):
 def test_carried_robot_is_rejected(tmp_path, capsys):
     bag = write_bag(tmp_path / "carried.bag", carried_s=2.5)
     assert "Usual causes: the robot was carried" in message_of(capsys, bag)
+
+
+def test_bag_without_tf_and_localizer_needs_two_poses(tmp_path, capsys):
+    bag = write_bag(tmp_path / "bare.bag", kind=BareBag)
+    assert "--mount, and without a localizer" in message_of(capsys, bag)
+    poses = ("--mount", "0.2", "0", "0", "--start", "1.52", "1.18", "0.01")
+    assert convert(bag, tmp_path / "out", *poses) == 0
+    (outline,) = seen_outlines(tmp_path / "out").values()
+    assert outline.intersection(BOX).area > 0.8 * BOX.area
 
 
 def test_bag_that_was_cut_names_the_repair(tmp_path, capsys):

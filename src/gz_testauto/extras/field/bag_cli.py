@@ -18,6 +18,7 @@ from typing import List, Tuple
 import numpy as np
 
 from gz_testauto.base.disk import disk_errors, replace_file
+from gz_testauto.base.pose import Pose2D
 from gz_testauto.campaign.campaign_files import input_path
 from gz_testauto.extras.field.topics import BagContent, open_bag
 from gz_testauto.grid.map_server import read_map_file
@@ -52,6 +53,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="start of the window, in s since the start of the bag",
     )
     parser.add_argument("--to", type=float, metavar="S", help="end of the window")
+    parser.add_argument(
+        "--mount",
+        nargs=3,
+        type=float,
+        metavar=("X", "Y", "YAW"),
+        help="pose of the lidar in the base frame (m, m, rad), if tf lacks it",
+    )
+    parser.add_argument(
+        "--start",
+        nargs=3,
+        type=float,
+        metavar=("X", "Y", "YAW"),
+        help="first pose of the robot in the map (m, m, rad), if the bag has no localizer",
+    )
     parser.add_argument("--scan", metavar="TOPIC", help="topic of the scans, if there are several")
     parser.add_argument("--odom", metavar="TOPIC", help="topic of the odometry")
     parser.add_argument("--map-topic", metavar="TOPIC", help="topic of the map")
@@ -72,7 +87,10 @@ def run(arguments: argparse.Namespace) -> int:
         window = select_window(bag_path, content, getattr(arguments, "from"), arguments.to)
         map_file = map_of_bag(bag_path, content, given_map)
         scans = bag.read_scans(window.from_s, window.to_s)
-    rebuilt = reconstruct(bag_path, content, scans, window, map_file)
+    mount, start = (
+        None if values is None else Pose2D(*values) for values in (arguments.mount, arguments.start)
+    )
+    rebuilt = reconstruct(bag_path, content, scans, window, map_file, mount, start)
     robot = arguments.robot
     robot = robot if "://" in robot else str(Path(robot).absolute())
     limits, guesses = _limits(content)

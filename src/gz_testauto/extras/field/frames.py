@@ -1,14 +1,17 @@
 """Poses of frames over time from the transforms of a bag."""
 
 from array import array
+from pathlib import Path
 from typing import Dict, List, NamedTuple, Sequence, Tuple
 
 import numpy as np
 from scipy.spatial.transform import Rotation, Slerp
 
 from gz_testauto.base.errors import ResultsError
+from gz_testauto.base.pose import Pose2D
 
 COLUMNS = 9  # of a sample: time of recording and stamp (s), position (m), quaternion (xyzw)
+FARTHEST_M = 1e6  # faulty odometry contains larger positions
 AROUND_S = 5.0  # time of recording around a window whose samples are used
 
 
@@ -24,7 +27,10 @@ class FramePoses(NamedTuple):
 class Transforms:
     """The transforms of a bag, with one parent for each frame."""
 
-    def __init__(self) -> None:
+    def __init__(self, source: Path) -> None:
+        self._source = source
+        self.base = "base_link"
+        """The frame of the robot in the odometry."""
         self._parents: Dict[str, str] = {}
         self._samples: Dict[str, array[float]] = {}
         self._static: Dict[str, bool] = {}
@@ -45,6 +51,7 @@ class Transforms:
     ) -> None:
         """Add the odometry, and the correction by the estimated poses, if tf lacks them."""
         odom, base = (frame.strip("/") for frame in odometry_frames)
+        self.base = base
         if base not in self._parents and odometry:
             self._parents[base], self._static[base] = odom, False
             self._samples[base] = odometry
@@ -59,6 +66,17 @@ class Transforms:
         self._parents[odom], self._static[odom] = map_frame, False
         self._samples[odom] = array("d", rows.ravel())
 
+    def place(self, frame: str, parent: str, pose: Pose2D) -> None:
+        """Set the constant pose of a frame in a frame that has no other parent."""
+        position, quaternion = pose.to_pose().position, pose.to_pose().quaternion
+        self._samples.pop(frame, None)
+        self.add(parent, frame, (0.0, 0.0, *position, *quaternion), is_static=True)
+
+    def root(self, frame: str) -> str:
+        while frame in self._parents:
+            frame = self._parents[frame]
+        return frame
+
     def is_static(self, frame: str) -> bool:
         return self._static[frame]
 
@@ -71,9 +89,10 @@ class Transforms:
             if parent is None or parent in frames:
                 known = sorted({*self._parents, *self._parents.values()})
                 raise ResultsError(
-                    f"tf does not connect the frame {frame!r} to {ancestor!r}: {frames[-1]!r} has "
-                    f"no parent; the frames are {', '.join(known) or 'none'}. Record /tf, "
-                    "/tf_static and the pose of a localizer"
+                    f"{self._source}: tf does not connect the frame {frame!r} to {ancestor!r}: "
+                    f"{frames[-1]!r} has no parent; the frames are {', '.join(known) or 'none'}. "
+                    "Specify the pose of the lidar with --mount, and without a localizer the first "
+                    "pose of the robot with --start"
                 )
             frames.append(parent)
         return frames[:-1]
@@ -90,7 +109,7 @@ class Transforms:
         frames = self.chain(frame, ancestor)
         for child in frames:
             # a localizer moves the frame of the odometry in steps
-            is_correction = child == frames[-1] and not self._static[child]
+            is_correction = child == frames[-1] != frame
             edge = self._edge(child, times_s, low_s, high_s, is_correction)
             positions = edge.rotations.apply(positions) + edge.positions_m
             rotations = edge.rotations * rotations
@@ -107,11 +126,12 @@ class Transforms:
         _, index = np.unique(rows[:, 1], return_index=True)
         rows = rows[index]
         norms = np.linalg.norm(rows[:, 5:], axis=1)
-        rows = rows[np.isfinite(rows).all(axis=1) & (norms > 0.5)]
+        is_valid = (np.abs(rows) < FARTHEST_M).all(axis=1) & (norms > 0.5)  # also without NaN
+        rows = rows[is_valid]
         if not len(rows):
             raise ResultsError(
-                f"tf has no valid transform of the frame {child!r} from {low_s:.1f} to "
-                f"{high_s:.1f} s; select another window with --from and --to"
+                f"{self._source}: tf has no valid transform of the frame {child!r} from "
+                f"{low_s:.1f} to {high_s:.1f} s; select another window with --from and --to"
             )
         if self._static[child] or len(rows) == 1:
             last = rows[-1]

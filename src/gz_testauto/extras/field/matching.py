@@ -127,11 +127,12 @@ def match_scans(
     times_s: np.ndarray,
     start: np.ndarray,
     odometry: np.ndarray,
+    has_localizer: bool,
     walls: Reference,
     progress: Callable[[str], None],
 ) -> Match:
     """Return the refined poses of all scans. ``start`` (n, 3) are the estimated poses in the map,
-    and ``odometry`` (n, 3) those of the odometry."""
+    which correct the odometry (n, 3) if there is a localizer."""
     poses = np.array(start)
     surfaces = _Surfaces(walls)
     errors: List[np.ndarray] = []
@@ -148,7 +149,12 @@ def match_scans(
         poses[scan] = (
             guess
             if is_still and scan
-            else _match(_thinned(points), guess, start[scan], surfaces.references)
+            else _match(
+                _thinned(points),
+                guess,
+                start[scan] if has_localizer else None,
+                surfaces.references,
+            )
         )
         placed = turned(poses[scan], points)
         if scan and len(points) >= LEAST_POINTS:
@@ -181,15 +187,18 @@ def _thinned(points: np.ndarray) -> np.ndarray:
 
 
 def _match(
-    points: np.ndarray, guess: np.ndarray, estimate: np.ndarray, references: Sequence[Reference]
+    points: np.ndarray,
+    guess: np.ndarray,
+    estimate: Optional[np.ndarray],
+    references: Sequence[Reference],
 ) -> np.ndarray:
     """Return the pose for which points are near the references. ``guess`` is the pose by odometry,
-    and ``estimate`` that of the localizer."""
+    and ``estimate`` that of a localizer."""
     pose = np.array(guess)
-    priors = [
-        (guess, SIGMA_M**2 * np.array([PRIOR_M, PRIOR_M, PRIOR_RAD]) ** -2.0),
-        (estimate, SIGMA_M**2 * np.array([ESTIMATE_M, ESTIMATE_M, ESTIMATE_RAD]) ** -2.0),
-    ]
+    priors = [(guess, SIGMA_M**2 * np.array([PRIOR_M, PRIOR_M, PRIOR_RAD]) ** -2.0)]
+    if estimate is not None:
+        errors = np.array([ESTIMATE_M, ESTIMATE_M, ESTIMATE_RAD])
+        priors.append((estimate, SIGMA_M**2 * errors**-2.0))
     for iteration in range(ITERATIONS):
         near_m = NEAR_M if iteration < 4 else 0.5 * NEAR_M
         placed, errors, normals, is_matched, weights = _errors(points, pose, references, near_m)

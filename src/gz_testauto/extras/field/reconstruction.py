@@ -8,6 +8,7 @@ from typing import Callable, List, NamedTuple, Optional, Tuple
 import numpy as np
 import shapely
 
+from gz_testauto.actors.localization import compose, inverse
 from gz_testauto.base.errors import ResultsError
 from gz_testauto.base.pose import Pose2D
 from gz_testauto.extras.field.evidence import (
@@ -44,6 +45,8 @@ OFFSETS_S = np.round(np.arange(-1.0, 1.01, 0.05), 2)
 SHARPER = 0.85  # ratio of occupied cells from which other poses of the scans are better
 MIRRORED = 0.75
 SPREAD_CELL_M, SPREAD_SCANS, SPREAD_STEP = 0.05, 30, 3
+MAP_CAUSES = "the map of another building or floor, or a wrong initial pose"
+EXPLAINED_SHARE = 0.6
 EXPLAINED_M, EXPLAINED_CELL_M, EXPLAINED_SCANS, MOST_CELLS = 0.05, 0.01, 150, 3e7
 
 
@@ -91,11 +94,22 @@ class _Frames(NamedTuple):
 
 
 def reconstruct(
-    path: Path, content: BagContent, scans: Scans, window: Window, map_file: MapFile
+    path: Path,
+    content: BagContent,
+    scans: Scans,
+    window: Window,
+    map_file: MapFile,
+    mount: Optional[Pose2D] = None,
+    start: Optional[Pose2D] = None,
 ) -> Reconstruction:
-    """Return the world of a window. Raises ``ResultsError`` with the cause if tf is incomplete, or
-    if scans, poses and map do not fit."""
+    """Return the world of a window. ``mount`` is the pose of the lidar in the base frame, and
+    ``start`` the first pose of the base in the map, if tf lacks them.
+
+    Raises ``ResultsError`` with the cause if tf is incomplete, or if scans, poses and map do not
+    fit.
+    """
     guesses: List[str] = []
+    _complete_tf(content, scans, window, mount, start)
     chain = content.transforms.chain(scans.frame, content.map_frame)
     base = _base_of(content, chain)
     rays = _rays(content, scans, base, window)
@@ -119,9 +133,15 @@ def reconstruct(
             f"{'behind' if offset_s > 0 else 'ahead of'} that of tf; this offset was removed"
         )
     _require_mount(path, rays, frames.odometry)
-    _require_steady(path, scans.times_s, frames)
+    has_localizer = _require_steady(path, scans.times_s, frames)
     match = match_scans(
-        rays, scans.times_s, frames.estimates, frames.odometry, map_reference(map_file), _progress()
+        rays,
+        scans.times_s,
+        frames.estimates,
+        frames.odometry,
+        has_localizer,
+        map_reference(map_file),
+        _progress(),
     )
     evidence = collect_evidence(rays, scans.range_max_m, match.poses, map_file)
     _require_fit(path, scans.times_s, match, evidence, map_file)
@@ -135,6 +155,12 @@ def reconstruct(
             f"{100 * behind:.1f} % of returns are behind walls (glass?) and were omitted"
         )
     explained = explained_share(evidence, map_file, obstacles, scans.range_max_m)
+    if explained < EXPLAINED_SHARE:
+        raise ResultsError(
+            f"{path}: the world repeats only {100 * explained:.0f} % of the static returns within "
+            f"{100 * EXPLAINED_M:g} cm (limit {100 * EXPLAINED_SHARE:g} %), with a median error of "
+            f"{100 * match.residual_m:.1f} cm of scans. Usual causes: {MAP_CAUSES}"
+        )
     return Reconstruction(
         window,
         scans,
@@ -150,6 +176,25 @@ def reconstruct(
         explained,
         guesses,
     )
+
+
+def _complete_tf(
+    content: BagContent,
+    scans: Scans,
+    window: Window,
+    mount: Optional[Pose2D],
+    start: Optional[Pose2D],
+) -> None:
+    transforms = content.transforms
+    if mount is not None:
+        transforms.place(scans.frame, transforms.base, mount)
+    odom = transforms.root(transforms.base)
+    if start is None or odom == transforms.base:
+        return
+    if odom == content.map_frame:
+        odom = transforms.chain(transforms.base, content.map_frame)[-1]
+    first, _ = _planar(content, transforms.base, odom, scans.times_s[:1], window)
+    transforms.place(odom, content.map_frame, compose(start, inverse(Pose2D(*first[0].tolist()))))
 
 
 def _base_of(content: BagContent, chain: List[str]) -> str:
@@ -226,16 +271,21 @@ def _require_mount(path: Path, rays: Rays, odometry: np.ndarray) -> None:
         )
 
 
-def _require_steady(path: Path, times_s: np.ndarray, frames: _Frames) -> None:
+def _require_steady(path: Path, times_s: np.ndarray, frames: _Frames) -> bool:
+    """Return whether a localizer corrects the odometry. Raises ``ResultsError`` if it jumps."""
+    is_corrected = False
     for scan in range(1, len(times_s)):
         motion = relative(frames.odometry[scan - 1], frames.odometry[scan])
         jump = relative(composed(frames.estimates[scan - 1], motion), frames.estimates[scan])
+        is_corrected |= bool(np.abs(jump).max() > 1e-4)
         if np.hypot(*jump[:2]) > JUMP_M or abs(jump[2]) > JUMP_RAD:
             raise ResultsError(
                 f"{path}: the estimated pose jumps by {np.hypot(*jump[:2]):.1f} m and "
-                f"{np.degrees(jump[2]):.0f}° at {times_s[scan]:.1f} s: the robot was carried, or "
-                "localized again; select a window before or after that with --from and --to"
+                f"{np.degrees(jump[2]):.0f}° at {times_s[scan]:.1f} s: the robot was carried or "
+                "localized again, or the odometry is faulty; select a window before or after that "
+                "with --from and --to"
             )
+    return is_corrected
 
 
 def _require_fit(
@@ -269,8 +319,7 @@ def _require_fit(
             f"{path}: the map does not fit: {100 * evidence.crossing_share:.0f} % of the returns "
             f"are behind its walls (limit {100 * CROSSING_SHARE:g} %), and "
             f"{100 * is_occupied.mean():.0f} % of the poses are in walls or outside (limit "
-            f"{100 * INSIDE_SHARE:g} %). Usual causes: the map of another building or "
-            "floor, or a wrong initial pose of the localizer"
+            f"{100 * INSIDE_SHARE:g} %). Usual causes: {MAP_CAUSES}"
         )
 
 

@@ -111,7 +111,7 @@ class Bag:
         )
 
     def read_content(self) -> BagContent:
-        transforms = Transforms()
+        transforms = Transforms(self._path)
         goals: List[BagGoal] = []
         odometry, commands, poses, estimates = array("d"), array("d"), array("d"), array("d")
         ends: List[GoalEnd] = []
@@ -289,7 +289,7 @@ def _bag_errors(path: Path) -> Iterator[None]:
         raise
     except Exception as error:  # the reader raises errors of many types
         raise ResultsError(
-            f"{path}: the file cannot be read as a rosbag: {error}; if the recording was "
+            f"{path}: the file cannot be read as a rosbag: {error!r}; if the recording was "
             "interrupted, repair a copy with `rosbag reindex`"
         ) from error
 
