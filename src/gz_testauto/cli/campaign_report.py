@@ -5,7 +5,7 @@ import contextlib
 import sys
 from functools import partial
 from pathlib import Path
-from typing import Iterable, List
+from typing import Iterable
 
 from gz_testauto.analysis.early_stop import early_stop
 from gz_testauto.analysis.overview import Analysis, analyze
@@ -13,7 +13,7 @@ from gz_testauto.base.errors import ResultsError
 from gz_testauto.base.escaping import escape_text
 from gz_testauto.cli.outputs import print_text, write_outputs
 from gz_testauto.report.export import to_csv, to_json
-from gz_testauto.report.sections import print_section, read_sections
+from gz_testauto.report.sections import print_sections
 from gz_testauto.report.sources import Source
 from gz_testauto.report.table import print_report
 from gz_testauto.results.directory import CampaignDirectory
@@ -41,7 +41,7 @@ def _report(opened_results: OpenedResults, arguments: argparse.Namespace) -> int
     else:
         print_report(analysis)
         _print_corpus(opened_results)
-        _print_sections(opened_results, results)
+        print_sections(opened_results.path, results)
     sources = [Source.of(opened_results, results.planners)]
     write_outputs(arguments, sources, analysis, partial(_write_page, opened_results, analysis))
     if arguments.animate:
@@ -61,15 +61,6 @@ def _print_corpus(opened_results: OpenedResults) -> None:
     for world in failed:
         trial = ", ".join(filter(None, (world.outcome, world.detail)))
         print(escape_text(f"  {world.verdict}: {world.world} {world.planner}: {trial}"))
-
-
-def _print_sections(opened_results: OpenedResults, results: CampaignResults) -> None:
-    problems: List[str] = []
-    for section in read_sections(opened_results.path, results, problems):
-        print()
-        print_section(section)
-    for problem in problems:
-        print(escape_text(problem), file=sys.stderr)
 
 
 def _write_page(opened_results: OpenedResults, analysis: Analysis, out: Path) -> Iterable[str]:

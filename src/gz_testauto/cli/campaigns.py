@@ -121,12 +121,14 @@ def run_trials(
 def print_results(results: CampaignResults, out: Path, as_json: bool) -> None:
     from gz_testauto.analysis.overview import analyze
     from gz_testauto.report.export import to_json
+    from gz_testauto.report.sections import print_sections
     from gz_testauto.report.table import closing_lines, print_report
 
     if as_json:
         sys.stdout.write(to_json(analyze(results)))
     else:
         print_report(analyze(results))
+        print_sections(out, results)
     for line in closing_lines(results, out):
         print(line, file=sys.stderr)
 

@@ -5,13 +5,14 @@ A plug-in of :data:`SECTIONS` is a function of the results directory and its res
 are damaged.
 """
 
+import sys
 import textwrap
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import List, Mapping, Optional, Tuple
 
 from gz_testauto.base.errors import GzTestautoError
-from gz_testauto.base.escaping import escape_all_texts
+from gz_testauto.base.escaping import escape_all_texts, escape_text
 from gz_testauto.base.registry import Registry
 from gz_testauto.report.plain import WIDTH, plain_table, report_console
 from gz_testauto.results.records import CampaignResults
@@ -60,6 +61,16 @@ def read_sections(directory: Path, results: CampaignResults, problems: List[str]
         if section is not None:
             sections.append(section)
     return sections
+
+
+def print_sections(directory: Path, results: CampaignResults) -> None:
+    """Print all sections of a results directory, and read errors to standard error."""
+    problems: List[str] = []
+    for section in read_sections(directory, results, problems):
+        print()
+        print_section(section)
+    for problem in problems:
+        print(escape_text(problem), file=sys.stderr)
 
 
 def print_section(section: Section) -> None:

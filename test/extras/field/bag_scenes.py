@@ -28,6 +28,17 @@ class BareBag(BagFile):
             super()._write(topic, *values)
 
 
+class ReplayedBag(BagFile):
+    """A bag that was recorded while another one was played: its stamps are 30,000,000 s earlier."""
+
+    def __init__(self, path):
+        super().__init__(path)
+        self.recorded_before_s = -3e7
+
+    def _stamp(self, time_s):
+        return super()._stamp(time_s + self.recorded_before_s)
+
+
 class Result:
     """The parts of a trial's result that a bag contains."""
 

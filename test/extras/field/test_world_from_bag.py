@@ -5,7 +5,7 @@ import csv
 import numpy as np
 import pytest
 import shapely
-from bag_scenes import BOX, CELL_M, GRID, MOUNT, WALLS, BareBag, write_bag
+from bag_scenes import BOX, CELL_M, GRID, MOUNT, WALLS, BareBag, ReplayedBag, poses, write_bag
 
 from gz_testauto.base.pose import Pose
 from gz_testauto.cli.main import main
@@ -57,12 +57,23 @@ def test_box_that_the_map_lacks_is_in_the_world_and_the_failure_runs_in_its_camp
     spec = load(out / "campaign.yaml", CampaignSpec)
     assert spec.robot.start.pose == pytest.approx((1.5, 1.2, 0.0), abs=0.02)
     assert (spec.goal.x_m, spec.goal.y_m) == (7.0, 5.0)
+    end = spec.worlds.files[0].recorded_end
+    last = poses(5.0)[1][-1]
+    assert (end.x_m, end.y_m) == pytest.approx((last.x_m, last.y_m), abs=0.02)
+    assert end.result == "aborted"
     assert spec.robot.max_linear_mps == 0.5
     page = (out / "reconstruction.html").read_text()
     assert "seen_00" in page and "<script" not in page
     results = tmp_path / "results"
     options = ("--simulator", "kinematic", "--workers", "1")
     assert main(["run", str(out / "campaign.yaml"), "--out", str(results), *options]) == 0
+
+
+def test_stamps_can_be_those_of_a_bag_that_was_played(tmp_path):
+    out = tmp_path / "out"
+    assert convert(write_bag(tmp_path / "replayed.bag", kind=ReplayedBag), out) == 0
+    spec = load(out / "campaign.yaml", CampaignSpec)
+    assert spec.robot.start.pose == pytest.approx((1.5, 1.2, 0.0), abs=0.02)
 
 
 def test_walker_becomes_a_track_of_an_actor_and_no_obstacle(tmp_path):

@@ -40,8 +40,9 @@ seed: 1
 
 worlds:
   directory: .
-  files: [{world}]
-  obstacle_names: "seen_[0-9]+"          # not in the static map
+  files:
+    - file: {world}
+{recorded_end}  obstacle_names: "seen_[0-9]+"          # not in the static map
 
 robot:
   model: {robot}
@@ -57,6 +58,9 @@ randomize:
   - {{name: noise, term: scan_noise, set: {noise:.4f}}}
 {actors}
 limits: {{timeout_s: {timeout_s:.0f}}}
+"""
+_RECORDED_END = """\
+      recorded_end: {{x_m: {x_m:.3f}, y_m: {y_m:.3f}, result: {result}}}
 """
 _ACTORS = """
 actors:
@@ -101,6 +105,7 @@ def write_files(
         rate_hz=1.0 / float(np.median(np.diff(times_s))),
         name=f"field_{stem}",
         world=json.dumps(files.world.name),
+        recorded_end=_recorded_end(rebuilt),
         robot=json.dumps(robot, ensure_ascii=False),
         start=rebuilt.start,
         goal=rebuilt.goal,
@@ -120,6 +125,16 @@ def write_files(
         elif files.tracks.is_file():
             files.tracks.unlink()  # of an earlier command
     return files
+
+
+def _recorded_end(rebuilt: Reconstruction) -> str:
+    """Return the line of the place at which the goal failed, or "" if the window has none."""
+    window = rebuilt.window
+    if not window.result:
+        return ""
+    scan = max(int(np.searchsorted(rebuilt.scans.times_s, window.failed_s, side="right")) - 1, 0)
+    x_m, y_m, _ = rebuilt.poses[scan].tolist()
+    return _RECORDED_END.format(x_m=x_m, y_m=y_m, result=json.dumps(window.result))
 
 
 def _tracks_text(rebuilt: Reconstruction) -> str:

@@ -46,8 +46,11 @@ SHARPER = 0.85  # ratio of occupied cells from which other poses of the scans ar
 MIRRORED = 0.75
 SPREAD_CELL_M, SPREAD_SCANS, SPREAD_STEP = 0.05, 30, 3
 MAP_CAUSES = "the map of another building or floor, or a wrong initial pose"
-EXPLAINED_SHARE = 0.6
 EXPLAINED_M, EXPLAINED_CELL_M, EXPLAINED_SCANS, MOST_CELLS = 0.05, 0.01, 150, 3e7
+COARSE_M, COARSE_SHARE = (
+    0.2,
+    0.6,
+)  # least share of returns that a world repeats within this distance
 
 
 class Reconstruction(NamedTuple):
@@ -154,12 +157,18 @@ def reconstruct(
         guesses.append(
             f"{100 * behind:.1f} % of returns are behind walls (glass?) and were omitted"
         )
-    explained = explained_share(evidence, map_file, obstacles, scans.range_max_m)
-    if explained < EXPLAINED_SHARE:
+    errors_m = repeat_errors_m(evidence, map_file, obstacles, scans.range_max_m)
+    explained, coarse = (float((errors_m <= most_m).mean()) for most_m in (EXPLAINED_M, COARSE_M))
+    if coarse < COARSE_SHARE:
         raise ResultsError(
-            f"{path}: the world repeats only {100 * explained:.0f} % of the static returns within "
-            f"{100 * EXPLAINED_M:g} cm (limit {100 * EXPLAINED_SHARE:g} %), with a median error of "
+            f"{path}: the world repeats only {100 * coarse:.0f} % of the static returns within "
+            f"{100 * COARSE_M:g} cm (limit {100 * COARSE_SHARE:g} %), with a median error of "
             f"{100 * match.residual_m:.1f} cm of scans. Usual causes: {MAP_CAUSES}"
+        )
+    if explained < COARSE_SHARE:
+        guesses.append(
+            f"the map is inaccurate: {100 * coarse:.0f} % of the static returns are repeated "
+            f"within {100 * COARSE_M:g} cm, but fewer within {100 * EXPLAINED_M:g} cm"
         )
     return Reconstruction(
         window,
@@ -345,15 +354,15 @@ def part_outline(part: SolidPart) -> shapely.Geometry:
     return shapely.Polygon(turned(np.array([part.x_m, part.y_m, part.yaw_rad]), corners))
 
 
-def explained_share(
+def repeat_errors_m(
     evidence: Evidence, map_file: MapFile, obstacles: List[Seen], range_max_m: float
-) -> float:
-    """Return the share of static returns whose range the world repeats within 5 cm."""
+) -> np.ndarray:
+    """Return the differences (n,) between static returns and the ranges in the world."""
     scans = np.unique(evidence.scans)
     scans = scans[:: max(len(scans) // EXPLAINED_SCANS, 1)]
     selected = np.isin(evidence.scans, scans) & np.isin(evidence.kinds, (STATIC, WALL))
     if not selected.any():
-        return 1.0
+        return np.zeros(1)
     points, origins = evidence.points_m[selected], evidence.origins_m[selected]
     low = np.minimum(points.min(axis=0), origins.min(axis=0)) - 1.0
     high = np.maximum(points.max(axis=0), origins.max(axis=0)) + 1.0
@@ -367,7 +376,7 @@ def explained_share(
     ranges = np.hypot(*(points - origins).T)
     directions = (points - origins) / ranges[:, None]
     again = cast_rays(occupied, (origins - low) / cell_m, directions, range_max_m / cell_m) * cell_m
-    return float((np.abs(again - ranges) <= EXPLAINED_M).mean())
+    return np.asarray(np.abs(again - ranges))
 
 
 def _walls(map_file: MapFile, low: np.ndarray, shape: Tuple[int, int], cell_m: float) -> np.ndarray:

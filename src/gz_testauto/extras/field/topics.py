@@ -34,6 +34,8 @@ OCCUPIED_FROM = 65  # smallest occupancy (%) of an occupied cell, as in map_serv
 ENDS_1 = {2: "cancelled", 3: "succeeded", 4: "aborted", 5: "rejected", 8: "cancelled"}
 ENDS_2 = {4: "succeeded", 5: "cancelled", 6: "aborted"}
 CLOCK_JUMP_S = 1.0
+# difference of stamp and recording, as in a bag that was recorded while another one was played
+OTHER_EPOCH_S = 60.0
 PROGRESS_S = 3.0  # wall time between two lines
 
 
@@ -78,7 +80,8 @@ class Scans(NamedTuple):
 
 
 class Bag:
-    """An open bag. ``scan``, ``odometry`` and ``map`` select topics if several have the type."""
+    """An open bag, in which all times are in s since its start. ``chosen`` selects topics if
+    several have the type."""
 
     def __init__(self, path: Path, reader: Any, chosen: Dict[str, Optional[str]]) -> None:
         self._path, self._reader = path, reader
@@ -92,6 +95,11 @@ class Bag:
             )
         self._odometry = self._select("odom", ODOMETRY, chosen["odom"], "/odom")
         self._grid = self._select("map-topic", GRID, chosen["map-topic"], "/map")
+        self._epoch_s = 0.0
+        for _, _, time_s, message in self._messages(lambda topic, _: topic == self._scan):
+            delay_s = time_s - self._stamp_s(message, time_s)
+            self._epoch_s = delay_s if abs(delay_s) > OTHER_EPOCH_S else 0.0
+            break
 
     def _select(
         self, option: str, kind: str, chosen: Optional[str], default: str = ""
@@ -251,7 +259,7 @@ class Bag:
         if header is None or (header.stamp.sec == 0 and header.stamp.nanosec == 0):
             return time_s
         stamp_ns = int(header.stamp.sec) * 10**9 + int(header.stamp.nanosec)
-        return float((stamp_ns - self._reader.start_time) * NANO)
+        return float((stamp_ns - self._reader.start_time) * NANO) + self._epoch_s
 
     def _map_file(self, topic: str, message: Any) -> MapFile:
         info = message.info

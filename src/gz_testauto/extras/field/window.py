@@ -1,5 +1,6 @@
 """Select the part of a bag in which the navigation failed."""
 
+import math
 from pathlib import Path
 from typing import NamedTuple, Optional
 
@@ -12,12 +13,14 @@ UNBOUNDED_S = 120.0  # longest bag without a goal that is used completely
 
 class Window(NamedTuple):
     """The times (s since the start of the bag) of a window, and its goal. ``reason`` states how it
-    was selected."""
+    was selected. ``failed_s`` is the time at which the goal ended with the failure ``result``."""
 
     from_s: float
     to_s: float
     goal: Optional[BagGoal]
     reason: str
+    result: str = ""
+    failed_s: float = math.nan
 
 
 def select_window(
@@ -51,7 +54,8 @@ def select_window(
         status = ends[-1].status if ends else "without a result"
         low_s = max(goal.time_s - MARGIN_S, 0.0)
         high_s = min(end_s + MARGIN_S, content.duration_s)
-        return Window(low_s, high_s, goal, f"goal {number + 1} of {len(content.goals)}, {status}")
+        reason = f"goal {number + 1} of {len(content.goals)}, {status}"
+        return Window(low_s, high_s, goal, reason, status, end_s)
     if content.goals:
         raise ResultsError(
             f"{path}: all {len(content.goals)} goals succeeded; select a window with --from and "

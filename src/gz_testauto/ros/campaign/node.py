@@ -24,6 +24,7 @@ from gz_testauto.campaign.signals import StopSignals
 from gz_testauto.campaign.simulator import chosen_executor
 from gz_testauto.campaign.world_plugins import plugins_notice
 from gz_testauto.report.page.page import write_final_page
+from gz_testauto.report.sections import print_sections
 from gz_testauto.report.table import closing_lines, print_report
 from gz_testauto.ros.campaign.executor import RosTrialExecutor
 from gz_testauto.ros.campaign.interface import CampaignNodeParameters
@@ -74,6 +75,7 @@ def start() -> int:
             listener.failed(str(error))
             raise
     print_report(analyze(results))
+    print_sections(out, results)
     if not stop():
         for line in write_final_page(out):
             print(escape_text(line), flush=True)
