@@ -39,6 +39,7 @@ from gz_testauto.grid.occupancy import cells_with_center_inside
 
 RESIDUAL_M, CROSSING_SHARE, INSIDE_SHARE = 0.05, 0.2, 0.1  # limits
 LOST_SCANS = 3  # in sequence that do not match
+MOST_RAYS = 2_000_000  # of a window, for which the computation needs less than 1 GB of memory
 GAP_S = 0.5  # largest distance of two transforms of the odometry around a scan
 JUMP_M, JUMP_RAD = 1.0, 0.7  # of the estimated pose between two scans
 OFFSETS_S = np.round(np.arange(-1.0, 1.01, 0.05), 2)
@@ -112,6 +113,10 @@ def reconstruct(
     fit.
     """
     guesses: List[str] = []
+    step = -(-scans.ranges_m.size // MOST_RAYS)
+    if step > 1:
+        guesses.append(f"the window is long; one of {step} scans was used")
+        scans = scans._replace(times_s=scans.times_s[::step], ranges_m=scans.ranges_m[::step])
     _complete_tf(content, scans, window, mount, start)
     chain = content.transforms.chain(scans.frame, content.map_frame)
     base = _base_of(content, chain)
