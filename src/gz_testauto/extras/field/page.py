@@ -7,6 +7,7 @@ from typing import Iterable, List
 
 import numpy as np
 
+from gz_testauto.base.installation import importing
 from gz_testauto.extras.field.evidence import BEHIND, CELL_M, MOVING, STATIC, WALL, in_map_cells
 from gz_testauto.extras.field.matching import turned
 from gz_testauto.extras.field.reconstruction import Reconstruction, part_outline
@@ -86,7 +87,7 @@ def page_html(rebuilt: Reconstruction, source: str) -> str:
         ),
         _line(rebuilt.estimates[:, :2], "#9ca3af", width_m / 600),
         _line(rebuilt.poses[:, :2], "#1d4ed8", width_m / 350),
-        *(_line(track.points_m, "#7c3aed", width_m / 350) for track in rebuilt.tracks),
+        *(_line(track.points_m, "#db2777", width_m / 350) for track in rebuilt.tracks),
         _dot(rebuilt.start[:2], "#1d4ed8", width_m / 120),
         _dot(rebuilt.goal[:2], "#15803d", width_m / 120),
     ]
@@ -132,6 +133,7 @@ def _legend() -> str:
         "obstacles of the world": "#f59e0b",
         "refined trajectory, start": "#1d4ed8",
         "poses of the bag": "#9ca3af",
+        "tracks": "#db2777",
         "goal": "#15803d",
         "seen area": "#ffffff; border: 1px solid #9ca3af",
     }
@@ -170,8 +172,8 @@ def _walls(rebuilt: Reconstruction, low: np.ndarray, high: np.ndarray) -> str:
 
 def _seen_image(rebuilt: Reconstruction) -> str:
     """Return the seen area as an image of at most 1,000 pixels per side."""
-    from PIL import Image
-
+    with importing("the page of a reconstruction needs Pillow", "field"):
+        from PIL import Image
     evidence = rebuilt.evidence
     seen = (evidence.hits + evidence.passes) > 0
     rows, columns = seen.shape
