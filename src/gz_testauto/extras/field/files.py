@@ -56,11 +56,15 @@ planners: [dwa]                          # replace by your planner, or by those 
 
 randomize:
   - {{name: noise, term: scan_noise, set: {noise:.4f}}}
-{actors}
+{localization}{actors}
 limits: {{timeout_s: {timeout_s:.0f}}}
 """
 _RECORDED_END = """\
       recorded_end: {{x_m: {x_m:.3f}, y_m: {y_m:.3f}, result: {result}}}
+"""
+_LOCALIZATION = """
+# The errors of the poses in the bag. Use them if the failure does not occur with exact poses.
+# localization: {{estimate: corrected, corrections: {{position_m: {0:.3f}, yaw_rad: {1:.4f}}}}}
 """
 _ACTORS = """
 actors:
@@ -113,6 +117,7 @@ def write_files(
         linear=max(limits[0], LEAST_MPS),
         angular=max(limits[1], LEAST_RADPS),
         noise=rebuilt.noise_m,
+        localization=_LOCALIZATION.format(*rebuilt.localization_errors),
         actors=_ACTORS.format(tracks=files.tracks.name) if rebuilt.tracks else "",
         timeout_s=max(60.0, 2.0 * float(times_s[-1] - rebuilt.start_s)),
     )

@@ -86,6 +86,13 @@ class Reconstruction(NamedTuple):
         return float(self.scans.times_s[self.start_scan])
 
     @property
+    def localization_errors(self) -> Tuple[float, float]:
+        """The standard deviations of x or y (m) and of the heading (rad) in poses of the bag."""
+        errors = np.array([relative(*pair) for pair in zip(self.poses, self.estimates)])
+        position_m2, yaw_rad2 = (errors[:, :2] ** 2).mean(), (errors[:, 2] ** 2).mean()
+        return float(np.sqrt(position_m2)), float(np.sqrt(yaw_rad2))
+
+    @property
     def noise_m(self) -> float:
         """The standard deviation of ranges, from the median distance of points from lines."""
         return 1.48 * self.match.residual_m
