@@ -1,0 +1,148 @@
+"""Compare worlds built from bags of simulated trials with the worlds of these trials.
+
+    ./bootstrap exec python3 benchmarks/field.py CAMPAIGN [--only failed] [--perturb 10]
+
+Each trial is written to a bag, and its world is built from the bag. Printed are the outcomes in
+both worlds, in the built one with exact poses; whether the true world has the same outcome with
+exact poses; the number of N repeats with small changes that are the same, as by ``perturb``; the
+error of the refined poses (mean and largest, cm); the share of static returns that the world
+repeats within 5 cm (%); the numbers of obstacles, and of those that are not in the true world; the
+95th percentile of the distance of seen surfaces from true ones (cm); and for each track the error
+(RMS, m) and the duration.
+"""
+
+import argparse
+import contextlib
+import itertools
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import shapely
+
+from gz_testauto.campaign.campaign_files import read_campaign_spec
+from gz_testauto.campaign.simulator import start_simulator
+from gz_testauto.campaign.trial_runner import TrialRunner
+from gz_testauto.extras.field.bag_file import BagExecutor
+from gz_testauto.extras.field.evidence import STATIC
+from gz_testauto.extras.field.files import write_files
+from gz_testauto.extras.field.reconstruction import map_of_bag, part_outline, reconstruct
+from gz_testauto.extras.field.topics import open_bag
+from gz_testauto.extras.field.window import Window
+from gz_testauto.extras.search.perturbation import Perturbation
+from gz_testauto.metrics.recording import ACTOR_SERIES
+from gz_testauto.sampling.naming import is_obstacle
+from gz_testauto.sdf.scene import read_scene
+from gz_testauto.trial.trial import Trial
+
+LIDAR_M = (0.45, 0.6)  # heights at which obstacles are compared
+NEAR_M = 0.1  # distance from a fitted surface within which its points are
+REPEAT_M, TIMEOUT_M = 0.5, 2.0  # largest distance of the ends of equal failures, as in `shrink`
+
+
+def rebuild(path):
+    with open_bag(path, {"scan": None, "odom": None, "map-topic": None}) as bag:
+        content = bag.read_content()
+        window = Window(0.0, content.duration_s, content.goals[-1], "all")
+        scans = bag.read_scans(0.0, content.duration_s)
+    return reconstruct(path, content, scans, window, map_of_bag(path, content, None))
+
+
+def compare_world(rebuilt, world, recording):
+    """Return the printed values that compare a world with the true one."""
+    models = read_scene(world).models.items()
+    shapes = [model.obstacle_footprint(*LIDAR_M) for name, model in models if is_obstacle(name)]
+    true = shapely.union_all(shapes)
+    times_s = rebuilt.scans.times_s
+    errors_m = np.hypot(
+        *(
+            rebuilt.poses[:, axis] - np.interp(times_s, recording.time_s, recording.pose[:, axis])
+            for axis in range(2)
+        )
+    )
+    outlines = [
+        shapely.union_all([part_outline(part) for part in seen.parts]) for seen in rebuilt.obstacles
+    ]
+    invented = sum(outline.distance(true) > NEAR_M for outline in outlines)
+    surfaces = shapely.union_all([outline.boundary for outline in outlines])
+    points = shapely.points(rebuilt.evidence.points_m[rebuilt.evidence.kinds == STATIC][::50])
+    off_m = [0.0]
+    if outlines:
+        points = points[shapely.distance(points, surfaces) < NEAR_M]
+        nearest = shapely.line_interpolate_point(
+            surfaces, shapely.line_locate_point(surfaces, points)
+        )
+        off_m = shapely.distance(nearest, true.boundary)
+    return (
+        f"poses {100 * errors_m.mean():.1f} {100 * errors_m.max():.1f}; repeated "
+        f"{100 * rebuilt.explained_share:.1f}; obstacles {len(outlines)}, {invented} invented; "
+        f"surfaces {100 * np.percentile(off_m, 95):.1f}; tracks {track_errors(rebuilt, recording)}"
+    )
+
+
+def track_errors(rebuilt, recording):
+    names = [name for name in recording.series if name.startswith(ACTOR_SERIES)]
+    texts = []
+    for track in rebuilt.tracks:
+        errors_m = [np.inf]
+        for name in names:
+            series = recording.series[name]
+            offsets = [
+                np.interp(track.times_s, recording.time_s, series[:, axis]) - values
+                for axis, values in enumerate(track.points_m.T)
+            ]
+            errors_m.append(float(np.sqrt((np.hypot(*offsets) ** 2).mean())))
+        texts.append(f"{min(errors_m):.2f} ({np.ptp(track.times_s):.0f} s)")
+    return ", ".join(texts) or "none"
+
+
+def end_of(trial):
+    time_s, xy = trial.recording.time_s, trial.recording.pose[:, :2]
+    is_late = time_s >= time_s[-1] - (30.0 if trial.outcome.value == "timed_out" else 0.0)
+    return np.median(xy[is_late], axis=0)
+
+
+def is_same(first, second):
+    limit_m = TIMEOUT_M if first.outcome.value == "timed_out" else REPEAT_M
+    is_near = np.hypot(*(end_of(first) - end_of(second))) <= limit_m
+    return first.outcome is second.outcome and (first.outcome.success or is_near)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("campaign", type=Path)
+    parser.add_argument("--only", choices=("all", "failed"), default="all")
+    parser.add_argument("--perturb", type=int, default=0, metavar="N")
+    arguments = parser.parse_args()
+    spec = read_campaign_spec(arguments.campaign)
+    plain = spec.model_copy(update={"actors": (), "localization": None})
+    with contextlib.ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        runner, again = (stack.enter_context(TrialRunner(entry)) for entry in (spec, plain))
+        perturbation = stack.enter_context(contextlib.closing(Perturbation(spec)))
+        bag = folder / "trial.bag"
+        runner._executor = BagExecutor(runner._bed, start_simulator, bag)
+        runner._executor.open()
+        for world, planner in itertools.product(runner.worlds, spec.planners):
+            trial = runner.run(world, planner.name)
+            if arguments.only == "failed" and not trial.failed:
+                continue
+            task = Trial(world, runner._missions.of(world.name), planner, trial.numbers)
+            repeats = [perturbation.run(task, number) for number in range(arguments.perturb)]
+            same = sum(other is not None and is_same(trial, other) for other in repeats)
+            rebuilt = rebuild(bag)
+            files = write_files(rebuilt, bag.name, folder, "robot", (1.0, 1.5))
+            poses = {"start": rebuilt.start, "goals": [rebuilt.goal]}
+            repeat = again.run(files.world.read_bytes(), planner.name, **poses)
+            exact = again.run(world.path.read_bytes(), planner.name, **poses)
+            verdicts = ["same" if is_same(trial, other) else "other" for other in (repeat, exact)]
+            print(
+                f"{world.name} {planner.name}: {trial.outcome.value} -> {repeat.outcome.value}, "
+                f"{verdicts[0]}; exact poses {verdicts[1]}; {same} of {len(repeats)} repeats; "
+                + compare_world(rebuilt, world.path, trial.recording),
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main()
