@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import Dict, List, Optional, Tuple
 
+from gz_testauto.base.disk import read_input
+from gz_testauto.base.errors import ResultsError
 from gz_testauto.report.sections import Section, SectionTable
 from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.results.records import CampaignResults, TrialRecord
@@ -19,7 +21,7 @@ def section(directory: Path, results: CampaignResults) -> Optional[Section]:
     Raises ``ResultsError`` or ``SpecError`` if the stored campaign cannot be read.
     """
     stored = CampaignDirectory(directory)
-    if not stored.campaign.is_file() or KEY not in stored.campaign.read_bytes():
+    if not stored.campaign.is_file() or KEY not in read_input(stored.campaign, ResultsError):
         return None
     ends = _recorded_ends(stored)
     trials: Dict[Tuple[str, str], List[TrialRecord]] = {}
