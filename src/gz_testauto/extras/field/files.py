@@ -68,7 +68,7 @@ _LOCALIZATION = """
 """
 _ACTORS = """
 actors:
-  - {{name: seen, behavior: recorded, tracks: {tracks}}}
+  - {{name: moving, behavior: recorded, tracks: {tracks}}}
 """
 
 
@@ -148,8 +148,7 @@ def _tracks_text(rebuilt: Reconstruction) -> str:
     writer.writerow(["time", "id", "x", "y"])
     for number, track in enumerate(rebuilt.tracks):
         for time_s, (x_m, y_m) in zip(track.times_s - rebuilt.start_s, track.points_m):
-            if time_s >= 0:
-                writer.writerow([f"{time_s:.3f}", number, f"{x_m:.3f}", f"{y_m:.3f}"])
+            writer.writerow([f"{time_s:.3f}", number, f"{x_m:.3f}", f"{y_m:.3f}"])
     return stream.getvalue()
 
 

@@ -160,9 +160,11 @@ def reconstruct(
     )
     evidence = collect_evidence(rays, scans.range_max_m, match.poses, map_file)
     _require_fit(path, scans.times_s, match, evidence, map_file)
-    obstacles, tracks = fit_obstacles(evidence), find_tracks(evidence, scans.times_s)
+    obstacles = fit_obstacles(evidence)
     start_s = window.from_s if window.goal is None else max(window.goal.time_s, window.from_s)
     start_scan = min(int(np.searchsorted(scans.times_s, start_s - 1e-6)), len(scans.times_s) - 1)
+    trial_start_s = float(scans.times_s[start_scan])
+    tracks = [track.since(trial_start_s) for track in find_tracks(evidence, scans.times_s)]
     goal = _goal(content, window, match.poses, guesses)
     behind = float((evidence.kinds == BEHIND).mean())
     if behind > 0.01:
@@ -191,7 +193,7 @@ def reconstruct(
         match,
         evidence,
         obstacles,
-        tracks,
+        [track for track in tracks if len(track.times_s) > 1],
         start_scan,
         goal,
         explained,

@@ -24,6 +24,10 @@ class SeenTrack(NamedTuple):
     points_m: np.ndarray
     radius_m: float
 
+    def since(self, time_s: float) -> "SeenTrack":
+        is_later = self.times_s >= time_s
+        return self._replace(times_s=self.times_s[is_later], points_m=self.points_m[is_later])
+
 
 class _Sighting(NamedTuple):
     time_s: float
