@@ -95,11 +95,7 @@ class Bag:
             )
         self._odometry = self._select("odom", ODOMETRY, chosen["odom"], "/odom")
         self._grid = self._select("map-topic", GRID, chosen["map-topic"], "/map")
-        self._epoch_s = 0.0
-        for _, _, time_s, message in self._messages(lambda topic, _: topic == self._scan):
-            delay_s = time_s - self._stamp_s(message, time_s)
-            self._epoch_s = delay_s if abs(delay_s) > OTHER_EPOCH_S else 0.0
-            break
+        self._epoch_s = 0.0  # is added to stamps
 
     def _select(
         self, option: str, kind: str, chosen: Optional[str], default: str = ""
@@ -117,6 +113,14 @@ class Bag:
             f"{self._path}: {len(known)} topics have the type {kind}: {', '.join(known)}; select "
             f"one with --{option}"
         )
+
+    def find_epoch(self) -> None:
+        """Align the stamps with the times of recording, if the first scan has a stamp of another
+        time."""
+        for _, _, time_s, message in self._messages(lambda topic, _: topic == self._scan):
+            delay_s = time_s - self._stamp_s(message, time_s)
+            self._epoch_s = delay_s if abs(delay_s) > OTHER_EPOCH_S else 0.0
+            break
 
     def read_content(self) -> BagContent:
         transforms = Transforms(self._path)
@@ -286,7 +290,9 @@ def open_bag(path: Path, chosen: Dict[str, Optional[str]]) -> Iterator[Bag]:
     with contextlib.ExitStack() as stack:
         with _bag_errors(path):
             reader = stack.enter_context(AnyReader([path], default_typestore=store))
-        yield Bag(path, reader, chosen)
+        bag = Bag(path, reader, chosen)
+        bag.find_epoch()
+        yield bag
 
 
 @contextlib.contextmanager
