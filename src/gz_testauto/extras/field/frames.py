@@ -101,7 +101,7 @@ class Transforms:
         self, frame: str, ancestor: str, times_s: np.ndarray, window_s: Tuple[float, float]
     ) -> FramePoses:
         """Return the poses of a frame in the frame ``ancestor``. ``window_s`` are the times of
-        recording, since stamps are ambiguous if a clock jumps elsewhere in the bag."""
+        recording, since stamps are ambiguous if a clock jumps in the remaining bag."""
         low_s, high_s = window_s[0] - AROUND_S, window_s[1] + AROUND_S
         count = len(times_s)
         positions, rotations = np.zeros((count, 3)), Rotation.identity(count)

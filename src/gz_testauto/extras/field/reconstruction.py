@@ -221,7 +221,7 @@ def _complete_tf(
 
 
 def _base_of(content: BagContent, chain: List[str]) -> str:
-    """Return the first frame on the way up that moves: the frame of the robot."""
+    """Return the first frame that moves in its parent: the frame of the robot."""
     return next((frame for frame in chain if not content.transforms.is_static(frame)), chain[-1])
 
 
