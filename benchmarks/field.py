@@ -33,11 +33,11 @@ from gz_testauto.extras.search.perturbation import Perturbation
 from gz_testauto.metrics.recording import ACTOR_SERIES
 from gz_testauto.sampling.naming import is_obstacle
 from gz_testauto.sdf.scene import read_scene
+from gz_testauto.trial.failure_place import is_same_place, place_of
 from gz_testauto.trial.trial import Trial
 
 LIDAR_M = (0.45, 0.6)  # heights at which obstacles are compared
 NEAR_M = 0.1  # distance from a fitted surface within which its points are
-REPEAT_M, TIMEOUT_M = 0.5, 2.0  # largest distance of the ends of equal failures, as in `shrink`
 
 
 def rebuild(path):
@@ -96,16 +96,11 @@ def track_errors(rebuilt, recording):
     return ", ".join(texts) or "none"
 
 
-def end_of(trial):
-    time_s, xy = trial.recording.time_s, trial.recording.pose[:, :2]
-    is_late = time_s >= time_s[-1] - (30.0 if trial.outcome.value == "timed_out" else 0.0)
-    return np.median(xy[is_late], axis=0)
-
-
 def is_same(first, second):
-    limit_m = TIMEOUT_M if first.outcome.value == "timed_out" else REPEAT_M
-    is_near = np.hypot(*(end_of(first) - end_of(second))) <= limit_m
-    return first.outcome is second.outcome and (first.outcome.success or is_near)
+    if first.outcome is not second.outcome or first.outcome.success:
+        return first.outcome is second.outcome
+    places_m = (place_of(trial.outcome, trial.recording) for trial in (first, second))
+    return is_same_place(first.outcome, *places_m)
 
 
 def main():
