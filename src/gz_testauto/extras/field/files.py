@@ -52,7 +52,7 @@ robot:
 
 goal: {{x_m: {goal[0]:.3f}, y_m: {goal[1]:.3f}, tolerance_m: {tolerance:g}}}
 
-planners: [dwa]                          # replace by your planner, or by those of your stack
+planners: [dwa]                          # replace by the planner that failed, or by your stack
 
 randomize:
   - {{name: noise, term: scan_noise, set: {noise:.4f}}}
