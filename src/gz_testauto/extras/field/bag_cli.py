@@ -1,4 +1,4 @@
-"""Build the world that a robot saw in a bag, and a campaign in it.
+"""Build the world that a robot saw in a bag, and a campaign.
 
 The bag is of ROS 1 or ROS 2. It contains scans, tf or odometry with the poses of a localizer, and
 goals with results. The window is by default that of the last goal that was not reached. Scans are
