@@ -6,7 +6,13 @@ from pathlib import Path
 import pytest
 
 from gz_testauto.actors.bodies import read_body
-from gz_testauto.base.disk import read_file, read_start, read_text, replace_file
+from gz_testauto.base.disk import (
+    read_file,
+    read_start,
+    read_text,
+    replace_file,
+    write_new_files,
+)
 from gz_testauto.base.errors import GzTestautoError, ResultsError, SdfError, SpecError
 from gz_testauto.base.json_file import read_json_object
 from gz_testauto.cli import main as command
@@ -165,3 +171,14 @@ def test_text_is_read_without_byte_order_mark(tmp_path):
 def test_endless_device_is_rejected():
     with pytest.raises(SpecError, match=r"/dev/zero: cannot be read: .*not a regular file"):
         read_yaml_text(Path("/dev/zero"))
+
+
+def test_new_files_replace_no_other_content(tmp_path):
+    first, second = tmp_path / "a.world", tmp_path / "campaign.yaml"
+    write_new_files({first: b"a", second: b"b"})
+    write_new_files({first: b"a", second: b"b"})
+    second.write_bytes(b"edited")
+    with pytest.raises(SpecError, match=r"campaign.yaml: exists with other content.*for --out"):
+        write_new_files({tmp_path / "new": b"c", second: b"b"})
+    assert second.read_bytes() == b"edited"
+    assert not (tmp_path / "new").exists()

@@ -10,9 +10,9 @@ import os
 import secrets
 import stat
 from pathlib import Path
-from typing import BinaryIO, Callable, Iterator, Type, TypeVar, Union
+from typing import BinaryIO, Callable, Iterator, Mapping, Type, TypeVar, Union
 
-from gz_testauto.base.errors import DiskError, GzTestautoError
+from gz_testauto.base.errors import DiskError, GzTestautoError, SpecError
 
 PARTIAL_SUFFIX = ".partial"
 
@@ -107,6 +107,22 @@ def replace_file(path: Path, content: bytes) -> None:
     """
     with replaced_file(path) as stream:
         stream.write(content)
+
+
+def write_new_files(contents: Mapping[Path, bytes]) -> None:
+    """Write files that the user can edit later.
+
+    Raises ``SpecError``, before the first file is written, if one exists with another content, and
+    ``OSError``.
+    """
+    for path, content in contents.items():
+        if os.path.lexists(path) and not (path.is_file() and path.read_bytes() == content):
+            raise SpecError(
+                f"{path}: exists with other content, such as your changes; remove or rename it, or "
+                "use another directory for --out"
+            )
+    for path, content in contents.items():
+        replace_file(path, content)
 
 
 @contextlib.contextmanager

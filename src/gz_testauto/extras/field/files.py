@@ -9,7 +9,7 @@ from typing import List, NamedTuple
 
 import numpy as np
 
-from gz_testauto.base.disk import disk_errors, make_directory, replace_file
+from gz_testauto.base.disk import disk_errors, make_directory, write_new_files
 from gz_testauto.extras.field.obstacles import HEIGHT_M, Seen, SolidPart
 from gz_testauto.extras.field.reconstruction import Reconstruction
 from gz_testauto.grid.occupancy import rectangles_of
@@ -123,12 +123,10 @@ def write_files(
     )
     with disk_errors(out):
         make_directory(out)
-        replace_file(files.world, text.encode("utf-8"))
-        replace_file(files.campaign, campaign.encode("utf-8"))
+        contents = {files.world: text, files.campaign: campaign}
         if rebuilt.tracks:
-            replace_file(files.tracks, _tracks_text(rebuilt).encode("utf-8"))
-        elif files.tracks.is_file():
-            files.tracks.unlink()  # of an earlier command
+            contents[files.tracks] = _tracks_text(rebuilt)
+        write_new_files({path: content.encode("utf-8") for path, content in contents.items()})
     return files
 
 

@@ -20,7 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
-from gz_testauto.base.disk import disk_errors, make_directory, replace_file
+from gz_testauto.base.disk import disk_errors, make_directory, write_new_files
 from gz_testauto.base.errors import SpecError
 from gz_testauto.campaign.campaign_files import input_path
 from gz_testauto.extras.map_world.walls import center_of, find_mission, world_text
@@ -178,8 +178,7 @@ def run(arguments: argparse.Namespace) -> int:
     with disk_errors(out):
         make_directory(out)
         content = world_text(map_file, rectangles, arguments.height, path.name)
-        replace_file(world, content.encode("utf-8"))
-        replace_file(campaign, text.encode("utf-8"))
+        write_new_files({world: content.encode("utf-8"), campaign: text.encode("utf-8")})
     rows, columns = walls.shape
     print(f"{world}\n{campaign}")
     print(
