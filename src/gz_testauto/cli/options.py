@@ -3,11 +3,14 @@
 import argparse
 import functools
 import os
+from pathlib import Path
 from typing import Any, Optional, Tuple, Type, TypeVar, Union
 
 from typing_extensions import Annotated, get_args, get_origin
 
 from gz_testauto.spec.options import Options
+
+ROBOT = "package://gz_testauto/models/jackal_sized/model.sdf"
 
 OptionsType = TypeVar("OptionsType", bound=Options)
 
@@ -29,6 +32,23 @@ def add_options(parser: argparse._ActionsContainer, options: Type[Options], *nam
             settings["type"] = _names if kind is tuple else kind
             text += "" if field.default in (None, "") else f" (default: {field.default})"
         parser.add_argument(options.name_of(name), dest=name, help=text, **settings)
+
+
+def add_robot_argument(parser: argparse.ArgumentParser) -> None:
+    """Declare the option ``--robot`` of a command that writes a campaign."""
+    parser.add_argument(
+        "--robot",
+        metavar="MODEL",
+        default=ROBOT,
+        help="SDF or URDF file of the robot, its directory or package:// URI "
+        "(default: %(default)s)",
+    )
+
+
+def robot_of(arguments: argparse.Namespace) -> str:
+    """Return the URI, or the absolute path, of :func:`add_robot_argument`."""
+    robot: str = arguments.robot
+    return robot if "://" in robot else str(Path(robot).absolute())
 
 
 def read_options(arguments: argparse.Namespace, options: Type[OptionsType]) -> OptionsType:

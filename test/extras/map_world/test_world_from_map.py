@@ -11,7 +11,7 @@ from gz_testauto.base.resources import share_directory
 from gz_testauto.campaign.trial_runner import TrialRunner
 from gz_testauto.cli.main import main
 from gz_testauto.extras.map_world.areas import ends_of_largest_area
-from gz_testauto.extras.map_world.walls import find_mission
+from gz_testauto.extras.map_world.distant_ends import find_mission
 from gz_testauto.grid.map_server import FREE, OCCUPIED, UNKNOWN, MapFile, read_map_file
 from gz_testauto.sdf.scene import read_scene
 from gz_testauto.spec.campaign import CampaignSpec

@@ -20,11 +20,11 @@ import numpy as np
 from gz_testauto.base.disk import disk_errors, replace_file
 from gz_testauto.base.pose import Pose2D
 from gz_testauto.campaign.campaign_files import input_path
+from gz_testauto.cli.options import add_robot_argument, robot_of
 from gz_testauto.extras.field.topics import BagContent, open_bag
 from gz_testauto.grid.map_server import read_map_file
 
 GROUP = ("worlds", 4)
-ROBOT = "package://gz_testauto/models/jackal_sized/model.sdf"
 SPEED_PERCENTILE = 99.5  # since single values of odometry can be wrong
 
 
@@ -36,13 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="MAP",
         help="YAML file of map_server (default: the map in the bag)",
     )
-    parser.add_argument(
-        "--robot",
-        metavar="MODEL",
-        default=ROBOT,
-        help="SDF or URDF file of the robot, its directory or package:// URI "
-        "(default: %(default)s)",
-    )
+    add_robot_argument(parser)
     parser.add_argument(
         "--out", required=True, type=Path, metavar="DIR", help="directory of the written files"
     )
@@ -91,8 +85,7 @@ def run(arguments: argparse.Namespace) -> int:
         None if values is None else Pose2D(*values) for values in (arguments.mount, arguments.start)
     )
     rebuilt = reconstruct(bag_path, content, scans, window, map_file, mount, start)
-    robot = arguments.robot
-    robot = robot if "://" in robot else str(Path(robot).absolute())
+    robot = robot_of(arguments)
     limits, guesses = _limits(content)
     rebuilt = rebuilt._replace(guesses=[*rebuilt.guesses, *guesses])
     files = write_files(rebuilt, bag_path.name, arguments.out, robot, limits)

@@ -13,6 +13,7 @@ from gz_testauto.base.disk import disk_errors, make_directory, write_new_files
 from gz_testauto.extras.field.obstacles import HEIGHT_M, Seen, SolidPart
 from gz_testauto.extras.field.reconstruction import Reconstruction
 from gz_testauto.grid.occupancy import rectangles_of
+from gz_testauto.worlds.map_walls import world_text
 
 WALL_HEIGHT_M = 2.0
 TOLERANCE_M = 0.3
@@ -84,8 +85,6 @@ def write_files(
 ) -> Files:
     """Write all files except the page. ``limits`` are the largest linear (m/s) and angular (rad/s)
     velocity. Raises ``DiskError``."""
-    from gz_testauto.extras.map_world.walls import world_text
-
     stem = re.sub(r"[^A-Za-z0-9_]", "_", Path(source).stem)
     files = Files(
         out / f"{stem}.world",

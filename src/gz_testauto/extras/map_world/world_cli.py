@@ -23,13 +23,14 @@ import numpy as np
 from gz_testauto.base.disk import disk_errors, make_directory, write_new_files
 from gz_testauto.base.errors import SpecError
 from gz_testauto.campaign.campaign_files import input_path
-from gz_testauto.extras.map_world.walls import center_of, find_mission, world_text
+from gz_testauto.cli.options import add_robot_argument, robot_of
+from gz_testauto.extras.map_world.distant_ends import find_mission
 from gz_testauto.grid.map_server import read_map_file
 from gz_testauto.grid.occupancy import rectangles_of
+from gz_testauto.worlds.map_walls import center_of, world_text
 
 GROUP = ("worlds", 3)
 RADIUS_M = 0.5
-ROBOT = "package://gz_testauto/models/jackal_sized/model.sdf"
 MOST_BOXES = 20_000  # Gazebo needs minutes to load more
 
 _CAMPAIGN = """\
@@ -125,13 +126,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         f"(default: {RADIUS_M}; with --missions, of starts and goals only, and the default depends "
         "on the robot)",
     )
-    parser.add_argument(
-        "--robot",
-        metavar="MODEL",
-        default=ROBOT,
-        help="SDF or URDF file of the robot, its directory or package:// URI "
-        "(default: %(default)s)",
-    )
+    add_robot_argument(parser)
     parser.add_argument(
         "--missions", type=int, metavar="N", help="draw N missions in the whole map"
     )
@@ -163,8 +158,7 @@ def run(arguments: argparse.Namespace) -> int:
     out: Path = arguments.out
     world, campaign = out / f"{path.stem}.world", out / "campaign.yaml"
     free_m2 = float(np.count_nonzero(~walls)) * map_file.resolution_m**2
-    is_uri = "://" in arguments.robot
-    robot = arguments.robot if is_uri else str(Path(arguments.robot).absolute())
+    robot = robot_of(arguments)
     text = (_CAMPAIGN if arguments.missions is None else _CAMPAIGN_OF_MISSIONS).format(
         source=path.name,
         name="map_" + re.sub(r"[^A-Za-z0-9_]", "_", path.stem),

@@ -1,16 +1,14 @@
-"""Convert the cells of an occupancy map to the walls of a world, and find a mission in free space.
+"""Write a world whose walls are the occupied cells of a map.
 
 Each rectangle of cells becomes a box of one static model, so that the map of the world has the same
 occupied cells as the original map.
 """
 
 import math
-from typing import NamedTuple, Optional, Sequence, Tuple
-
-import numpy as np
+from typing import Sequence, Tuple
 
 from gz_testauto.grid.map_server import MapFile
-from gz_testauto.grid.occupancy import CellRectangle, cells_within
+from gz_testauto.grid.occupancy import CellRectangle
 
 WALLS = "map_walls"  # name of the model with the walls
 
@@ -62,15 +60,6 @@ _BOX = """        <{kind} name="{kind}_{number}">
 _MATERIAL = "\n          <material><diffuse>0.6 0.6 0.63 1</diffuse></material>"
 
 
-class FreeMission(NamedTuple):
-    """A start with heading and a goal in free space (m, rad, world frame), and the area that the
-    center of the disc can reach from there."""
-
-    start: Tuple[float, float, float]
-    goal: Tuple[float, float]
-    area_m2: float
-
-
 def world_text(
     map_file: MapFile, walls: Sequence[CellRectangle], height_m: float, source: str
 ) -> str:
@@ -101,26 +90,6 @@ def world_text(
         yaw=repr(yaw_rad),
         boxes="\n".join(boxes),
     )
-
-
-def find_mission(map_file: MapFile, free: np.ndarray, radius_m: float) -> Optional[FreeMission]:
-    """Return a distant start and goal, with a path for a disc of ``radius_m`` between them, or None
-    if no two free cells are connected."""
-    from gz_testauto.extras.map_world.areas import ends_of_largest_area  # loads numba
-
-    padded_walls = np.pad(~free, 1, constant_values=True)  # no cell outside of the map is free
-    near_walls = cells_within(padded_walls, map_file.resolution_m, radius_m, to_edges=True)
-    near_walls = near_walls[1:-1, 1:-1]
-    ends = ends_of_largest_area(np.ascontiguousarray(~near_walls))
-    if ends is None:
-        return None
-    *cells, size = ends
-    (x_m, y_m), (goal_x_m, goal_y_m) = (
-        center_of(map_file, *divmod(cell, free.shape[1])) for cell in cells
-    )
-    heading_rad = math.atan2(goal_y_m - y_m, goal_x_m - x_m)
-    area_m2 = size * map_file.resolution_m**2
-    return FreeMission((x_m, y_m, heading_rad), (goal_x_m, goal_y_m), area_m2)
 
 
 def center_of(map_file: MapFile, row: float, column: float) -> Tuple[float, float]:
