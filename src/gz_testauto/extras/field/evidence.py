@@ -1,6 +1,6 @@
 """Separate the points of scans: walls of the map, other static surfaces, and moving objects."""
 
-from typing import NamedTuple, Optional, Tuple
+from typing import NamedTuple, Tuple
 
 import numpy as np
 from scipy import ndimage
@@ -40,7 +40,7 @@ class Evidence(NamedTuple):
 
 
 def collect_evidence(
-    rays: Rays, range_max_m: float, poses: np.ndarray, map_file: Optional[MapFile]
+    rays: Rays, range_max_m: float, poses: np.ndarray, map_file: MapFile
 ) -> Evidence:
     origins_of_scans = np.array([turned(pose, rays.origin_m[None])[0] for pose in poses])
     valid = ~np.isnan(rays.ranges_m)
@@ -72,11 +72,9 @@ def collect_evidence(
     is_static &= (sums[0] >= GROUP_SHARE * (sums[0] + sums[1]))[labels]
     is_static = ndimage.binary_dilation(is_static, np.ones((3, 3), dtype=bool))
     kinds = np.where(is_static[cells], STATIC, MOVING)
-    crossing_share = 0.0
-    if map_file is not None:
-        is_wall, is_behind, crossing = _compare(points, origins, map_file)
-        kinds[is_wall], kinds[is_behind] = WALL, BEHIND
-        crossing_share = float(crossing.mean()) if len(crossing) else 0.0
+    is_wall, is_behind = _compare(points, origins, map_file)
+    kinds[is_wall], kinds[is_behind] = WALL, BEHIND
+    crossing_share = float(is_behind.mean()) if len(is_behind) else 0.0
     return Evidence(points, scans, kinds, origins, hits, passes, low, crossing_share)
 
 
@@ -107,9 +105,8 @@ def in_map_cells(points: np.ndarray, map_file: MapFile) -> np.ndarray:
 
 def _compare(
     points: np.ndarray, origins: np.ndarray, map_file: MapFile
-) -> Tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return which points are near occupied cells of the map, and which are behind them, and which
-    rays cross them."""
+) -> Tuple[np.ndarray, np.ndarray]:
+    """Return which points are near occupied cells of the map, and which are behind them."""
     cell_m = map_file.resolution_m
     ends, starts = in_map_cells(points, map_file), in_map_cells(origins, map_file)
     lengths = np.hypot(*(ends - starts).T)
@@ -127,4 +124,4 @@ def _compare(
     )
     is_wall = np.zeros(len(points), dtype=bool)
     is_wall[inside] = distance[row[inside], column[inside]] <= far_m
-    return is_wall & ~is_behind, is_behind, is_behind
+    return is_wall & ~is_behind, is_behind

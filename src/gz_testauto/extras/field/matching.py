@@ -93,11 +93,9 @@ def composed(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     return np.array([*turned(first, second[None, :2])[0], first[2] + second[2]])
 
 
-def map_reference(map_file: Optional[MapFile]) -> Reference:
+def map_reference(map_file: MapFile) -> Reference:
     """Return the middles of the edges between occupied and free cells, with normals to the free
     side."""
-    if map_file is None:
-        return _empty()
     free = ~(map_file.occupied | map_file.unknown)
     points, normals = [], []
     for row_step, column_step in ((0, 1), (0, -1), (1, 0), (-1, 0)):
@@ -140,6 +138,7 @@ def match_scans(
     for scan, time_s in enumerate(times_s):
         progress(f"match scan {scan} of {len(poses)}")
         points = rays.points_m(scan)
+        thinned = _thinned(points)
         guess = poses[0]
         is_still = False
         if scan:
@@ -148,9 +147,9 @@ def match_scans(
             is_still = np.hypot(*motion[:2]) < STILL_M and abs(motion[2]) < STILL_RAD
         poses[scan] = (
             guess
-            if is_still and scan
+            if is_still
             else _match(
-                _thinned(points),
+                thinned,
                 guess,
                 start[scan] if has_localizer else None,
                 surfaces.references,
@@ -158,7 +157,6 @@ def match_scans(
         )
         placed = turned(poses[scan], points)
         if scan and len(points) >= LEAST_POINTS:
-            thinned = _thinned(points)
             _, error, _, is_matched, _ = _errors(
                 thinned, poses[scan], surfaces.references, 0.5 * NEAR_M
             )
