@@ -80,8 +80,8 @@ SIMULATORS = ["embedded", pytest.param("gazebo", marks=[pytest.mark.gazebo, pyte
 def test_sixty_people_are_at_their_recorded_positions_at_their_times(tmp_path, simulator_name):
     """The people of a file in the format of ETH pass the robot, also through each other.
 
-    The positions equal those of the file within 1 cm at all its frames, and nobody is detected, or
-    touches the robot, outside of the times in the file.
+    The positions equal those of the file within 1 cm at all its frames. Outside of the times in
+    the file, no person is detected, or touches the robot.
     """
     duration_s, rows = 12.0, crowd(60, 12.0)
     text = "".join(f" {f:.7e} {p:.7e} {x:.7e} 0 {y:.7e} 0 0 0\n" for f, p, x, y in rows)

@@ -155,9 +155,9 @@ def test_costmap_is_checked_before_every_trial(monkeypatch):
 def test_each_clearly_visible_obstacle_needs_a_mark(monkeypatch):
     Stack(monkeypatch, models=BOX + SECOND, costmaps=[[BOX_FACE, SECOND_FACE]]).look()
     stack = Stack(monkeypatch, models=BOX + SECOND, costmaps=[[BOX_FACE]])
-    with pytest.raises(NavigatorError) as told:
+    with pytest.raises(NavigatorError) as raised:
         stack.look()
-    message = str(told.value)
+    message = str(raised.value)
     assert "no mark at obstacle_box_1, 1.0" in message
     assert "(1 of 2 visible ones are marked): /scan sees it, but" in message
 
@@ -222,9 +222,9 @@ def test_the_check_waits_for_a_slow_costmap(monkeypatch):
 
 def test_a_lidar_below_the_marked_heights_is_reported_with_both_heights(monkeypatch):
     stack = Stack(monkeypatch, lidar_z_m=-0.03)
-    with pytest.raises(ConfigurationError) as told:
+    with pytest.raises(ConfigurationError) as raised:
         stack.look()
-    message = str(told.value)
+    message = str(raised.value)
     assert "/costmap has no mark at obstacle_box_0, 1.00 m from the lidar" in message
     assert "tf has the frame laser at z = -0.03 m of odom" in message
     assert "min_obstacle_height 0 m to max_obstacle_height 2 m" in message
