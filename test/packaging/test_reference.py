@@ -67,3 +67,35 @@ def test_each_yaml_key_of_core_and_extras_is_documented(reference):
 
 def test_parameters_topics_services_and_launch_arguments_are_documented(reference):
     assert reference.undocumented_in_ros() == []
+
+
+def test_a_removed_name_of_the_interfaces_is_detected_and_kept_on_the_page(reference):
+    import interfaces
+
+    current = {"Commands": {"run": {"--out", "status 0"}, "new": {"--out"}}}
+    text = (
+        "## Commands\n\n- `run`: `--fast` `--out`\n- `old`: `DIR`\n\n## Extra gone\n\n- `x`: `y`\n"
+    )
+    stored = interfaces.read_page(text)
+    removed = interfaces.removed_names(stored, current)
+    assert removed == ["Commands: old", "Commands: run: --fast"]
+    merged = interfaces.merged(stored, current)
+    assert merged["Commands"]["run"] == {"--fast", "--out", "status 0"}
+    assert interfaces.section_text(merged["Commands"])[-1] == "- `run`: `--fast` `--out` `status 0`"
+    assert merged["Extra gone"] == {"x": {"y"}}  # an extra can be deleted
+
+
+def test_no_name_of_the_interfaces_has_disappeared(reference):
+    assert reference.removed_interfaces() == []
+
+
+def test_interfaces_contain_each_kind_of_name(reference):
+    found = reference.interfaces()
+    assert {"--out", "campaign", "status 1", "status 143"} <= found["Commands"]["run"]
+    assert "count" in found["YAML keys"]["worlds"]
+    assert "per_100_m2" in set().union(*found["YAML keys"].values())
+    assert all(
+        {"--min-success", "status 3"} <= found[s]["gate"] for s in found if s == "Extra gate"
+    )
+    assert any(names for entry, names in found["ROS"].items() if entry.endswith(".launch"))
+    assert "run" in found["Python"]["gz_testauto"]
