@@ -5,8 +5,9 @@ import shutil
 import sys
 from pathlib import Path
 
+import build_release
 import pytest
-from completed_commands import NOT_SOURCE, run
+from completed_commands import run
 
 pytestmark = pytest.mark.slow
 
@@ -26,13 +27,19 @@ def python_of(version):
 
 @pytest.fixture(scope="module")
 def distributions(tmp_path_factory):
-    """A folder with the wheel and the source distribution."""
+    """A folder with the wheel, the source distribution and their checksums."""
     place = tmp_path_factory.mktemp("release")
-    tree = shutil.copytree(str(CHECKOUT), str(place / "tree"), ignore=NOT_SOURCE)
-    run(
-        sys.executable, "setup.py", "-q", "sdist", "-d", place, "bdist_wheel", "-d", place, cwd=tree
-    )
+    build_release.build(place)
     return place
+
+
+def test_two_builds_have_the_same_checksums(distributions, tmp_path):
+    build_release.build(tmp_path)
+    sums = (tmp_path / "SHA256SUMS").read_text(encoding="utf-8")
+    assert sums == (distributions / "SHA256SUMS").read_text(encoding="utf-8")
+    assert {line.split()[1] for line in sums.splitlines()} == {
+        path.name for path in tmp_path.iterdir() if path.name != "SHA256SUMS"
+    }
 
 
 @pytest.mark.parametrize("version, suffix", [("3.8", ".tar.gz"), ("3.13", ".whl")])
