@@ -94,6 +94,38 @@ def test_each_page_of_measurements_is_linked_from_their_list():
     assert {page.name for page in folder.glob("*.md")} - linked == {"README.md"}
 
 
+MEASUREMENTS = sorted((CHECKOUT / "docs" / "measurements").glob("[!R]*.md"))
+SOURCES = {
+    "commit": r"\b[0-9a-f]{7,40}\b",
+    "date": r"\b20\d\d-\d\d-\d\d\b",
+    "command": r"`\./bootstrap|```|gz_testauto |benchmarks/\w+\.py|test_\w+\.py|`[a-z-]+` with",
+}
+
+
+def missing_sources(text):
+    """Return the sections with a table that name no commit, date or command, nor does the start of
+    the page."""
+    start, *sections = re.split(r"^(?=## )", text, flags=re.MULTILINE)
+    return [
+        f"{section.splitlines()[0]}: {kind}"
+        for section in sections
+        if re.search(r"^\|[-|: ]+\|$", section, re.MULTILINE)
+        for kind, pattern in SOURCES.items()
+        if not re.search(pattern, start + section)
+    ]
+
+
+@pytest.mark.parametrize("page", MEASUREMENTS, ids=lambda page: page.stem)
+def test_each_table_of_measurements_has_a_commit_a_date_and_a_command(page):
+    assert missing_sources(page.read_text("utf-8")) == []
+
+
+def test_a_table_without_its_source_is_detected():
+    table = "# Page\n\n## Speed\n\nAt commit 0123abcd, 2026-11-30.\n\n| a |\n|---|\n| 1 |\n"
+    assert missing_sources(table) == ["## Speed: command"]
+    assert missing_sources(table.replace("At", "`./bootstrap test` at")) == []
+
+
 def test_each_page_of_docs_is_in_the_navigation_of_the_site():
     docs = CHECKOUT / "docs"
     navigation = (CHECKOUT / "mkdocs.yml").read_text("utf-8").partition("\nnav:\n")[2]
