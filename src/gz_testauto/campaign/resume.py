@@ -10,7 +10,7 @@ import os
 import shutil
 from dataclasses import replace
 from pathlib import Path
-from typing import Callable, List, Optional, Sequence, Tuple
+from typing import Any, Callable, List, Mapping, Optional, Sequence, Tuple
 
 from pydantic import ValidationError
 
@@ -213,12 +213,27 @@ def _read_spec(directory: CampaignDirectory) -> CampaignSpec:
             f"{directory.path}: these results were imported, without campaign and recordings; only "
             "the commands report, compare and gate can read them"
         )
-    data = read_json_object(path, ResultsError)
+    data = _without_removed_keys(read_json_object(path, ResultsError))
     try:
         return CampaignSpec.kind_of(data).model_validate(data, context=STORED)
     except ValidationError as error:
         faults = (f"{'.'.join(map(str, fault['loc']))} {fault['msg']}" for fault in error.errors())
         raise ResultsError(f"{path}: {'; '.join(faults)}; {RESTORE}") from error
+
+
+def _without_removed_keys(campaign: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a stored campaign without the keys that version 1.0.0 wrote for campaigns with and
+    without a stack, and that only the other kind has now."""
+    has_stack = campaign.get("stack") is not None
+    result = {key: campaign[key] for key in campaign if key != "stack" or has_stack}
+    removed = ("plugin", "parameters") if has_stack else ("launch",)
+    planners = campaign.get("planners")
+    if isinstance(planners, list) and all(isinstance(planner, dict) for planner in planners):
+        result["planners"] = [
+            {key: value for key, value in planner.items() if key not in removed}
+            for planner in planners
+        ]
+    return result
 
 
 def _declared_metrics(spec: CampaignSpec) -> Tuple[Metric, ...]:
