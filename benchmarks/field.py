@@ -3,12 +3,13 @@
     ./bootstrap exec python3 benchmarks/field.py CAMPAIGN [--only failed] [--perturb 10]
 
 Each trial is written to a bag, and its world is built from the bag. Printed are the outcomes in
-both worlds, in the built one with exact poses; whether the true world has the same outcome with
-exact poses; the number of N repeats with small changes that are the same, as by ``perturb``; the
-error of the refined poses (mean and largest, cm); the share of static returns that the world
-repeats within 5 cm (%); the numbers of obstacles, and of those that are not in the true world; the
-95th percentile of the distance of seen surfaces from true ones (cm); and for each track the error
-(RMS, m) and the duration.
+both worlds, in the built one with exact poses; whether the outcome is the same in the true world
+with exact poses, and in the built world with the localization errors of the bag; the number of N
+repeats with small changes that are the same, as by ``perturb``; the error of the refined poses
+(mean and largest, cm); the share of static returns that the world repeats within 5 cm (%); the
+numbers of obstacles, and of those that are not in the true world; the 95th percentile of the
+distance of seen surfaces from true ones (cm); and for each track the error (RMS, m) and the
+duration.
 """
 
 import argparse
@@ -126,14 +127,27 @@ def main():
             repeats = [perturbation.run(task, number) for number in range(arguments.perturb)]
             same = sum(other is not None and is_same(trial, other) for other in repeats)
             rebuilt = rebuild(bag)
-            files = write_files(rebuilt, bag.name, folder, "robot", (1.0, 1.5))
+            out = Path(tempfile.mkdtemp(dir=str(folder)))
+            files = write_files(rebuilt, bag.name, out, "robot", (1.0, 1.5))
             poses = {"start": rebuilt.start, "goals": [rebuilt.goal]}
             repeat = again.run(files.world.read_bytes(), planner.name, **poses)
             exact = again.run(world.path.read_bytes(), planner.name, **poses)
-            verdicts = ["same" if is_same(trial, other) else "other" for other in (repeat, exact)]
+            errors = spec.localization.model_validate(
+                {
+                    "estimate": "corrected",
+                    "corrections": dict(
+                        zip(("position_m", "yaw_rad"), rebuilt.localization_errors)
+                    ),
+                }
+            )
+            with TrialRunner(plain.model_copy(update={"localization": errors})) as localized:
+                third = localized.run(files.world.read_bytes(), planner.name, **poses)
+            others = (repeat, exact, third)
+            verdicts = ["same" if is_same(trial, other) else "other" for other in others]
             print(
                 f"{world.name} {planner.name}: {trial.outcome.value} -> {repeat.outcome.value}, "
-                f"{verdicts[0]}; exact poses {verdicts[1]}; {same} of {len(repeats)} repeats; "
+                f"{verdicts[0]}; exact poses {verdicts[1]}; errors {verdicts[2]}; "
+                f"{same} of {len(repeats)} repeats; "
                 + compare_world(rebuilt, world.path, trial.recording),
                 flush=True,
             )
