@@ -87,7 +87,8 @@ def test_two_planners_of_one_campaign_are_compared(results, capsys):
     assert main(["gate", both, "--planner", "theirs", "--baseline-planner", "mine"]) == 0
     capsys.readouterr()
     assert main(["gate", both, "--planner", "mine", "--baseline-planner", "nobody"]) == 2
-    assert "unknown planner 'nobody'" in capsys.readouterr().err
+    error = capsys.readouterr().err
+    assert "unknown planner 'nobody'" in error and "add it to the campaign and run it" in error
 
 
 def test_gate_fails_below_the_required_success_rate(results, capsys):

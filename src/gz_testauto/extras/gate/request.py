@@ -486,4 +486,7 @@ def _require_trials(planner: str, run: Sequence[str], path: Path) -> Tuple[str, 
 def _require_planners(results: CampaignResults, path: Path, names: Iterable[str]) -> None:
     for name in names:
         if name not in results.planners:
-            raise SpecError(f"{path}: {unknown_name('planner', name, results.planners)}")
+            known = unknown_name("planner", name, results.planners)
+            raise SpecError(
+                f"{path}: {known}. For another planner, add it to the campaign and run it"
+            )
