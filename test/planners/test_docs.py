@@ -11,6 +11,7 @@ from gz_testauto.planners import PLANNERS
 from gz_testauto.testing.planner_conformance import PlannerConformance
 
 DOCS = Path(__file__).parents[2] / "docs" / "planners.md"
+WORDS = {"()": (), "true": True}  # values in the tables that are no numbers
 
 
 @pytest.fixture(scope="module")
@@ -41,11 +42,13 @@ def documented():
     for line in DOCS.read_text(encoding="utf-8").splitlines():
         if line.startswith("### `"):
             plugin = line.split("`")[1]
-        row = re.match(r"\| `(\w+)` \| (\(\)|[\d.]*)(π?) \|", line)
+        row = re.match(r"\| `(\w+)` \| (\(\)|true|[\d.]*)(π?) \|", line)
         if plugin and row:
             name, number, pi = row.groups()
-            value = () if number == "()" else float(number or 1.0) * (math.pi if pi else 1.0)
-            yield plugin, name, value
+            if number in WORDS:
+                yield plugin, name, WORDS[number]
+            else:
+                yield plugin, name, float(number or 1.0) * (math.pi if pi else 1.0)
 
 
 @pytest.mark.parametrize("plugin", ["straight", "fgm", "fgm_improved", "dwa", "dwa_fox"])

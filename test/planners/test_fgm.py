@@ -116,3 +116,19 @@ def test_robot_without_a_gap_turns_in_place_towards_the_goal():
     command = begun(FollowTheGap()).steer(situation(ring, -0.4))
     assert command.linear_mps == 0.0
     assert command.angular_radps < 0.0
+
+
+def test_speed_is_constant_in_turns_and_near_obstacles_if_the_slowdowns_are_off():
+    near_the_side = situation([(0.0, 0.8)], goal_bearing_rad=-0.7)
+    constant = begun(FollowTheGap(slowest=1.0, slows_in_turns=False)).steer(near_the_side)
+    slow = begun(FollowTheGap()).steer(near_the_side)
+    assert constant.linear_mps == LIMITS.max_linear_mps
+    assert slow.linear_mps < 0.5 * LIMITS.max_linear_mps
+    assert constant.angular_radps == slow.angular_radps < 0.0
+
+
+def test_fgm_improved_keeps_its_speed_in_a_turn_that_is_free_of_obstacles():
+    turning = Situation(-0.7, 4.0, np.empty((0, 2)), 1.0, Twist2D(1.0, -1.05))
+    constant = begun(ImprovedFollowTheGap(slows_in_turns=False)).steer(turning)
+    slow = begun(ImprovedFollowTheGap()).steer(turning)
+    assert constant.linear_mps == LIMITS.max_linear_mps > slow.linear_mps

@@ -157,7 +157,8 @@ class FollowTheGap(ReactivePlanner):
        distance from the point robot to the nearest enlarged obstacle.
 
     The mean of the two headings is not always free. Unlike in the paper, the speed decreases with
-    the heading (cos²) and with d_min, and a robot without a gap turns in place.
+    the heading (cos²) and with d_min, and a robot without a gap turns in place. ``slows_in_turns``
+    False with ``slowest`` 1 is the constant speed of the paper.
     """
 
     def __init__(
@@ -170,6 +171,7 @@ class FollowTheGap(ReactivePlanner):
         slowest: Fraction = 0.3,
         lookahead_m: Positive = DefaultLength(4.0),
         turn_gain_per_s: Positive = 1.5,
+        slows_in_turns: bool = True,
     ) -> None:
         super().__init__(lookahead_m)
         self.alpha_m = alpha_m
@@ -179,6 +181,7 @@ class FollowTheGap(ReactivePlanner):
         self.slowdown_m = slowdown_m
         self.slowest = slowest
         self.turn_gain_per_s = turn_gain_per_s
+        self.slows_in_turns = slows_in_turns
 
     def forget(self) -> None:
         self._side = 0.0
@@ -202,7 +205,7 @@ class FollowTheGap(ReactivePlanner):
         )
         share = clamp(nearest_m / self.for_robot(self.slowdown_m), self.slowest, 1.0)
         speed = min(situation.speed_limit_mps, share * self.limits.max_linear_mps)
-        return turn_towards(heading, speed, self.turn_gain_per_s, self.limits)
+        return turn_towards(heading, speed, self.turn_gain_per_s, self.limits, self.slows_in_turns)
 
 
 def nearest_distance(points_m: np.ndarray, radius_m: float) -> float:

@@ -64,6 +64,7 @@ class ImprovedFollowTheGap(ReactivePlanner):
         passage_m: Positive = DefaultLength(2.0),
         lookahead_m: Positive = DefaultLength(4.0),
         turn_gain_per_s: Positive = 1.5,
+        slows_in_turns: bool = True,
     ) -> None:
         super().__init__(lookahead_m)
         self.alpha_m = alpha_m
@@ -76,6 +77,7 @@ class ImprovedFollowTheGap(ReactivePlanner):
         self.slowest = slowest
         self.passage_m = passage_m
         self.turn_gain_per_s = turn_gain_per_s
+        self.slows_in_turns = slows_in_turns
 
     def begin(self, task: Task) -> None:
         super().begin(task)
@@ -95,7 +97,9 @@ class ImprovedFollowTheGap(ReactivePlanner):
         nearest_m = nearest_distance(situation.points_m, self._footprint.radius_m)
         share = min(1.0, max(self.slowest, nearest_m / self.for_robot(self.slowdown_m)))
         speed = min(situation.speed_limit_mps, share * self.limits.max_linear_mps)
-        desired_twist = turn_towards(heading, speed, self.turn_gain_per_s, self.limits)
+        desired_twist = turn_towards(
+            heading, speed, self.turn_gain_per_s, self.limits, self.slows_in_turns
+        )
         if self._escape.try_to_end(situation.points_m, situation.goal_distance_m):
             command = self._nearest_safe(desired_twist, situation)
             if not is_standstill(command):

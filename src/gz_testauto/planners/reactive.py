@@ -115,10 +115,16 @@ class ReactivePlanner(LocalPlanner):
 
 
 def turn_towards(
-    heading_rad: float, speed_mps: float, turn_gain_per_s: float, limits: RobotLimits
+    heading_rad: float,
+    speed_mps: float,
+    turn_gain_per_s: float,
+    limits: RobotLimits,
+    slows_in_turns: bool = True,
 ) -> Twist2D:
     """Return the command towards a heading φ (rad, in the base frame): the yaw rate k φ with the
-    gain k, and the speed ``speed_mps`` cos²(φ) within ±90°, 0 for other headings."""
+    gain k, and the speed ``speed_mps`` cos²(φ) within ±90°, 0 for other headings. Without
+    ``slows_in_turns``, the speed is always ``speed_mps``."""
     limit = limits.max_angular_radps
-    share = math.cos(heading_rad) ** 2 if abs(heading_rad) < math.pi / 2 else 0.0
-    return Twist2D(speed_mps * share, clamp(turn_gain_per_s * heading_rad, -limit, limit))
+    if slows_in_turns:
+        speed_mps *= math.cos(heading_rad) ** 2 if abs(heading_rad) < math.pi / 2 else 0.0
+    return Twist2D(speed_mps, clamp(turn_gain_per_s * heading_rad, -limit, limit))
