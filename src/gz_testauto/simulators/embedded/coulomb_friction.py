@@ -3,7 +3,7 @@
 MuJoCo solves friction as a convex problem, in which a sliding body is lifted from the ground in
 proportion to its speed. This module applies De Saxcé's correction: the speed that a contact
 requires along its normal is reduced by friction times the sliding speed (G. De Saxcé, Z.-Q. Feng,
-"The bipotential method", Mathematical and Computer Modeling 28, 1998). MuJoCo solves for the
+"The bipotential method", Mathematical and Computer Modelling 28, 1998). MuJoCo solves for the
 torques of the wheels together with the contacts.
 """
 
