@@ -1,4 +1,4 @@
-"""The commands of docs/tutorial, run in the order in which a reader types them.
+"""The commands of docs/tutorial and of the study, run in the order in which a reader types them.
 
 A block of code that follows "Write `PATH`:" is written to that file. Each line of a block of
 ``sh`` is a command; a comment `# exit status N` at its end states the expected exit status.
@@ -7,13 +7,21 @@ A block of code that follows "Write `PATH`:" is written to that file. Each line 
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-TUTORIAL = Path(__file__).resolve().parents[2] / "docs" / "tutorial"
+from gz_testauto.base.resources import share_directory
+from gz_testauto.results.store import load_campaign
+from gz_testauto.spec.campaign import CampaignSpec
+from gz_testauto.spec.loader import load
+from gz_testauto.trial.outcome import Outcome
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+TUTORIAL = DOCS / "tutorial"
 FILE = re.compile(r"Write `([\w./]+)`[^`]*:\n\n```\w+\n(.*?)```", re.DOTALL)
 COMMANDS = re.compile(r"```sh\n(.*?)```", re.DOTALL)
 STATUS = re.compile(r"# exit status (\d+)$")
@@ -105,6 +113,24 @@ def test_tutorial_commands_that_need_ros_succeed(tmp_path, environment):
         if kind == "file":  # the page uses files of the first one, but not its results
             write(tmp_path, *values)
     follow(TUTORIAL / "4_robot.md", tmp_path, environment)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_commands_of_the_study_show_its_main_effect_in_ten_worlds(tmp_path, environment):
+    page = tmp_path / "page.md"
+    text = (DOCS / "contarli_sezer.md").read_text("utf-8")
+    page.write_text(text.replace("--count 500", "--count 10"), "utf-8")
+    # Over ROS, the spawner saves this world; the obstacles are drawn anew in both cases.
+    shutil.copy(str(share_directory() / "worlds" / "arena.world"), str(tmp_path / "first.world"))
+    follow(page, tmp_path, environment)
+    for campaign in ("config/spawned_campaign.yaml", "sensitivity.yaml"):
+        load(tmp_path / campaign, CampaignSpec)
+    trials = load_campaign(tmp_path / "results" / "study").results.trials
+    collided = [trial.planner for trial in trials if trial.outcome is Outcome.COLLIDED]
+    assert len(trials) == 20
+    assert len(collided) >= 3
+    assert {*collided} == {"fgm_published"}
 
 
 def test_files_and_commands_of_a_tutorial_page_are_extracted_in_order(tmp_path):

@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "campaign",
         type=campaign_path,
         help="campaign file (YAML), a package:// URI, or the name of an installed example: "
-        "example, smoke, walkers",
+        "example, smoke, study, walkers",
     )
     parser.add_argument(
         "--out",
