@@ -15,6 +15,8 @@ from gz_testauto.ros.log_messages import (
     unusual,
 )
 
+# Without them, the last output of Python and of C++ nodes is lost if they are killed.
+UNBUFFERED = {"PYTHONUNBUFFERED": "1", "ROSCONSOLE_STDOUT_LINE_BUFFERED": "1"}
 LINES_SHOWN = 6
 LINES_BEFORE_A_DEATH = 40
 ERRORS_BEFORE_A_DEATH = 2
@@ -62,7 +64,7 @@ class LaunchedProcess:
         log_file.parent.mkdir(parents=True, exist_ok=True)
         inherited_environment = os.environ if environment is None else environment
         self._process = start_under_subreaper(
-            command, {**inherited_environment, "PYTHONUNBUFFERED": "1"}, log_file, pass_fds
+            command, {**inherited_environment, **UNBUFFERED}, log_file, pass_fds
         )
 
     @property

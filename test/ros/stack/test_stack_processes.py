@@ -87,6 +87,19 @@ def test_a_killed_command_is_reported_with_the_signal(stubborn):
     assert "a node ended (killed by SIGKILL)" in part.failure()
 
 
+def test_nodes_flush_each_line_since_they_can_be_killed(tmp_path):
+    code = (
+        "import os; "
+        "print([os.environ.get(f'{name}BUFFERED') "
+        "for name in ('PYTHONUN', 'ROSCONSOLE_STDOUT_LINE_')])"
+    )
+    part = LaunchedProcess("a node", [sys.executable, "-c", code], tmp_path / "log", may_exit=True)
+    try:
+        await_true(lambda: "['1', '1']" in (tmp_path / "log").read_text())
+    finally:
+        part.close()
+
+
 def test_the_death_of_a_node_is_detected_while_roslaunch_runs(tmp_path):
     said = "\033[0m[ INFO] [17951.7\033[31m[gazebo-2] process has died [pid 7, exit code -9, "
     said += "cmd /long/command __name:=gazebo]."
