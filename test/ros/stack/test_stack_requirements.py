@@ -145,15 +145,20 @@ def required(name, existing, is_met=False):
 
 def test_names_of_a_move_base_follow_the_name_of_its_node():
     names = StackNamesSpec(costmap="/move_base/local_costmap/costmap", odom="/odom")
-    renamed = "/move_base_node/local_costmap/costmap"
-    corrected = ActionNode("/move_base_node", ["/odom", renamed]).corrected_names(names)
-    assert corrected["costmap"] == renamed
-    assert corrected["clear_costmaps"] == "/move_base_node/clear_costmaps"
-    assert corrected["global_plan"] == [
-        "/move_base_node/NavfnROS/plan",
-        "/move_base_node/GlobalPlanner/plan",
-    ]
-    assert "odom" not in corrected and "action" not in corrected
+    node = "/move_base_node"
+    costmap, service = f"{node}/local_costmap/costmap", f"{node}/clear_costmaps"
+    plan = f"{node}/NavfnROS/plan"
+    corrected = ActionNode(node, ["/odom", costmap, service, plan]).corrected_names(names)
+    expected = {"costmap": costmap, "clear_costmaps": service, "global_plan": [plan]}
+    assert corrected == expected
+
+
+def test_corrected_names_include_the_plans_of_a_planner_without_a_default_name():
+    node = "/move_base_node"
+    plan, local_plan = f"{node}/SBPLLatticePlanner/plan", f"{node}/DWAPlannerROS/local_plan"
+    others = [f"{node}/make_plan", f"{node}/DWAPlannerROS/global_plan", "/other/plan"]
+    corrected = ActionNode(node, [plan, local_plan, *others]).corrected_names(StackNamesSpec())
+    assert corrected == {"global_plan": [plan], "local_plan": [local_plan]}
 
 
 @pytest.mark.parametrize(

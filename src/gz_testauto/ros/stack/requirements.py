@@ -35,37 +35,52 @@ def move_base_actions() -> List[str]:
 
 @dataclasses.dataclass(frozen=True)
 class ActionNode:
-    """The node that serves an action, with all topics and services that exist."""
+    """The node that serves an action, with all topics and services that exist.
+
+    Topics with only a subscriber exist, too, such as the obstacles of a planner.
+    """
 
     name: str
     existing_names: Collection[str]
 
     @classmethod
     def of(cls, action: str) -> Optional["ActionNode"]:
-        publishers, _, services = rosgraph.Master(rospy.get_name()).getSystemState()
+        publishers, subscribers, services = rosgraph.Master(rospy.get_name()).getSystemState()
         nodes = dict(publishers).get(f"{action}/result", [])
-        names = [name for name, _ in (*publishers, *services)]
+        names = [name for name, _ in (*publishers, *subscribers, *services)]
         return cls(nodes[0], names) if nodes else None
 
     def corrected_names(self, names: StackNamesSpec) -> Dict[str, Any]:
-        """Return the keys of ``names`` in the namespace of the action, with the names in that of
-        this node, or nothing if the node has none of these names.
+        """Return the keys of ``names`` in the namespace of the action, with the existing names in
+        that of this node.
 
         A move_base has its topics in the namespace of its node, whose name can differ from that of
-        its action.
+        its action. A list also contains the names of this node with the same last part, such as the
+        plans of a planner that is not in ``names``.
         """
+        if self.name == names.action:
+            return {}
         corrected: Dict[str, Any] = {}
-        exists = False
         for key, value in names.model_dump().items():
             new_names = [
                 self.name + name[len(names.action) :]
                 for name in (value if isinstance(value, list) else [value])
                 if isinstance(name, str) and name.startswith(f"{names.action}/")
             ]
-            if new_names:
-                corrected[key] = new_names if isinstance(value, list) else new_names[0]
-                exists = exists or any(name in self.existing_names for name in new_names)
-        return corrected if exists and self.name != names.action else {}
+            if isinstance(value, list):
+                new_names += self._further_names(new_names)
+            existing = [name for name in new_names if name in self.existing_names]
+            if existing:
+                corrected[key] = existing if isinstance(value, list) else existing[0]
+        return corrected
+
+    def _further_names(self, names: Sequence[str]) -> List[str]:
+        last_parts = {name.rpartition("/")[2] for name in names}
+        return sorted(
+            name
+            for name in {*self.existing_names} - {*names}
+            if name.startswith(f"{self.name}/") and name.rpartition("/")[2] in last_parts
+        )
 
 
 @dataclasses.dataclass(frozen=True)

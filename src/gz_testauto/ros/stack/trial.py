@@ -361,8 +361,8 @@ class StackTrialRunner:
             for key, name in corrected.items()
         )
         raise ConfigurationError(
-            f"the action {names.action} is served by the node {node.name}, whose costmaps and "
-            f"plans have other names than those of the campaign; set stack.names: {{{entries}}}"
+            f"the action {names.action} is served by the node {node.name}, whose topics have other "
+            f"names; set stack.names: {{{entries}}}"
         )
 
     def _run_until_verdict(
