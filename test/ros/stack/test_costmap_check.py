@@ -69,7 +69,9 @@ class Stack:
         self.sources = [ObservationSource("/scan", 2.5, HEIGHTS)]
         self.scan = scan_of(1.0)
         clock = Clock()
+        self.scans = {}
         monkeypatch.setattr(costmap_check, "receive_costmap", self.heard)
+        monkeypatch.setattr(costmap_check, "receive_scan", lambda topic: self.scans.get(topic))
         monkeypatch.setattr(
             costmap_check,
             "layers_of",
@@ -230,6 +232,20 @@ def test_a_lidar_below_the_marked_heights_is_reported_with_both_heights(monkeypa
     assert "min_obstacle_height 0 m to max_obstacle_height 2 m" in message
     assert "stack.names.costmap: null" in message
     assert len(message) < 500
+
+
+def test_lidars_of_other_topics_below_the_marked_heights_are_a_permanent_fault(monkeypatch):
+    stack = Stack(monkeypatch)
+    sources = [ObservationSource(topic, 2.5, (1.0, 2.0)) for topic in ("/front", "rear", "/front")]
+    stack.sources = sources
+    with pytest.raises(NavigatorError, match=r"tf has the frame laser at z = 0\.15 m"):
+        stack.look()  # the types and heights of the other sensors are unknown
+    stack.scans = {"/front": scan_of(1.0), "/rear": scan_of(1.0)}
+    with pytest.raises(ConfigurationError, match="min_obstacle_height 1 m"):
+        stack.look()
+    stack.sources = [*sources, ObservationSource("/rear", 2.5, HEIGHTS)]
+    with pytest.raises(NavigatorError, match="observation_sources are on /front, /rear, rear"):
+        stack.look()
 
 
 def test_marks_at_other_places_do_not_count(monkeypatch):

@@ -44,6 +44,7 @@ LETHAL = 100  # published value of a costmap cell that a sensor or the map has m
 OBSTACLE_RANGE_M, MIN_HEIGHT_M, MAX_HEIGHT_M = 2.5, 0.0, 2.0
 OBSERVING = ("costmap_2d::ObstacleLayer", "costmap_2d::VoxelLayer")
 ANSWER_S = 10.0  # wall time within which a costmap must be received if its topic has a publisher
+SOURCE_S = 2.0  # wall time within which the scan of an observation source must be received
 ENOUGH_RAYS = 3  # least number of rays on obstacles for a check
 PLAIN_RAYS = 5  # least number of rays on an obstacle for a separate check
 WITHIN_M = 0.25  # distance of a mark from its obstacle: cell size, noise, settling obstacles
@@ -131,6 +132,17 @@ def receive_costmap(topic: str) -> Optional[OccupancyGrid]:
     # costmap_2d sends the costmap to each new subscriber
     try:
         return rospy.wait_for_message(topic, OccupancyGrid, timeout=ANSWER_S)
+    except rospy.ROSException:
+        return None
+
+
+def receive_scan(topic: str) -> Optional[LaserScan]:
+    """Return the next scan of a topic; None if it has another type, or after a timeout of
+    :data:`SOURCE_S` of wall time."""
+    if dict(rospy.get_published_topics()).get(rospy.resolve_name(topic)) != LaserScan._type:
+        return None
+    try:
+        return rospy.wait_for_message(topic, LaserScan, timeout=SOURCE_S)
     except rospy.ROSException:
         return None
 
@@ -249,8 +261,9 @@ class CostmapCheck:
             if not missing_targets:
                 return ""
             if rospy.get_rostime().to_sec() > deadline_s or time.monotonic() > deadline_wall_s:
-                raise (ConfigurationError if self._fault_text(scan, view) else NavigatorError)(
-                    f"{topic} {self._missing_marks_text(scan, view, missing_targets)}"
+                fault = self._fault_text(scan, view)
+                raise (ConfigurationError if fault else NavigatorError)(
+                    f"{topic} {self._missing_marks_text(scan, view, missing_targets, fault)}"
                 )
             time.sleep(POLL_S)
 
@@ -299,14 +312,14 @@ class CostmapCheck:
             for group in groups.values()
             if len(group) >= min_ray_count
         ]
-        return _View(targets, base * lidar, grid.header.frame_id, layers)
+        return _View(targets, base, base * lidar, grid.header.frame_id, layers)
 
     def _scan_is_only_source(self, layers: CostmapLayers) -> bool:
         topics = {rospy.resolve_name(source.topic) for source in layers.sources}
         return topics == {rospy.resolve_name(self._stack.names.scan)}
 
     def _missing_marks_text(
-        self, scan: LaserScan, view: "_View", missing: Sequence["_Target"]
+        self, scan: LaserScan, view: "_View", missing: Sequence["_Target"], fault: str
     ) -> str:
         target = min(missing, key=lambda candidate: candidate.nearest.distance_m)
         nearest = target.nearest
@@ -320,11 +333,11 @@ class CostmapCheck:
                 if marked_count
                 else ""
             )
-            + f": {self._cause_text(scan, view, target, marked_count)} ({SWITCH})"
+            + f": {self._cause_text(scan, view, target, marked_count, fault)} ({SWITCH})"
         )
 
     def _cause_text(
-        self, scan: LaserScan, view: "_View", target: "_Target", marked_count: int
+        self, scan: LaserScan, view: "_View", target: "_Target", marked_count: int, fault: str
     ) -> str:
         topic, height_m = self._stack.names.scan, self._bed.static_map.scan_height_m
         if not target.scan_agrees and marked_count:
@@ -338,7 +351,10 @@ class CostmapCheck:
                 f"display), and does it scan at robot.scan_height_m = {height_m:g} m?"
             )
         layers = view.layers
-        cause = _no_sources_text(layers) if not layers.sources else _out_of_height(scan, view)
+        if fault or not layers.sources:
+            cause = fault or _no_sources_text(layers)
+        else:
+            cause = _out_of_height(scan.header.frame_id, view.lidar, layers.sources, view.frame)
         topics = ", ".join(sorted({source.topic for source in layers.sources}))
         cause = cause or f"the costmap's observation_sources are on {topics}"
         return f"{topic} sees {'it' if marked_count else 'them'}, but {cause}"
@@ -352,10 +368,24 @@ class CostmapCheck:
             )
 
     def _fault_text(self, scan: LaserScan, view: "_View") -> str:
-        """Return why the configuration excludes marks of the scan in each attempt, or ""."""
+        """Return why the configuration excludes marks in each attempt, or ""."""
         if view.layers.observing and not view.layers.sources:
             return _no_sources_text(view.layers)
-        return _out_of_height(scan, view) if self._scan_is_only_source(view.layers) else ""
+        faults = []
+        sources_of: Dict[str, List[ObservationSource]] = {}
+        for source in view.layers.sources:
+            sources_of.setdefault(rospy.resolve_name(source.topic), []).append(source)
+        for topic, sources in sources_of.items():
+            is_scan = topic == rospy.resolve_name(self._stack.names.scan)
+            source_scan = scan if is_scan else receive_scan(topic)
+            if source_scan is None:  # for example, a camera
+                return ""
+            frame = source_scan.header.frame_id
+            lidar = self._localization.pose_of(frame, self._stack.frames.base)
+            if lidar is None:
+                return ""
+            faults.append(_out_of_height(frame, view.base * lidar, sources, view.frame))
+        return faults[0] if faults and all(faults) else ""
 
 
 class _Target(NamedTuple):
@@ -372,6 +402,8 @@ class _Target(NamedTuple):
 
 class _View(NamedTuple):
     targets: List[_Target]
+    base: Pose
+    """The pose of the robot's base in the costmap's frame."""
     lidar: Pose
     """The pose of the lidar in the costmap's frame."""
     frame: str
@@ -383,15 +415,20 @@ def _no_sources_text(layers: CostmapLayers) -> str:
     return f"no layer of the costmap (plugins: {names}) has observation_sources in its namespace"
 
 
-def _out_of_height(scan: LaserScan, view: _View) -> str:
-    """Return an error text if a level scan plane is outside of the marked heights, or ""."""
-    sources, z_m = view.layers.sources, view.lidar.position[2]
+def _out_of_height(
+    frame: str, lidar: Pose, sources: Sequence[ObservationSource], costmap_frame: str
+) -> str:
+    """Return an error text if a level scan plane is outside of the marked heights, or "".
+
+    ``lidar`` is the pose of the lidar with this frame in the frame of the costmap.
+    """
+    z_m = lidar.position[2]
     low_m = min(source.heights_m[0] for source in sources)
     high_m = max(source.heights_m[1] for source in sources)
-    if low_m <= z_m <= high_m or abs(view.lidar.rotation[2, 2]) < LEVEL:
+    if low_m <= z_m <= high_m or abs(lidar.rotation[2, 2]) < LEVEL:
         return ""
     return (
-        f"tf has the frame {scan.header.frame_id} at z = {z_m:.2f} m of {view.frame}, and the "
+        f"tf has the frame {frame} at z = {z_m:.2f} m of {costmap_frame}, and the "
         f"costmap marks from min_obstacle_height {low_m:g} m to max_obstacle_height {high_m:g} m: "
         "correct the transforms or these parameters"
     )
