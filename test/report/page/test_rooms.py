@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 import shapely
+from scipy.sparse.csgraph import dijkstra
 
+from gz_testauto.report.page import rooms as rooms_module
 from gz_testauto.report.page.rooms import find_rooms
 
 BOUNDS = (-1.0, -1.0, 11.0, 7.0)
@@ -50,6 +52,20 @@ def test_each_of_two_doors_between_the_same_rooms_counts():
     rooms = find_rooms(house(6.0)[:4] + walls, BOUNDS, [line((2, 3), (5, 0.6), (8, 3))])
     assert rooms.passed == [close_to((5.0, 0.6))]
     assert rooms.never_passed == [close_to((5.0, 5.4))]
+
+
+def test_graph_of_cells_has_indices_that_each_version_of_scipy_accepts(monkeypatch):
+    graphs = []
+
+    def record(graph, *arguments, **options):
+        graphs.append(graph)
+        return dijkstra(graph, *arguments, **options)
+
+    monkeypatch.setattr(rooms_module, "dijkstra", record)
+    find_rooms(house(), BOUNDS, [line((1, 1))])
+    assert {(graph.indices.dtype.name, graph.indptr.dtype.name) for graph in graphs} == {
+        ("int32", "int32")
+    }
 
 
 @pytest.mark.parametrize(("door_m", "separates"), [(1.2, True), (1.6, False)])

@@ -125,7 +125,7 @@ def _label_rooms(grid: OccupancyGrid, visited: np.ndarray) -> Tuple[np.ndarray, 
 
 def _grown(labels: np.ndarray, allowed: np.ndarray) -> np.ndarray:
     """Return labels in which each allowed cell has the label at the end of the shortest path."""
-    index = np.full(labels.shape, -1)
+    index = np.full(labels.shape, -1, dtype=np.int32)  # dijkstra of SciPy 1.13 rejects int64
     index[allowed] = np.arange(allowed.sum())
     pairs = [
         (first[both], second[both])
