@@ -86,6 +86,7 @@ def test_report_and_page_list_models_that_a_gpu_ray_sees_otherwise(results):
     ("simulator", "options", "type_", "names"),
     [
         ("embedded", {}, "gpu_ray", ("bare",)),
+        ("embedded", {}, "gpu_lidar", ("bare",)),  # of Gazebo Sim
         ("embedded", {}, "ray", ()),
         ("embedded", {"lidar": "visuals"}, "gpu_ray", ()),
         ("gazebo_ros", {}, "gpu_ray", ()),  # its Gazebo runs the sensor of the user

@@ -183,3 +183,4 @@ def test_a_lidar_of_gazebo_sim_is_a_ray_sensor(tmp_path, kind):
     robot = read_robot(tmp_path / "bot.sdf")
     assert robot.lidar.samples == 360
     assert '<sensor name="scan" type="ray"><ray>' in robot.sdf
+    assert robot.has_gpu_lidar == (kind == "gpu_lidar")

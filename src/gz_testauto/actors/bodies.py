@@ -59,7 +59,7 @@ def body_sdf(geometry: Geometry, mass_kg: float, center_m: Tuple[float, float, f
 def read_body(path: Path) -> str:
     """Return the SDF of an actor with the model from an SDF, URDF or xacro file. Raises
     ``SpecError`` for a model with several links."""
-    document, _ = read_robot_file(model_file(path) if path.is_dir() else path)
+    document = read_robot_file(model_file(path) if path.is_dir() else path).document
     model = document.model
     if model is None:
         raise SdfError(f"{path}: the file has no <model>; add one, or use another file")

@@ -295,7 +295,7 @@ def _moving_model_hashes(spec: BuiltinCampaignSpec) -> Dict[str, str]:
 def _model_hashes(owner: str, path: Path) -> Dict[str, str]:
     if not is_converted(path):
         return _hashes_of_named_files(owner, read_file(path), is_converted=False)
-    document, _ = read_robot_file(path)
+    document = read_robot_file(path).document
     ModelLibrary().absolutize(document, document.root)
     return _hashes_of_named_files(owner, etree.tostring(document.root), is_converted=True)
 

@@ -19,7 +19,7 @@ from gz_testauto.sdf.includes import ModelLibrary
 from gz_testauto.sdf.merged_includes import is_driven_by_include, merge_includes
 from gz_testauto.sdf.missing import without_missing_hint
 from gz_testauto.sdf.plugin_sensors import find_sensors
-from gz_testauto.sdf.robot_files import read_robot_file
+from gz_testauto.sdf.robot_files import RobotFile, read_robot_file
 from gz_testauto.sdf.robot_sensors import (
     ImuDescription,
     LidarDescription,
@@ -82,7 +82,7 @@ class RobotModel(RobotBody):
 
     @property
     def has_gpu_lidar(self) -> bool:
-        """True if the lidar, or a part of a merged one, is a ``gpu_ray``."""
+        """True if the lidar, or a part of a merged one, is a ``gpu_ray`` or ``gpu_lidar``."""
         names = () if self.lidar is None else self.lidar.scoped_name.split(",")
         return any(lidar.is_gpu for lidar in self.lidars if lidar.scoped_name in names)
 
@@ -110,12 +110,13 @@ def read_robot(
     file = _model_file(path)
     with without_missing_hint():
         library = ModelLibrary(model_path)
-        document, scene = _read_scene(file, name, library, xacro, on_ground)
+        robot_file, scene = _read_scene(file, name, library, xacro, on_ground)
+        document = robot_file.document
         sdf = library.standalone(document, document.require_model(), name)
         if is_driven_by_include(scene.node, wheels):
             document, scene = _merge_into_robot(document, sdf, scene.node, library)
         parts = RobotParts.of(scene.node)
-        lidars = find_lidars(parts)
+        lidars = find_lidars(parts, robot_file.gpu_lidars)
         sensors = find_sensors(parts)
         names = [] if lidar is None else [part.strip() for part in lidar.split(",")]
         if len(names) > 1:
@@ -144,8 +145,8 @@ def read_outline(path: Union[str, Path], name: str = "robot") -> RobotBody:
     """Return the extent of a robot. Raises ``SdfError`` if it has no collision shape."""
     file = _model_file(path)
     with without_missing_hint():
-        document, scene = _read_scene(file, name, ModelLibrary(), None, True)
-    return RobotBody(name, _footprint_hull_m(document, scene), _height_range_m(scene))
+        robot_file, scene = _read_scene(file, name, ModelLibrary(), None, True)
+    return RobotBody(name, _footprint_hull_m(robot_file.document, scene), _height_range_m(scene))
 
 
 def read_sensors(path: Union[str, Path]) -> Tuple[Sensor, ...]:
@@ -166,15 +167,16 @@ def _model_file(path: Union[str, Path]) -> Path:
 
 def _read_scene(
     file: Path, name: str, library: ModelLibrary, xacro: Optional[XacroInput], on_ground: bool
-) -> Tuple[SdfDocument, SceneModel]:
-    document, is_urdf = read_robot_file(file, xacro)
+) -> Tuple[RobotFile, SceneModel]:
+    robot_file = read_robot_file(file, xacro)
+    document = robot_file.document
     if document.model is None:
         raise SdfError(f"{file}: a robot's file must have a <model> directly under <sdf>")
     scene = scene_model(read_model(document, document.model, library), library)
-    if on_ground and is_urdf and _move_to_ground(document.model, scene):
+    if on_ground and robot_file.is_urdf and _move_to_ground(document.model, scene):
         scene = scene_model(read_model(document, document.model, library), library)
     scene.node.name = name
-    return document, scene
+    return robot_file, scene
 
 
 def _merge_into_robot(

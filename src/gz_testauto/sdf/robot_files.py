@@ -2,7 +2,7 @@
 
 import logging
 from pathlib import Path
-from typing import List, Optional, Tuple
+from typing import FrozenSet, List, NamedTuple, Optional, Tuple
 
 from lxml import etree
 
@@ -22,6 +22,15 @@ _MACRO = b"<xacro:"
 _GAZEBO_SIM_LIDARS = ("gpu_lidar", "lidar")
 
 
+class RobotFile(NamedTuple):
+    """The SDF of a model file, in which the ``lidar`` and ``gpu_lidar`` sensors of Gazebo Sim are
+    ``ray`` sensors. ``gpu_lidars`` are the scoped names of those that were a ``gpu_lidar``."""
+
+    document: SdfDocument
+    is_urdf: bool
+    gpu_lidars: FrozenSet[str] = frozenset()
+
+
 def is_converted(path: Path) -> bool:
     """Return whether the SDF is generated from this file, which is URDF or xacro."""
     return path.suffix in (".urdf", XACRO)
@@ -36,9 +45,9 @@ def runs_xacro(path: Path) -> bool:
         return False
 
 
-def read_robot_file(path: Path, xacro: Optional[XacroInput] = None) -> Tuple[SdfDocument, bool]:
-    """Return the SDF of a model file, and whether the file is URDF. Raises ``SdfError`` if it
-    cannot be read or converted, and ``MissingDependencyError`` if xacro is not installed.
+def read_robot_file(path: Path, xacro: Optional[XacroInput] = None) -> RobotFile:
+    """Read a model file. Raises ``SdfError`` if it cannot be read or converted, and
+    ``MissingDependencyError`` if xacro is not installed.
     """
     is_urdf = False
     if is_converted(path):
@@ -47,12 +56,15 @@ def read_robot_file(path: Path, xacro: Optional[XacroInput] = None) -> Tuple[Sdf
         raise SdfError(f"{path} is not a xacro file; remove the key robot.xacro, or use .xacro")
     else:
         document = SdfDocument.read(path)
+    gpu_lidars = set()
     for sensor in document.root.iter("sensor"):
         if sensor.get("type") in _GAZEBO_SIM_LIDARS:
+            if sensor.get("type") == "gpu_lidar":
+                gpu_lidars.add(f"{sensor.getparent().get('name')}::{sensor.get('name')}")
             sensor.set("type", "ray")
             for lidar in sensor.findall("lidar"):
                 lidar.tag = "ray"
-    return document, is_urdf
+    return RobotFile(document, is_urdf, frozenset(gpu_lidars))
 
 
 def _convert(path: Path, xacro: XacroInput) -> Tuple[SdfDocument, bool]:

@@ -1,8 +1,8 @@
 """Read the planar lidars and the IMU of a robot from its SDF, and select or merge lidars."""
 
 import math
-from dataclasses import dataclass
-from typing import Callable, List, Optional, Sequence, Tuple
+from dataclasses import dataclass, replace
+from typing import Callable, Container, List, Optional, Sequence, Tuple
 
 import numpy as np
 
@@ -32,9 +32,9 @@ SELECT_LIDAR = (
 @dataclass(frozen=True)
 class LidarDescription:
     """A planar lidar. ``mount`` is its pose in the model frame. ``is_range`` is True for a sonar or
-    an infrared sensor with a single row of rays, and ``is_gpu`` for a ``gpu_ray``. ``parts`` are
-    the lidars whose scans are merged into one, with the merged rays about the z axis of the base
-    frame."""
+    an infrared sensor with a single row of rays, and ``is_gpu`` for a ``gpu_ray`` or ``gpu_lidar``.
+    ``parts`` are the lidars whose scans are merged into one, with the merged rays about the z axis
+    of the base frame."""
 
     link: str
     sensor: str
@@ -101,9 +101,13 @@ class ImuDescription:
     update_rate_hz: float
 
 
-def find_lidars(parts: RobotParts) -> Tuple[LidarDescription, ...]:
-    """Return all ``ray`` and ``gpu_ray`` sensors with a single row, in file order."""
-    return tuple(_read_lidar(*sensor) for sensor in _find_sensors(parts, _is_planar_lidar))
+def find_lidars(parts: RobotParts, gpu_lidars: Container[str] = ()) -> Tuple[LidarDescription, ...]:
+    """Return all ``ray`` and ``gpu_ray`` sensors with a single row, in file order. ``gpu_lidars``
+    are the scoped names of ``ray`` sensors that were a ``gpu_lidar`` in the file."""
+    lidars = [_read_lidar(*sensor) for sensor in _find_sensors(parts, _is_planar_lidar)]
+    return tuple(
+        replace(lidar, is_gpu=lidar.is_gpu or lidar.scoped_name in gpu_lidars) for lidar in lidars
+    )
 
 
 def select_lidar(

@@ -14,8 +14,8 @@ from gz_testauto.spec.worlds import PATH_M
 SHOWN = 5
 
 OTHER_VISUALS = (
-    "the lidar is a gpu_ray, which sees visuals in Gazebo and collision shapes here; at its "
-    "height, they differ by more than 5 cm in"
+    "the lidar is a gpu_ray or gpu_lidar, which sees visuals in Gazebo and collision shapes here; "
+    "at its height, they differ by more than 5 cm in"
 )
 
 Progress = Callable[[int, int], None]  # receives the numbers of finished worlds and of all worlds
@@ -72,7 +72,8 @@ class WorldRecord:
     unmeasured: Tuple[str, ...] = ()
     """Names of elements that are ignored in clearance, collisions and shortest paths."""
     other_visuals: Tuple[str, ...] = ()
-    """Models whose visuals differ from their collision shapes at the height of a ``gpu_ray``."""
+    """Models whose visuals differ from their collision shapes at the height of a lidar that sees
+    visuals in Gazebo."""
     mission: Tuple[Tuple[float, float, float], ...] = ()
     """The drawn start and goals: x (m), y (m) and yaw (rad) in the world frame."""
     content_sha256: str = ""
