@@ -11,6 +11,7 @@ from gz_testauto.base.errors import (
     LostTrialsError,
     NavigatorError,
     SceneError,
+    SceneRejectedError,
     SimulatorError,
 )
 from gz_testauto.results.attempts import Attempts, run_attempts
@@ -45,8 +46,9 @@ def test_an_invalid_attempt_is_repeated_up_to_the_limit():
     assert attempts(first, second, 7, limit=3) == (7, [(first, True), (second, True)])
 
 
-def test_an_attempt_with_an_error_that_recurs_is_not_repeated():
-    fault = SceneError("crate_1 flew 12 m")
+@pytest.mark.parametrize("kind", [SceneError, SceneRejectedError, ConfigurationError])
+def test_an_attempt_with_an_error_that_recurs_is_not_repeated(kind):
+    fault = kind("crate_1 flew 12 m")
     assert attempts(fault, 7, limit=3) == (fault, [(fault, False)])
 
 

@@ -79,6 +79,11 @@ class SceneError(SimulatorError):
     """Raised if the scene causes a failure of the simulator, so that every attempt would fail."""
 
 
+class SceneRejectedError(SimulatorError):
+    """Raised if the simulator misses a plug-in or a file of the scene, so that every attempt would
+    fail. Other scenes with it would fail, too."""
+
+
 class NavigatorError(GzTestautoError):
     """Raised if the navigation stack under test cannot be started or reached."""
 

@@ -15,6 +15,7 @@ from gz_testauto.base.errors import (
     LostTrialsError,
     NavigatorError,
     SceneError,
+    SceneRejectedError,
     SimulatorError,
 )
 from gz_testauto.results.records import AttemptRecord
@@ -32,7 +33,7 @@ Result = TypeVar("Result")
 
 
 def will_recur(error: GzTestautoError) -> bool:
-    return isinstance(error, (SceneError, ConfigurationError))
+    return isinstance(error, (SceneError, SceneRejectedError, ConfigurationError))
 
 
 def run_attempts(

@@ -62,6 +62,7 @@ def test_leaves_are_named_by_tag_or_by_id():
             "SUCCESS",
             "ab",
         ),
+        ('<Note name="a" _description="walk {slowly}"/>', "SUCCESS", "a"),
         ("<AlwaysSuccess/>", "SUCCESS", ""),
         ("<AlwaysFailure/>", "FAILURE", ""),
     ],

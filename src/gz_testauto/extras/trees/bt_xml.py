@@ -27,6 +27,7 @@ MakeLeaf = Callable[..., Behaviour]
 str. It raises ``ValueError`` or ``TypeError`` for an invalid attribute."""
 
 _LEAF_TAGS = ("Action", "Condition")
+_LABELS = ("ID", "name", "_description")  # attributes that are no parameters of a node
 _COMPOSITES = (
     "Sequence",
     "ReactiveSequence",
@@ -161,7 +162,7 @@ class _TreeReader:
         tag = str(element.tag)
         name = element.get("name") or element.get("ID") or tag
         for key, value in element.attrib.items():
-            if "{" in value or key.startswith("_"):
+            if key != "_description" and ("{" in value or key.startswith("_")):
                 raise self._error(
                     element, f"{tag}: {key} is {value!r}; ports and scripts are not supported"
                 )
@@ -238,7 +239,7 @@ class _TreeReader:
             raise self._error(element, unknown_name("node", leaf_id, [*KNOWN, *self._leaves]))
         if _child_elements(element):
             raise self._error(element, f"{leaf_id} is a leaf and cannot have children")
-        attributes = {k: v for k, v in element.attrib.items() if k not in ("ID", "name")}
+        attributes = {k: v for k, v in element.attrib.items() if k not in _LABELS}
         try:
             return self._leaves[leaf_id](name, **attributes)
         except (TypeError, ValueError) as error:

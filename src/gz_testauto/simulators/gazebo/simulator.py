@@ -11,7 +11,7 @@ from typing import List, Optional, Sequence, Tuple
 from typing_extensions import Literal, get_args
 
 from gz_testauto.base import resources
-from gz_testauto.base.errors import SimulatorError
+from gz_testauto.base.errors import SceneRejectedError, SimulatorError
 from gz_testauto.base.pose import Pose
 from gz_testauto.base.scratch import ScratchDirectory
 from gz_testauto.base.xml_file import parse_xml
@@ -33,10 +33,6 @@ from gz_testauto.simulators.gazebo.world import WorldLink
 from gz_testauto.simulators.interface import Scene, Simulator
 
 HeightMaps = Literal["fields", "meshes"]
-
-
-class SceneRejectedError(SimulatorError):
-    """The scene is invalid on every server."""
 
 
 class GazeboSimulator(Simulator):
