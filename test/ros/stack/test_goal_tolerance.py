@@ -7,7 +7,11 @@ import pytest
 pytest.importorskip("rospy", reason="the modules use ROS")
 
 from gz_testauto.base.pose import Pose2D
-from gz_testauto.ros.stack.goal_tolerance import tolerance_warning, tolerances_in
+from gz_testauto.ros.stack.goal_tolerance import (
+    recovery_warning,
+    tolerance_warning,
+    tolerances_in,
+)
 from gz_testauto.ros.stack.localization import EstimatedPoses
 
 PARAMETERS = {
@@ -50,6 +54,22 @@ def test_warning_appears_if_tolerance_and_error_exceed_the_goal_tolerance(goal_m
         assert all(
             part in warning for part in ("/a/xy_goal_tolerance is 0.2", f"{goal_m:g}", needed)
         )
+
+
+@pytest.mark.parametrize(
+    ("parameters", "warns"),
+    [
+        ({"controller_patience": 15.0}, True),
+        ({"controller_patience": 14}, False),
+        ({"controller_patience": 15.0, "recovery_behavior_enabled": False}, False),
+        ({}, False),
+    ],
+)
+def test_window_of_stuck_that_ends_before_a_recovery_is_reported(parameters, warns):
+    warning = recovery_warning(parameters, "/move_base", 15.0)
+    assert bool(warning) == warns
+    if warns:
+        assert "limits.stuck_window_s is 15, but /move_base/controller_patience is 15" in warning
 
 
 def test_poses_in_tf_are_requested_when_their_transforms_are_complete():

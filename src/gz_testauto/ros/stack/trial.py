@@ -28,8 +28,10 @@ from gz_testauto.ros.stack.costmap_check import CostmapCheck
 from gz_testauto.ros.stack.goal_tolerance import (
     LOCALIZER_ERROR_M,
     PARAMETER,
-    move_base_tolerances,
+    move_base_parameters,
+    recovery_warning,
     tolerance_warning,
+    tolerances_in,
 )
 from gz_testauto.ros.stack.ground_truth import GroundTruth, require_max_gap
 from gz_testauto.ros.stack.launched_stack import LaunchedStack
@@ -246,8 +248,12 @@ class StackTrialRunner:
         self._wait_simulated(SETTLE_S)
         has_cleared = self._localization.clear_costmaps()
         self._wait_simulated(SETTLE_S)
-        tolerances_m = {} if self._node is None else move_base_tolerances(self._node.name)
+        node = "" if self._node is None else self._node.name
+        parameters = move_base_parameters(node) if node else {}
+        tolerances_m = tolerances_in(parameters, node)
         self._report("reading the goal tolerance", self._tolerance_warning(tolerances_m))
+        stuck_window_s = self._bed.spec.limits.stuck_window_s
+        self._report("reading the patience", recovery_warning(parameters, node, stuck_window_s))
         self._report("checking the costmap")
         try:
             without_costmap = self._costmap.require_marks(
