@@ -208,6 +208,7 @@ def test_node_that_cannot_be_launched_is_a_configuration_error(clock):
     with pytest.raises(ConfigurationError, match=r"cannot launch node of type \[a/b\]") as caught:
         stack.await_requirements([required("/scan", [])], lambda: "stack.frames.map is 'map'")
     assert "frames" not in caught.value.full
+    assert "(a quarter of stack.start_timeout_s without this node) no" in caught.value.full
 
 
 def test_invalid_launch_file_is_a_configuration_error():

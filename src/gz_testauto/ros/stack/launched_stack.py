@@ -262,8 +262,11 @@ class LaunchedStack:
         is_wrong = not_found or any(limit.is_under_another_name for limit in limits)
         kind = ConfigurationError if is_wrong else error
         excerpt = youngest.log_excerpt(excluding=not_found, only_errors=bool(is_wrong))
+        waited_s = limits[0].waited_s
+        is_shortened = not_found and waited_s < self._stack.start_timeout_s
+        share = " (a quarter of stack.start_timeout_s without this node)" if is_shortened else ""
         fault: GzTestautoError = kind(
-            f"{self._silence}{cause}after {limits[0].waited_s:.0f} s {text}"
+            f"{self._silence}{cause}after {waited_s:.0f} s{share} {text}"
             + (f" (from {youngest.name}: {excerpt})" if excerpt else "")
         )
         return fault
