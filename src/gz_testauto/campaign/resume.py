@@ -225,7 +225,7 @@ def _without_removed_keys(campaign: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return a stored campaign without the keys that version 1.0.0 wrote for campaigns with and
     without a stack, and that only the other kind has now."""
     has_stack = campaign.get("stack") is not None
-    result = {key: campaign[key] for key in campaign if key != "stack" or has_stack}
+    result = {key: value for key, value in campaign.items() if key != "stack" or has_stack}
     removed = ("plugin", "parameters") if has_stack else ("launch",)
     planners = campaign.get("planners")
     if isinstance(planners, list) and all(isinstance(planner, dict) for planner in planners):
