@@ -35,7 +35,7 @@ def test_robot_limits_and_planners_are_described_with_their_values(smoke):
             "planner wide (b)",
             "plugin fgm, alpha_m 0.4, field [1, 2], default values: horizon_m 4, "
             "field_of_view_rad 3.14159, margin_m 0, slowdown_m 1, slowest 0.3, lookahead_m 4, "
-            "turn_gain_per_s 1.5",
+            "turn_gain_per_s 1.5, slows_in_turns True",
         ),
     ]
 
