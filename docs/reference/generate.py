@@ -189,6 +189,7 @@ def extra_names() -> List[str]:
 # ---- interfaces
 
 
+@functools.lru_cache(maxsize=1)
 def interfaces() -> Interfaces:
     """Return the names that versions keep. Each extra has a section."""
     of_extras = verbs_of_extras()

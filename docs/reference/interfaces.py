@@ -81,7 +81,7 @@ def of_python() -> Iterator[Tuple[str, Set[str]]]:
 
 
 def _python_reference() -> Mapping[str, Tuple[str, Tuple[str, ...]]]:
-    # The hooks of the site import mkdocs, which is not installed beside this package.
+    # The hooks of the site import mkdocs, which this environment does not contain.
     (value,) = (
         node.value
         for node in ast.parse(HOOKS.read_text("utf-8")).body

@@ -9,7 +9,6 @@ permissions do not depend on the machine.
 import argparse
 import contextlib
 import gzip
-import hashlib
 import os
 import shutil
 import subprocess
@@ -17,6 +16,8 @@ import sys
 import tarfile
 import tempfile
 from pathlib import Path
+
+from gz_testauto.base.disk import hash_file
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 
@@ -45,7 +46,7 @@ def build(out):
         shutil.copyfile(str(wheel), str(out / wheel.name))
         _copy_without_machine(sdist, out / sdist.name, time_s)
     files = (out / wheel.name, out / sdist.name)
-    sums = (f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in files)
+    sums = (f"{hash_file(path)}  {path.name}\n" for path in files)
     (out / "SHA256SUMS").write_text("".join(sums), encoding="utf-8")
 
 
