@@ -56,6 +56,38 @@ def install(tmp_path_factory):
     return place / "install"
 
 
+@pytest.mark.ros
+def test_interpreter_of_a_devel_space_also_runs_the_nodes_of_other_packages(tmp_path):
+    page = " ".join((CHECKOUT / "docs" / "install.md").read_text(encoding="utf-8").split())
+    statement = page.split("`-DPYTHON_EXECUTABLE` applies to the whole workspace")[1]
+    assert "In `devel/`, all Python nodes, also those of other packages," in statement
+    assert "In `install/`, the nodes of other packages keep their interpreter." in statement
+    other, devel, prefix = tmp_path / "other", tmp_path / "devel", tmp_path / "install"
+    other.mkdir()
+    (other / "node").write_text("#!/usr/bin/env python3\n")
+    (other / "package.xml").write_text(
+        "<package><name>other</name><version>1.0.0</version><description>-</description>"
+        "<maintainer email='a@b.org'>-</maintainer><license>-</license>"
+        "<buildtool_depend>catkin</buildtool_depend></package>"
+    )
+    (other / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.5)\nproject(other)\n"
+        "find_package(catkin REQUIRED)\ncatkin_package()\n"
+        "catkin_install_python(PROGRAMS node DESTINATION ${CATKIN_PACKAGE_BIN_DESTINATION})\n"
+    )
+    run(
+        *("cmake", "-S", other, "-B", tmp_path / "build", "-DCATKIN_ENABLE_TESTING=OFF"),
+        *(f"-DCATKIN_DEVEL_PREFIX={devel}", f"-DCMAKE_INSTALL_PREFIX={prefix}"),
+        f"-DPYTHON_EXECUTABLE={sys.executable}",
+    )
+    run("cmake", "--build", tmp_path / "build", "--target", "install")
+    first_lines = [
+        (folder / "lib" / "other" / "node").read_text(encoding="utf-8").splitlines()[0]
+        for folder in (devel, prefix)
+    ]
+    assert first_lines == [f"#!{sys.executable}", "#!/usr/bin/env python3"]
+
+
 def in_install(install, *command):
     """Output of a command in a shell that sourced the install space."""
     return run("bash", "-c", '. "$0/setup.bash" && exec "$@"', install, *command)
