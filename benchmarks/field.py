@@ -1,8 +1,10 @@
 """Compare worlds built from bags of simulated trials with the worlds of these trials.
 
     ./bootstrap exec python3 benchmarks/field.py CAMPAIGN [--only failed] [--perturb 10]
+                                                 [--record-in gazebo] [--worlds 3:9]
 
-Each trial is written to a bag, and its world is built from the bag. Printed are the outcomes in
+Each trial is written to a bag, with --record-in in another simulator, and its world and its moving
+people are built from the bag. Printed are the outcomes in
 both worlds, in the built one with exact poses; whether the outcome is the same in the true world
 with exact poses, and in the built world with the localization errors of the bag; the number of N
 repeats with small changes that are the same, as by ``perturb``; the error of the refined poses
@@ -64,7 +66,7 @@ def compare_world(rebuilt, world, recording):
     outlines = [
         shapely.union_all([part_outline(part) for part in seen.parts]) for seen in rebuilt.obstacles
     ]
-    invented = sum(outline.distance(true) > NEAR_M for outline in outlines)
+    invented = sum(true.is_empty or outline.distance(true) > NEAR_M for outline in outlines)
     surfaces = shapely.union_all([outline.boundary for outline in outlines])
     points = shapely.points(rebuilt.evidence.points_m[rebuilt.evidence.kinds == STATIC][::50])
     off_m = [0.0]
@@ -109,17 +111,21 @@ def main():
     parser.add_argument("campaign", type=Path)
     parser.add_argument("--only", choices=("all", "failed"), default="all")
     parser.add_argument("--perturb", type=int, default=0, metavar="N")
+    parser.add_argument("--record-in", default="", metavar="SIMULATOR")
+    parser.add_argument("--worlds", default=":", metavar="FIRST:LAST")
     arguments = parser.parse_args()
+    worlds = slice(*(int(text) if text else None for text in arguments.worlds.split(":")))
     spec = read_campaign_spec(arguments.campaign)
-    plain = spec.model_copy(update={"actors": (), "localization": None})
+    plain = spec.model_copy(update={"localization": None})
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        runner, again = (stack.enter_context(TrialRunner(entry)) for entry in (spec, plain))
+        runner = stack.enter_context(TrialRunner(spec, arguments.record_in))
+        true = stack.enter_context(TrialRunner(plain))
         perturbation = stack.enter_context(contextlib.closing(Perturbation(spec)))
         bag = folder / "trial.bag"
         runner._executor = BagExecutor(runner._bed, start_simulator, bag)
         runner._executor.open()
-        for world, planner in itertools.product(runner.worlds, spec.planners):
+        for world, planner in itertools.product(runner.worlds[worlds], spec.planners):
             trial = runner.run(world, planner.name)
             if arguments.only == "failed" and not trial.failed:
                 continue
@@ -128,10 +134,13 @@ def main():
             same = sum(other is not None and is_same(trial, other) for other in repeats)
             rebuilt = rebuild(bag)
             out = Path(tempfile.mkdtemp(dir=str(folder)))
-            files = write_files(rebuilt, bag.name, out, "robot", (1.0, 1.5))
+            files = write_files(rebuilt, bag.name, out, str(spec.robot.model), (1.0, 1.5))
             poses = {"start": rebuilt.start, "goals": [rebuilt.goal]}
-            repeat = again.run(files.world.read_bytes(), planner.name, **poses)
-            exact = again.run(world.path.read_bytes(), planner.name, **poses)
+            actors = read_campaign_spec(files.campaign).actors
+            built = plain.model_copy(update={"actors": actors})
+            with TrialRunner(built) as again:
+                repeat = again.run(files.world.read_bytes(), planner.name, **poses)
+            exact = true.run(world.path.read_bytes(), planner.name, **poses)
             errors = spec.localization.model_validate(
                 {
                     "estimate": "corrected",
@@ -140,7 +149,7 @@ def main():
                     ),
                 }
             )
-            with TrialRunner(plain.model_copy(update={"localization": errors})) as localized:
+            with TrialRunner(built.model_copy(update={"localization": errors})) as localized:
                 third = localized.run(files.world.read_bytes(), planner.name, **poses)
             others = (repeat, exact, third)
             verdicts = ["same" if is_same(trial, other) else "other" for other in others]

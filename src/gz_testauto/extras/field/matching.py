@@ -2,7 +2,8 @@
 
 Each scan starts from the previous pose and the motion of the odometry. The nearest reference point
 and its normal define the error of a point, which the Gauss-Newton method minimizes with robust
-weights.
+weights. As in a Kalman filter, the covariance of the pose grows with the motion, so that the poses
+of a localizer have the more weight, the longer nothing was in range.
 """
 
 from typing import Callable, List, NamedTuple, Optional, Sequence, Tuple
@@ -17,6 +18,8 @@ MATCHED_SHARE = 0.4  # least share of matched points of a scan that is not lost
 LEAST_POINTS = 20  # of a scan whose share of matched points is measured
 NEAR_M = 0.3  # largest distance of matched points
 SIGMA_M = 0.03  # error at which the weight of a point is a half
+# For an uncertain pose, points within a larger distance are matched first.
+UNCERTAIN_M, MOST_NEAR_M, ARM_M = 0.1, 0.8, 5.0
 MOST_POINTS = 240  # of one scan in matching
 ITERATIONS = 12
 KEY_M, KEY_RAD, KEY_S = 0.15, 0.1, 0.5  # motion or time until points of another scan are added
@@ -27,6 +30,8 @@ THIN_M = 0.025  # least distance between two reference points
 # standard deviations of the motion between two scans by odometry, and of estimated poses
 PRIOR_M, PRIOR_RAD = 0.01, 0.01
 ESTIMATE_M, ESTIMATE_RAD = 0.1, 0.05
+MOTION = np.array([PRIOR_M, PRIOR_M, PRIOR_RAD]) ** 2
+ESTIMATE = np.array([ESTIMATE_M, ESTIMATE_M, ESTIMATE_RAD]) ** 2
 STILL_M, STILL_RAD = 1e-3, 1e-3
 NEIGHBORS = 8
 SEEN_WALLS = 5  # least number of key scans with walls, for poses relative to the map
@@ -135,6 +140,7 @@ def match_scans(
     surfaces = _Surfaces(walls)
     errors: List[np.ndarray] = []
     matched, latest = np.ones(len(poses)), np.zeros((0, 2))
+    covariance = np.diag(ESTIMATE)
     for scan, time_s in enumerate(times_s):
         progress(f"match scan {scan} of {len(poses)}")
         points = rays.points_m(scan)
@@ -145,16 +151,15 @@ def match_scans(
             motion = relative(odometry[scan - 1], odometry[scan])
             guess = composed(poses[scan - 1], motion)
             is_still = np.hypot(*motion[:2]) < STILL_M and abs(motion[2]) < STILL_RAD
-        poses[scan] = (
-            guess
-            if is_still
-            else _match(
-                thinned,
-                guess,
-                start[scan] if has_localizer else None,
-                surfaces.references,
+            if not is_still:
+                covariance = _moved(covariance, guess - poses[scan - 1])
+        if is_still:
+            poses[scan] = guess
+        else:
+            estimate = start[scan] if has_localizer else None
+            poses[scan], covariance = _match(
+                thinned, guess, covariance, estimate, surfaces.references
             )
-        )
         placed = turned(poses[scan], points)
         if scan and len(points) >= LEAST_POINTS:
             _, error, _, is_matched, _ = _errors(
@@ -184,35 +189,45 @@ def _thinned(points: np.ndarray) -> np.ndarray:
     return points[:: max(step, 1)]
 
 
+def _moved(covariance: np.ndarray, motion: np.ndarray) -> np.ndarray:
+    """Return the covariance of a pose after a motion in the map's frame by odometry."""
+    jacobian = np.eye(3)
+    jacobian[:2, 2] = -motion[1], motion[0]
+    return np.asarray(jacobian @ covariance @ jacobian.T + np.diag(MOTION))
+
+
 def _match(
     points: np.ndarray,
     guess: np.ndarray,
+    covariance: np.ndarray,
     estimate: Optional[np.ndarray],
     references: Sequence[Reference],
-) -> np.ndarray:
-    """Return the pose for which points are near the references. ``guess`` is the pose by odometry,
-    and ``estimate`` that of a localizer."""
+) -> Tuple[np.ndarray, np.ndarray]:
+    """Return the pose for which points are near the references, and its covariance. ``guess`` is
+    the pose by odometry with its covariance, and ``estimate`` that of a localizer."""
     pose = np.array(guess)
-    priors = [(guess, SIGMA_M**2 * np.array([PRIOR_M, PRIOR_M, PRIOR_RAD]) ** -2.0)]
+    priors = [(guess, SIGMA_M**2 * np.linalg.inv(covariance))]
     if estimate is not None:
-        errors = np.array([ESTIMATE_M, ESTIMATE_M, ESTIMATE_RAD])
-        priors.append((estimate, SIGMA_M**2 * errors**-2.0))
+        priors.append((estimate, SIGMA_M**2 * np.diag(1.0 / ESTIMATE)))
+    uncertainty_m = float(np.sqrt(covariance[[0, 1], [0, 1]].sum() + ARM_M**2 * covariance[2, 2]))
+    widening = max(1.0, min(uncertainty_m / UNCERTAIN_M, MOST_NEAR_M / NEAR_M))
     for iteration in range(ITERATIONS):
-        near_m = NEAR_M if iteration < 4 else 0.5 * NEAR_M
+        wide = widening if iteration < 4 else 1.0
+        near_m = NEAR_M * wide if iteration < 4 else 0.5 * NEAR_M
         placed, errors, normals, is_matched, weights = _errors(points, pose, references, near_m)
         arm = placed[is_matched] - pose[:2]
         jacobian = np.column_stack([normals, normals[:, 1] * arm[:, 0] - normals[:, 0] * arm[:, 1]])
-        weights = weights / (1.0 + (errors / SIGMA_M) ** 2)
+        weights = weights / (1.0 + (errors / (SIGMA_M * wide)) ** 2)
         matrix = (jacobian * weights[:, None]).T @ jacobian
         vector = -jacobian.T @ (weights * errors)
         for mean, weight in priors:
-            matrix += np.diag(weight)
-            vector -= weight * _wrapped(pose - mean)
+            matrix += weight
+            vector -= weight @ _wrapped(pose - mean)
         step = np.linalg.solve(matrix, vector)
         pose = pose + step
-        if np.abs(step).max() < 2e-4:
+        if np.abs(step).max() < 2e-4 and wide == 1.0:
             break
-    return pose
+    return pose, SIGMA_M**2 * np.linalg.inv(matrix)
 
 
 def _wrapped(difference: np.ndarray) -> np.ndarray:
