@@ -172,8 +172,22 @@ class TestWander:
         wander = self.wander(yield_distance_m=1.5)
         simulation = simulated(tmp_path, [person("w", -2.5, 0.0)], [wander])
         wander._target, wander._going, wander._until_s = (3.0, 0.0), True, 100.0
-        last = run(simulation, 8.0)[-1]
+        last = run(simulation, 3.0)[-1]
         assert 1.4 < place(last, "robot")[0] - place(last, "w")[0] < 2.0
+
+    def test_wanderers_who_wait_for_each_other_move_on(self, tmp_path):
+        places = {"a": (-2.0, 4.0), "b": (2.0, 4.0)}
+        wanderers = [self.wander(name, yield_distance_m=1.0) for name in places]
+        simulation = simulated(
+            tmp_path, [person(name, *place) for name, place in places.items()], wanderers
+        )
+        for wanderer, (x_m, y_m) in zip(wanderers, places.values()):
+            wanderer._target, wanderer._going, wanderer._until_s = (-x_m, y_m), True, 7.0
+        snapshots = run(simulation, 60.0)
+        for name in places:
+            lengths_m = np.hypot(*np.diff(positions(snapshots, name), axis=0).T)
+            assert lengths_m[20:40].sum() == 0.0  # both wait
+            assert lengths_m[50:].sum() > 30.0
 
 
 class Counting(Actor):

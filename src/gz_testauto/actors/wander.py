@@ -32,7 +32,7 @@ class WanderSpec(ActorSpec):
     """Smallest gap (m) between the outlines of the actor and the robot at the start."""
     yield_distance_m: NotNegative = 0.0
     """Distance (m) ahead of the actor within which it stops for the robot and for other actors. If
-    it is 0, the actor does not stop."""
+    it waits for more than 3 s, it moves to another point. If it is 0, the actor does not stop."""
 
     @property
     @override
@@ -67,6 +67,8 @@ TRIES = 50  # largest number of draws of a point with a free path before the act
 RETRY_S = 1.0
 
 LATE = 1.5  # ratio of elapsed to nominal time from which a path counts as blocked
+# Longest wait for another model. Actors, or an actor and the robot, can wait for each other.
+PATIENCE_S = 3.0
 
 # Cosine of the angle to the direction of motion within which another model counts as ahead.
 AHEAD = 0.3
@@ -89,14 +91,20 @@ class Wander(Actor):
 
     def reset(self) -> None:
         self._going = False
-        self._until_s = 0.0
+        self._until_s = self._waited_s = 0.0
 
     def act(self, context: StepContext) -> None:
         if self._going and context.time_s > self._until_s:
             self._going, self._until_s = False, context.time_s  # the path is blocked
         if not self._going and context.time_s >= self._until_s - 1e-9:
             self._draw_target(context)
-        if not self._going or self._must_give_way(context):
+        waits = self._going and self._must_give_way(context)
+        self._waited_s = self._waited_s + context.duration_s if waits else 0.0
+        if self._waited_s > PATIENCE_S:
+            self._going, self._until_s = False, context.time_s
+        elif waits:
+            self._until_s += context.duration_s
+        if waits or not self._going:
             self.stop()
         elif self.go(context):
             self._going = False
@@ -133,6 +141,5 @@ class Wander(Actor):
             distance_m = math.hypot(dx, dy)
             is_ahead = dx * offset_m[0] + dy * offset_m[1] > AHEAD * distance_m * length
             if distance_m - self._radius_m < self._spec.yield_distance_m and is_ahead:
-                self._until_s += context.duration_s
                 return True
         return False
