@@ -35,6 +35,9 @@ NO_CAMPAIGN = "the entry has no campaign"
 NO_OTHER_CAMPAIGN = "the reference has no campaign"
 
 METHOD = "bootstrap over repetitions, expanded percentile"
+LEAST_DETERMINED = 0.5
+"""Least share of pairs that determine a measure in a case that counts."""
+
 METHOD_OWN = "Student's t over repetitions"
 
 
@@ -43,8 +46,9 @@ class Measured:
     """Value of one measure for one entry of a comparison.
 
     ``draws`` (:data:`RESAMPLES`,) are resampled values. ``floor`` and ``p_tie`` are NaN without a
-    reference or with too few repetitions. ``undetermined`` has the reason for each case that does
-    not count, and ``missing`` the reason if there is no value.
+    reference or with too few repetitions. ``incomplete`` has the number of pairs of recordings for
+    each case in which not all determine the value, ``undetermined`` the reason for each case that
+    does not count, and ``missing`` the reason if there is no value.
     """
 
     measure: Measure
@@ -53,6 +57,7 @@ class Measured:
     by_case: Mapping[str, float] = field(default_factory=dict)
     floor: float = math.nan
     p_tie: float = math.nan
+    incomplete: Mapping[str, str] = field(default_factory=dict)
     undetermined: Mapping[str, str] = field(default_factory=dict)
     missing: str = ""
 
@@ -208,14 +213,20 @@ def _compare_with_reference(
     seed: int,
 ) -> Measured:
     distances = {case: _pooled(measure, *runs) for case, runs in pairs.items()}
-    # A mean over some pairs of a case would prefer the pairs that resemble each other.
+    # A mean over a few pairs of a case would prefer the pairs that resemble each other.
     undetermined = {
         case: f"{int(np.isnan(pooled).sum()) // 2} of {math.comb(len(pooled), 2)} pairs of "
         "recordings do not determine it"
         for case, pooled in distances.items()
-        if np.isnan(pooled).any()
+        if _least_determined(pooled, len(pairs[case][0])) < LEAST_DETERMINED
     }
     distances = {case: distances[case] for case in distances if case not in undetermined}
+    incomplete = {
+        case: f"the mean over {int(np.isfinite(across).sum())} of {across.size} pairs with the "
+        "reference"
+        for case, across in _across(distances, pairs).items()
+        if np.isnan(across).any()
+    }
     if not distances:
         reasons = ", ".join(f"{case}: {reason}" for case, reason in undetermined.items())
         return Measured.absent(measure, f"{measure.undefined}; {reasons}")
@@ -224,7 +235,8 @@ def _compare_with_reference(
     floors, drawn, scatter = [], [], []
     for case, pooled in distances.items():
         count, reference_count = sizes[case]
-        across, among = pooled[:count, count:], pooled[count:, count:]
+        across = _completed(pooled[:count, count:], one_set=False)
+        among = _completed(pooled[count:, count:], one_set=True)
         by_case[case] = float(across.mean())
         floors.append(_mean_of_distinct_pairs(among))
         entry_counts = _counts(count, seed, name, case) / count
@@ -234,8 +246,41 @@ def _compare_with_reference(
     combine = np.sum if measure.summed else np.mean
     value = float(combine(list(by_case.values())))
     measured = _with_interval(measure, value, combine(drawn, axis=0), scatter, by_case)
-    p_tie = _p_tie(list(distances.values()), list(sizes.values()), seed)
-    return replace(measured, floor=float(combine(floors)), p_tie=p_tie, undetermined=undetermined)
+    # The same value for all missing pairs, so that exchanged repetitions remain equally likely
+    completed = [_completed(pooled, one_set=True) for pooled in distances.values()]
+    return replace(
+        measured,
+        floor=float(combine(floors)),
+        p_tie=_p_tie(completed, list(sizes.values()), seed),
+        incomplete=incomplete,
+        undetermined=undetermined,
+    )
+
+
+def _across(
+    distances: Mapping[str, np.ndarray],
+    pairs: Mapping[str, Tuple[Sequence[RunRecording], Sequence[RunRecording]]],
+) -> Dict[str, np.ndarray]:
+    """Return the distances (entry, reference) of each case."""
+    counts = {case: len(pairs[case][0]) for case in distances}
+    return {case: pooled[: counts[case], counts[case] :] for case, pooled in distances.items()}
+
+
+def _least_determined(pooled: np.ndarray, count: int) -> float:
+    """Return the smaller share of determined pairs: of the entry with the reference, or of the
+    reference with itself."""
+    blocks = [pooled[:count, count:]]
+    if len(pooled) - count > 1:
+        blocks.append(pooled[count:, count:][~np.eye(len(pooled) - count, dtype=bool)])
+    return min(float(np.isfinite(block).mean()) for block in blocks)
+
+
+def _completed(distances: np.ndarray, one_set: bool) -> np.ndarray:
+    """Replace missing distances by the mean of the others. The diagonal of the distances of
+    ``one_set`` of recordings contains no distances."""
+    missing = np.isnan(distances)
+    known = ~missing & ~np.eye(*distances.shape, dtype=bool) if one_set else ~missing
+    return np.where(missing, distances[known].mean(), distances) if missing.any() else distances
 
 
 def _pooled(

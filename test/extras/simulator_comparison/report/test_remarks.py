@@ -50,7 +50,7 @@ def test_a_significant_delay_without_a_weight_is_stated_below_the_ranking():
     findings = SimpleNamespace(
         measured=measures, ranking=ranking, spec=SimpleNamespace(weights={"gain": 3.0})
     )
-    assert delay_text(findings, ranking).endswith("no weight in this ranking: late 0.14 s.")
+    assert delay_text(findings, ranking).endswith("are compared: late 0.14 s.")
     assert delay_text(findings, object()) == ""
     findings.spec.weights["delay"] = 2.0
     assert delay_text(findings, ranking) == ""

@@ -270,7 +270,7 @@ register_measures(
         formula="|argmax of the cross-correlation|",
         source="scipy.signal.correlate",
         between=_of_comparable(lambda pair: abs(pair.delay_s)),
-        undefined="in no case do all pairs of recordings determine the delay",
+        undefined="in no case does half of the pairs of recordings determine the delay",
     ),
     _imu_measure(
         name="yaw_rate_rmse",

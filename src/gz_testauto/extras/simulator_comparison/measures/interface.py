@@ -37,8 +37,9 @@ class Measure:
     or ``load`` or ``campaign``. If ``summed`` is true, the values of the cases are added, as in
     equation (7) of Farley et al. 2022; otherwise their mean is used. ``terrain`` and ``maneuver``
     select cases; the default is all. ``beyond`` is the remark on a value that is worse than
-    ``limit``. ``between`` can return NaN for recordings that do not determine the measure. Only
-    cases in which it returns no NaN are used, and ``undefined`` is the reason if there are none.
+    ``limit``. ``between`` can return NaN for recordings that do not determine the measure. The
+    cases in which at least half of the pairs determine it are used, and ``undefined`` is the reason
+    if there are none.
     """
 
     name: str

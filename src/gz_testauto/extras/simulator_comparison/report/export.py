@@ -118,6 +118,7 @@ def _measured_data(measured: Measured) -> Dict[str, Any]:
         "floor": finite_or_none(measured.floor),
         "p_same_as_reference": finite_or_none(measured.p_tie),
         "cases": {case: finite_or_none(value) for case, value in measured.by_case.items()},
+        "incomplete_cases": dict(measured.incomplete),
         "undetermined_cases": dict(measured.undetermined),
     }
 

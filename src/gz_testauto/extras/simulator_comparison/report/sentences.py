@@ -94,8 +94,8 @@ def delay_text(findings: Findings, ranking: Ranking) -> str:
     if not texts or ranking is not findings.ranking or findings.spec.weights.get("delay"):
         return ""
     return (
-        "Delays to the reference are removed before the comparison, and have no weight in this "
-        f"ranking: {', '.join(texts)}."
+        "Delays to the reference, late or early, have no weight of their own in this ranking, and "
+        f"are removed before inertial measurements are compared: {', '.join(texts)}."
     )
 
 
@@ -305,6 +305,7 @@ def measured_texts(measured: Measured) -> Tuple[str, str, str]:
     if measured.measure.is_beyond(measured.estimate.value):
         remark = measured.measure.beyond
     remarks = [remark] if remark else []
+    remarks += [f"{case}: {text}" for case, text in measured.incomplete.items()]
     remarks += [f"{case} does not count: {why}" for case, why in measured.undetermined.items()]
     return number(measured.estimate.value), interval(measured.estimate), "; ".join(remarks)
 
