@@ -55,6 +55,75 @@ def test_velocity_commands_that_only_this_node_publishes_are_reported(monkeypatc
         assert (notice in notices) == reported
 
 
+RENAMED_NODE = {
+    "/move_base/result": ["/move_base_node"],
+    "/move_base_node/local_costmap/costmap": ["/move_base_node"],
+}
+"""Topics with their publishers if the node that serves the action move_base has another name."""
+
+
+def test_default_names_are_rejected_if_another_node_serves_the_action(monkeypatch):
+    state = SimpleNamespace(getSystemState=lambda: ([*RENAMED_NODE.items()], [], []))
+    monkeypatch.setattr(requirements.rosgraph, "Master", lambda name: state)
+    runner = StackTrialRunner.__new__(StackTrialRunner)
+    runner._running = SimpleNamespace(await_requirements=lambda *arguments: None)
+    runner._localization = SimpleNamespace(wrong_frames=None)
+    costmap = "/move_base_node/local_costmap/costmap"
+    runner._stack = SimpleNamespace(names=StackNamesSpec())
+    with pytest.raises(
+        ConfigurationError, match=rf"served by the node /move_base_node,.*\{{costmap: {costmap}\}}"
+    ):
+        runner._await_interface()
+    runner._stack = SimpleNamespace(names=StackNamesSpec(costmap=costmap))
+    runner._await_interface()
+    assert runner._node.name == "/move_base_node"
+
+
+def test_goal_tolerance_is_that_of_the_node_that_serves_the_action(monkeypatch):
+    parameters = {"/move_base_node": {"DWAPlannerROS": {"xy_goal_tolerance": 0.25}}}
+    monkeypatch.setattr(trial.rospy, "get_param", lambda name, default: parameters.get(name, {}))
+    monkeypatch.setattr(trial, "placeholder_values", lambda *arguments: {})
+    reports = []
+
+    def stop(*arguments):
+        raise ConfigurationError("the costmap is checked")
+
+    cold = StackTrialRunner.__new__(StackTrialRunner)
+    cold._bed = SimpleNamespace(
+        spec=SimpleNamespace(
+            goal=SimpleNamespace(tolerance_m=0.1), limits=SimpleNamespace(stuck_window_s=10.0)
+        )
+    )
+    cold._stack = SimpleNamespace(start_timeout_s=1.0)
+    cold._logs = None
+    cold._node = SimpleNamespace(name="/move_base_node")
+    cold._running = SimpleNamespace(
+        simulating=False,
+        start_navigation=lambda *arguments: None,
+        require_start=lambda *arguments: None,
+        require_alive=None,
+    )
+    cold._localization = SimpleNamespace(
+        establish=lambda *arguments: None,
+        clear_costmaps=lambda: True,
+        estimated_pose=lambda: Pose2D(0.0, 0.0),
+        has_localizer=False,
+    )
+    cold._updater = SimpleNamespace(replace_actors=lambda *arguments: None)
+    cold._traffic = SimpleNamespace(begin=lambda *arguments: None)
+    cold._costmap = SimpleNamespace(require_marks=stop)
+    cold._report = lambda text, warning="": reports.append(warning)
+    cold._write_static_map = cold._start_simulator = lambda *arguments: None
+    cold._await_interface = cold._pushed_links = cold._true_pose = lambda: None
+    cold._true_planar_pose = lambda: Pose2D(0.0, 0.0)
+    cold._wait_simulated = lambda simulated_s: None
+    monitor = SimpleNamespace(require_upright=lambda pose: None)
+    with pytest.raises(ConfigurationError, match="the costmap is checked"):
+        cold._prepare(None, monitor, TrialActors())
+    (warning,) = filter(None, reports)
+    assert "/move_base_node/DWAPlannerROS/xy_goal_tolerance is 0.25" in warning
+
+
 class FallenMonitor:
     """A monitor of a robot that has fallen."""
 
