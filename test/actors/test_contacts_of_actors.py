@@ -4,12 +4,14 @@ import math
 
 import numpy as np
 import pytest
+import shapely
 from actor_scenes import PERIOD_S, person, simulated
 
 from gz_testauto.actors.actor import Actor
 from gz_testauto.actors.bodies import CONTACT_GROUPS, actor_body_of, in_contact_group
 from gz_testauto.actors.creation import ActorPlacementArea, ObstacleOutlines, create_actors
 from gz_testauto.actors.follow import FollowSpec
+from gz_testauto.actors.patrol import PatrolSpec
 from gz_testauto.actors.script import ScriptSpec
 from gz_testauto.actors.simulation import ActorSimulation
 from gz_testauto.base.errors import PlacementError, SceneError
@@ -88,6 +90,32 @@ def test_scripts_that_push_each_other_make_the_trial_invalid(name):
     named = r"actor 'p0' was pushed 0\.\d\d m off its timetable at \d\.\d\d s, .* actor 'p16'"
     with open_simulator(name) as simulator, pytest.raises(SceneError, match=named):
         run(simulator, created(to_center(20)))
+
+
+@pytest.mark.parametrize(
+    "name", ["embedded", pytest.param("gazebo", marks=[pytest.mark.gazebo, pytest.mark.slow])]
+)
+def test_patrols_that_push_each_other_make_the_trial_invalid(name):
+    patrols = [
+        PatrolSpec(name=spec.name, behavior="patrol", waypoints_m=spec.waypoints_m)
+        for spec in to_center(20)
+    ]
+    named = r"actor 'p\d+' was pushed 0\.\d\d m off its path at \d\.\d\d s, .* actor 'p\d+'"
+    with open_simulator(name) as simulator, pytest.raises(SceneError, match=named):
+        run(simulator, created(patrols))
+
+
+def test_sixteen_patrols_cross_without_a_contact():
+    patrols = [
+        PatrolSpec(name=spec.name, behavior="patrol", waypoints_m=spec.waypoints_m, pause_s=0.3)
+        for spec in to_center(16)
+    ]
+    with open_simulator("embedded") as simulator:
+        poses = run(simulator, created(patrols), 20.0)
+    for patrol in patrols:
+        path = shapely.LineString(patrol.waypoints_m)
+        points = shapely.points([one[patrol.name].position[:2] for one in poses])
+        assert shapely.distance(points, path).max() < 2e-3
 
 
 def test_bit_masks_of_the_world_let_two_scripts_push_each_other():

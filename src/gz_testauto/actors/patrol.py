@@ -1,5 +1,6 @@
 """The behavior ``patrol``: an actor moves along waypoints repeatedly."""
 
+import math
 from typing import ClassVar, List, Sequence, Tuple
 
 import numpy as np
@@ -8,9 +9,9 @@ from pydantic import Field
 from shapely.geometry.base import BaseGeometry
 from typing_extensions import Literal, override
 
-from gz_testauto.actors.actor import Actor
 from gz_testauto.actors.creation import NewActor
 from gz_testauto.actors.hook import StepContext
+from gz_testauto.actors.prescribed import PrescribedActor
 from gz_testauto.base.pose import Pose2D
 from gz_testauto.spec.actors import ActorSpec
 from gz_testauto.spec.distributions import Fixed, PositiveDistribution
@@ -49,7 +50,7 @@ class PatrolSpec(ActorSpec):
         return patrol, Pose2D(*patrol.start_m)
 
 
-class Patrol(Actor):
+class Patrol(PrescribedActor):
     """An actor of :class:`PatrolSpec`. ``ahead_m`` is the distance along the path from the first
     waypoint to the start."""
 
@@ -74,14 +75,26 @@ class Patrol(Actor):
         return self._start_m
 
     def reset(self) -> None:
+        super().reset()
         self._next_waypoint = self._first
         self._resume_s = 0.0
 
     def act(self, context: StepContext) -> None:
+        self.require_on_course(context, "path")
+        here_x_m, here_y_m, _ = self.pose.position
+        step_end_s = context.time_s + context.duration_s
         if context.time_s < self._resume_s - 1e-9:
+            self.requested = (step_end_s, here_x_m, here_y_m)
             self.stop()
             return
         x_m, y_m = self._round[self._next_waypoint]
+        distance_m = math.hypot(x_m - here_x_m, y_m - here_y_m)
+        share = min(1.0, self.speed_mps * context.duration_s / max(distance_m, 1e-9))
+        due_x_m, due_y_m = (
+            here_x_m + share * (x_m - here_x_m),
+            here_y_m + share * (y_m - here_y_m),
+        )
+        self.requested = (step_end_s, due_x_m, due_y_m)
         if self.go_to(x_m, y_m, self.speed_mps):
             self._next_waypoint = (self._next_waypoint + 1) % len(self._round)
             if self.pause_s:

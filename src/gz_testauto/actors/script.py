@@ -1,6 +1,5 @@
 """The behavior ``script``: an actor follows waypoints by a timetable, without reactions."""
 
-import math
 from typing import List, Optional, Sequence, Tuple
 
 import numpy as np
@@ -10,19 +9,14 @@ from pydantic import Field, model_validator
 from shapely.geometry.base import BaseGeometry
 from typing_extensions import Literal, override
 
-from gz_testauto.actors.actor import Actor
-from gz_testauto.actors.bodies import CONTACT_GROUPS
 from gz_testauto.actors.creation import NewActor
 from gz_testauto.actors.hook import StepContext
+from gz_testauto.actors.prescribed import PrescribedActor
 from gz_testauto.base.elementary import arctan2
-from gz_testauto.base.errors import SceneError
 from gz_testauto.base.pose import Pose2D, wrap_angle
 from gz_testauto.spec.actors import ActorSpec
 from gz_testauto.spec.distributions import Distribution, Fixed, PositiveDistribution
 from gz_testauto.spec.model import Bounded, NotNegative, Point, Positive
-
-# Distance from its timetable at which an actor in contact with another actor was pushed.
-OFF_TIMETABLE_M = 0.01
 
 
 class ScriptSpec(ActorSpec):
@@ -193,7 +187,7 @@ def _headings(offsets: np.ndarray) -> np.ndarray:
     return np.asarray(arctan2(used_offsets[:, 1], used_offsets[:, 0]))
 
 
-class Script(Actor):
+class Script(PrescribedActor):
     """An actor that follows a timetable, ``delay_s`` after it appears, or after the robot is first
     within ``trigger_distance_m``."""
 
@@ -223,8 +217,8 @@ class Script(Actor):
         return "script, waits for the robot" if self._start_s is None else "script"
 
     def reset(self) -> None:
+        super().reset()
         self._start_s: Optional[float] = None
-        self._requested: Optional[Tuple[float, float, float]] = None  # time (s), x and y (m)
 
     def expected(self, times_s: np.ndarray) -> np.ndarray:
         if self._start_s is None and self.trigger_distance_m is not None:
@@ -233,7 +227,7 @@ class Script(Actor):
         return self.timetable.at(np.asarray(times_s) - start_s, self.yaw_rad)
 
     def act(self, context: StepContext) -> None:
-        self._require_on_timetable(context)
+        self.require_on_course(context, "timetable")
         if self._start_s is None:
             is_near = (
                 self.trigger_distance_m is None or self.nearest("robot") <= self.trigger_distance_m
@@ -244,31 +238,8 @@ class Script(Actor):
                 self._start_s = triggered_s + self.delay_s
         step_end_s = context.time_s + context.duration_s
         x_m, y_m, yaw_rad = self.expected(np.array([step_end_s]))[0].tolist()
-        self._requested = (step_end_s, x_m, y_m)
+        self.requested = (step_end_s, x_m, y_m)
         x, y, _ = self.pose.position
         speed = ((x_m - x) / context.duration_s, (y_m - y) / context.duration_s, 0.0)
         turn = wrap_angle(yaw_rad - self.pose.yaw_rad) / context.duration_s
         self.set_twist(speed, (0.0, 0.0, turn))
-
-    def _require_on_timetable(self, context: StepContext) -> None:
-        """Raise ``SceneError`` if a contact with another actor prevented the requested motion."""
-        if self._requested is None:
-            return
-        due_s, due_x_m, due_y_m = self._requested
-        if abs(due_s - context.time_s) > context.duration_s / 2:
-            return  # the actor was stopped or deleted in the last step
-        x_m, y_m, _ = self.pose.position
-        pushed_m = math.hypot(due_x_m - x_m, due_y_m - y_m)
-        if pushed_m <= OFF_TIMETABLE_M:
-            return
-        for name, reach_m in self.touchable.items():
-            other = context.state(name)
-            if other is None:
-                continue
-            other_x_m, other_y_m, _ = other.pose.position
-            if math.hypot(other_x_m - x_m, other_y_m - y_m) <= reach_m + pushed_m:
-                raise SceneError(
-                    f"actor {self.name!r} was pushed {pushed_m:.2f} m off its timetable at "
-                    f"{context.time_s:.2f} s, by a contact with the actor {name!r}; use at most "
-                    f"{CONTACT_GROUPS} actors whose paths cross, or no <collide_bitmask>"
-                )

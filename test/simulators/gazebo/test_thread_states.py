@@ -4,9 +4,11 @@ import os
 import subprocess
 import sys
 import threading
+from types import SimpleNamespace
 
 import pytest
 
+from gz_testauto.simulators.gazebo import simulator
 from gz_testauto.simulators.gazebo.lockstep import ThreadStates
 
 SCRIPT = """
@@ -90,6 +92,26 @@ def test_close_closes_the_files_of_all_threads(process_busy_until, tmp_path):
     assert len(os.listdir("/proc/self/fd")) == len(before | pipe) + 2
     states.close()
     assert set(os.listdir("/proc/self/fd")) == before | pipe
+
+
+def test_each_scene_of_a_server_closes_the_files_of_the_last_one(monkeypatch):
+    clocks = []
+
+    class Clock:
+        def __init__(self, *arguments):
+            self.is_open = True
+            clocks.append(self)
+
+        def close(self):
+            self.is_open = False
+
+    monkeypatch.setattr(simulator, "LockStep", Clock)
+    gazebo = simulator.GazeboSimulator.__new__(simulator.GazeboSimulator)
+    gazebo._link, gazebo._clock, gazebo._period_ns = object(), None, 10**8
+    split = SimpleNamespace(physics=SimpleNamespace(step_size_s=0.001))
+    for count in range(1, 4):
+        gazebo._new_clock(split)
+        assert [clock.is_open for clock in clocks] == [False] * (count - 1) + [True]
 
 
 def test_missing_process_has_no_threads(process_busy_until, tmp_path):
