@@ -84,6 +84,20 @@ def test_delay_is_within_a_sample_or_undetermined(kind, noise):
     assert len(determined) == len(found) or noise > 0.05
 
 
+@pytest.mark.parametrize("kind", ["circle", "s_curve"])
+@pytest.mark.parametrize("bias", [0.0, 0.05])
+def test_gain_is_not_also_a_bias(kind, bias):
+    recording = maneuver(kind, 1)
+
+    def scaled(values):
+        values[:, 2] = 1.08 * values[:, 2] + bias
+        return values
+
+    other = changed(maneuver(kind, 2), scaled)
+    assert axis_gains(other, recording)[2] == pytest.approx(np.log(1.08), abs=0.01)
+    assert axis_biases(other, recording)[2] == pytest.approx(bias, abs=0.003)
+
+
 def test_wobbling_without_a_common_signal_has_no_delay():
     """The yaw rates of both recordings are smooth, but independent."""
 

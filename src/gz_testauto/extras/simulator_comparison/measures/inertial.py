@@ -34,6 +34,9 @@ AXES = ("ω_x", "ω_y", "ω_z", "a_x", "a_y", "a_z")
 NOISE_FLOOR = np.array([0.01, 0.01, 0.01, 0.05, 0.05, 0.05])
 """Standard deviation (rad/s and m/s²) below which an axis contains no signal."""
 
+COMMON_SIGNAL = 0.9
+"""Correlation from which two recordings of an axis have a common signal."""
+
 MIN_SPECTRAL_DENSITY, MIN_NOISE_DENSITY = 1e-12, 1e-9
 """Lower limits, (m/s²)²/Hz and m/s²/√Hz, which keep logarithms finite."""
 
@@ -84,9 +87,20 @@ def _is_commanded(recording: RunRecording, column: int) -> bool:
 
 
 def axis_biases(first: RunRecording, second: RunRecording) -> np.ndarray:
-    """Return the differences of the means, first minus second (6,), in rad/s and m/s²."""
+    """Return the differences of the means, first minus second (6,), in rad/s and m/s².
+
+    On axes with a common signal, the second recording is first scaled by the ratio of the standard
+    deviations, so that a gain is not also a bias.
+    """
     pair = comparable(first, second)
-    return np.asarray(pair.first.mean(axis=0) - pair.second.mean(axis=0))
+    means = pair.first.mean(axis=0), pair.second.mean(axis=0)
+    offsets = pair.first - means[0], pair.second - means[1]
+    deviations = pair.first.std(axis=0), pair.second.std(axis=0)
+    product = deviations[0] * deviations[1]
+    common = (offsets[0] * offsets[1]).mean(axis=0) > COMMON_SIGNAL * product
+    is_signal = common & (np.minimum(*deviations) > NOISE_FLOOR)
+    ratio = np.divide(*deviations, out=np.ones_like(product), where=is_signal)
+    return np.asarray(means[0] - ratio * means[1])
 
 
 def axis_gains(first: RunRecording, second: RunRecording) -> np.ndarray:
@@ -242,7 +256,7 @@ register_measures(
         name="linear_bias",
         unit="m/s²",
         description="difference of the mean accelerations",
-        formula="|mean(a) - mean(a_ref)|",
+        formula="|mean(a) - g mean(a_ref)|, g = sigma / sigma_ref, or 1 without a common signal",
         source="IEEE Std 952",
         between=_bias_norm(LINEAR),
     ),
@@ -250,7 +264,7 @@ register_measures(
         name="angular_bias",
         unit="rad/s",
         description="difference of the mean angular velocities",
-        formula="|mean(ω) - mean(ω_ref)|",
+        formula="|mean(ω) - g mean(ω_ref)|, g = sigma / sigma_ref, or 1 without a common signal",
         source="IEEE Std 952",
         between=_bias_norm(ANGULAR),
     ),
