@@ -122,6 +122,9 @@ def test_several_ray_sensors_need_the_option_lidar(capsys, changed):
     assert status == 2 and "'cliff'" in err and "--lidar" in err
     status, lines, _ = shown(capsys, model, "--lidar", "lidar")
     assert status == 0 and any(line.startswith("scan       base::cliff") for line in lines)
+    merged = [shown(capsys, model, "--lidar", "lidar", "--lidar", "cliff")]
+    merged.append(shown(capsys, model, "--lidar", "lidar,cliff"))
+    assert merged[0] == merged[1] != (status, lines, "")
 
 
 def test_picture_that_cannot_be_written_is_reported_with_its_path(capsys, tmp_path):

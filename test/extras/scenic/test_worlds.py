@@ -194,6 +194,16 @@ def test_a_model_with_its_origin_at_a_corner_is_placed_by_its_center(workshop, t
     assert np.allclose(model.bounds, [[3, 5], [4.5, 5.5], [0, 3]], atol=1e-4)
 
 
+@pytest.mark.parametrize("spelling", ["LampAndStand", "Lampandstand"])
+def test_a_class_has_the_name_of_gzscenic_and_that_with_the_letters_of_its_model(
+    workshop, tmp_path, spelling
+):
+    workshop.box("LampAndStand", "1 2 3")
+    world = workshop.source(f"new {spelling} at 4 @ 5, facing 90 deg").generate(0)
+    bounds = only_model(world, tmp_path, "lamp_and_stand_0").bounds
+    assert np.allclose(bounds[:2], [[3, 5], [4.5, 5.5]], atol=1e-4)
+
+
 @pytest.mark.parametrize(("front", "low"), [("y", [2, 4.5]), ("x", [2.5, 4])])
 def test_the_front_of_a_model_points_in_the_direction_of_the_object(workshop, tmp_path, front, low):
     workshop.box("long", "2 1 1", front=front)

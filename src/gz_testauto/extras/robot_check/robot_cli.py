@@ -63,6 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--lidar",
+        action="append",
         metavar="NAME",
         help="name of the robot's lidar; needed if the robot has several ray sensors, of which "
         "A,B are merged",
@@ -80,7 +81,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    robot, spec = _read(arguments.model, arguments.lidar)
+    lidar = None if arguments.lidar is None else ",".join(arguments.lidar)
+    robot, spec = _read(arguments.model, lidar)
     scan = scan_own_body(robot)
     problems = list(_problems(robot))
     facts = _facts(robot, scan)

@@ -81,20 +81,21 @@ _SCENIC_NAMES = frozenset(
 )
 
 
-def class_name(model: str) -> str:
+def class_name(model: str, keeps_case: bool = False) -> str:
     """Return the name of a model's class, such as ``CafeTable`` for the model ``cafe_table``.
 
     1. Accents are removed. All characters except letters and digits separate words.
     2. Words are spelled as in GzScenic: a letter that does not follow a letter is upper case, the
        others are lower case. ``LampAndStand`` is ``Lampandstand``, ``turtlebot3`` is
-       ``Turtlebot3``.
+       ``Turtlebot3``. With ``keeps_case``, only the first letter of a word changes to upper case,
+       so that ``LampAndStand`` remains.
     3. A name that is empty or starts with a digit gets the prefix ``Model`` (``Model1stFloor``).
        A name of Python or Scenic gets the suffix ``Model`` (``ObjectModel``).
     """
     plain = unicodedata.normalize("NFKD", model)
     plain = "".join(letter for letter in plain if not unicodedata.combining(letter))
     words = [word for word in re.split(r"[\W_]+", plain) if word]
-    name = "".join(word.title() for word in words)
+    name = "".join(word[0].upper() + word[1:] if keeps_case else word.title() for word in words)
     if not name or name[0].isdigit():
         name = f"Model{name}"
     if name in _SCENIC_NAMES or keyword.iskeyword(name):

@@ -4,9 +4,10 @@ Programs use it without an import; ``model gzscenic.model`` and ``from gzscenic.
 also accepted.
 """
 
+import collections
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Dict, List, Mapping, Optional, Tuple
+from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Tuple
 
 import numpy as np
 
@@ -253,7 +254,17 @@ def library_text(
     for name, model in models.items():
         _SHAPES[name] = _scenic_shape(model)
         text += "\n\n" + "\n".join(_class_lines(name, model)) + "\n"
-    return text
+    return text + "".join(_further_spellings(models))
+
+
+def _further_spellings(names: Iterable[str]) -> Iterator[str]:
+    """Yield lines that give a class also the name with the letters of its model's name."""
+    classes = {class_name(name) for name in names}
+    spellings = collections.Counter(class_name(name, keeps_case=True) for name in names)
+    for name in names:
+        spelling = class_name(name, keeps_case=True)
+        if spelling not in classes and spellings[spelling] == 1:
+            yield f"\n{spelling} = {class_name(name)}\n"
 
 
 def _scenic_shape(model: PlacedModel) -> Any:
