@@ -23,6 +23,11 @@ __path__ = extend_path(__path__, __name__)
 
 __version__ = "1.0.0"
 
+BITS_VERSION = 2
+"""Number of the bits of worlds and trials: the same campaign with the same versions of libraries
+and simulator gives the same bits, unless this number differs. ``test_bits_version.py`` compares it
+with the stored score cards. Version 1 is that of results without a number."""
+
 _NAMES = {
     "GzTestautoError": "gz_testauto.base.errors",
     "TrialRunner": "gz_testauto.campaign.trial_runner",

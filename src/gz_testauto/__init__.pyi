@@ -7,3 +7,4 @@ from gz_testauto.notebook.running import run as run
 from gz_testauto.spec.worlds import RandomNumbers as RandomNumbers
 
 __version__: str
+BITS_VERSION: int

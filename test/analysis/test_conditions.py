@@ -15,7 +15,7 @@ INPUTS = {"robot.max_linear_mps": "1.0", "name": '"one"', "metrics.barn_k": "2.0
 def campaign(label="a", planners=("fgm",), imported=False, **changes):
     manifest = {
         "inputs": INPUTS, "is_imported": imported, "simulator": "embedded",
-        "gz_testauto": "0.1.0", "platform": "Linux", **changes,
+        "gz_testauto": "0.1.0", "platform": "Linux", "bits_version": 2, **changes,
     }  # fmt: skip
     return LoadedCampaign(label, SimpleNamespace(planners=planners), SimpleNamespace(**manifest))
 
@@ -74,6 +74,8 @@ def test_a_different_machine_excludes_wall_times_and_a_different_simulator_all_m
     assert compared(simulator="").reasons == ()
     version = compared(gz_testauto="0.2.0")
     assert (version.notes, version.reasons) == (("gz_testauto: 0.1.0, and 0.2.0",), ())
+    bits = compared(bits_version=None)
+    assert bits.notes == ("version of the bits of gz_testauto: 2, and 1",) and bits.reasons == ()
 
 
 def test_inputs_of_imported_trials_are_not_compared():

@@ -50,6 +50,8 @@ def manifest(**changes):
 def test_a_manifest_is_the_same_while_inputs_and_version_are():
     assert manifest().is_same(manifest(platform="Darwin"))
     assert not manifest().is_same(manifest(gz_testauto="0.2.0"))
+    assert not manifest(bits_version=2).is_same(manifest(bits_version=3))
+    assert manifest(bits_version=2).is_same(manifest(bits_version=None))
     other = manifest(inputs={"seed": "6", "robot.radius_m": "0.3", "stack": "null"})
     assert not manifest().is_same(other)
     assert other.differing_inputs(manifest()) == ["seed", "stack"]

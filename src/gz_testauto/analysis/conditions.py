@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import FrozenSet, Iterator, List, Mapping, Tuple
 
 from gz_testauto.results.comparability import WORLD_FILES
-from gz_testauto.results.manifest import PATIENCE
+from gz_testauto.results.manifest import BITS, PATIENCE
 from gz_testauto.results.store import LoadedCampaign
 
 # The only field of ``worlds`` that the hashes of files, starts and goals do not cover.
@@ -81,6 +81,9 @@ def compare_conditions(first: LoadedCampaign, second: LoadedCampaign) -> Conditi
         reasons.append(f"simulator: {manifest.simulator}, and {other_manifest.simulator}")
     if manifest.gz_testauto != other_manifest.gz_testauto:
         notes.append(f"gz_testauto: {manifest.gz_testauto}, and {other_manifest.gz_testauto}")
+    bits_versions = manifest.bits_version or 1, other_manifest.bits_version or 1
+    if bits_versions[0] != bits_versions[1] and not imported_labels:
+        notes.append(f"{BITS}: {bits_versions[0]}, and {bits_versions[1]}")
     if manifest.platform != other_manifest.platform:
         excluded_metrics |= _WALL_TIMES
         notes.append("the machines differ; cycle times are not compared")

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Dict, Iterator, List, Mapping, Optional, Tuple
 from pydantic import ConfigDict
 from typing_extensions import Final, Literal
 
-from gz_testauto import __version__
+from gz_testauto import BITS_VERSION, __version__
 from gz_testauto.base.errors import ResultsError
 from gz_testauto.base.json_file import read_json_object, validate_as
 from gz_testauto.results.comparability import (
@@ -42,6 +42,8 @@ PATIENCE = (  # fields of a campaign that do not change valid trials
     "limits.hang_timeout_s",
     "limits.min_parallel_real_time_factor",
 )
+
+BITS = "version of the bits of gz_testauto"
 
 IMPORTED = "imported trials"  # the only input of imported results
 
@@ -127,6 +129,9 @@ class ManifestFile:
     """Simulator of the trials, or null before its first start."""
     robot: Optional[RobotExtent]
     """Extent of the robot, or null for imported trials."""
+    bits_version: Optional[int] = None
+    """Version of the bits of worlds and trials, which a new version of this package can change.
+    Null for imported trials; absent in manifests of older versions."""
 
 
 @dataclass(frozen=True)
@@ -138,6 +143,7 @@ class _ReadFields:
     gz_testauto: str
     simulator: Optional[SimulatorVersion]
     robot: Optional[RobotExtent] = None
+    bits_version: Optional[int] = None
 
 
 _DIGEST = re.compile("[0-9a-f]{64}")
@@ -164,6 +170,7 @@ class Manifest:
             seed=spec.seed,
             inputs=dict(sorted(inputs.items())),
             **software_versions(LIBRARIES),
+            bits_version=BITS_VERSION,
             simulator=None,
             robot=robot,
         )
@@ -221,6 +228,8 @@ class Manifest:
 
     def _differences(self, stored: "Manifest", ignored_prefix: str) -> List[str]:
         current_inputs = comparable(stored.inputs, self._inputs_to_compare(ignored_prefix))
+        if stored.bits_version is None:
+            current_inputs.pop(BITS, None)
         return list_differences(stored._inputs_to_compare(ignored_prefix), current_inputs)
 
     def _inputs_to_compare(self, ignored_prefix: str) -> Dict[str, str]:
@@ -230,7 +239,8 @@ class Manifest:
             for name, value in inputs
             if not (ignored_prefix and name.startswith(ignored_prefix))
         }
-        return {**kept_inputs, "gz_testauto": self.gz_testauto}
+        bits = {} if self.bits_version is None else {BITS: str(self.bits_version)}
+        return {**kept_inputs, "gz_testauto": self.gz_testauto, **bits}
 
     def with_simulator(self, identity: SimulatorIdentity, bound: bool) -> "Manifest":
         """Return the manifest with the name and version of the simulator.
@@ -270,6 +280,11 @@ class Manifest:
     @property
     def gz_testauto(self) -> str:
         return str(self._content["gz_testauto"])
+
+    @property
+    def bits_version(self) -> Optional[int]:
+        """The number of the bits; None for imported trials and manifests of older versions."""
+        return self._content.get("bits_version")
 
     @property
     def platform(self) -> str:

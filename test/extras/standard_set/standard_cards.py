@@ -14,7 +14,7 @@ from gz_testauto.results.comparability import file_sha256
 from gz_testauto.trial.outcome import Outcome
 
 WORDS = {"r": Outcome.REACHED, "c": Outcome.COLLIDED, "t": Outcome.TIMED_OUT, "?": Outcome.INVALID}
-VERSIONS = {"gz_testauto": "1.0", "python": "3.11", "numpy": "2.0", "simulator embedded": "4"}
+VERSIONS = {"bits": "2", "python": "3.11", "numpy": "2.0", "simulator embedded": "4"}
 
 
 def trial(word, world=0, **changes):
@@ -39,7 +39,7 @@ def card(name="fgm", planned=None, versions=VERSIONS, about=None, **classes):
         )
         for title, word in classes.items()
     }
-    identity = PlannerIdentity(name, name, {}, {f"code of planner {name}": "sha256:2"})
+    identity = PlannerIdentity(name, name, {}, {f"planner {name}": "sha256:2"})
     return ScoreCard(FORMAT, 1, identity, dict(versions), results, about or {})
 
 

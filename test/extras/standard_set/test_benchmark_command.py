@@ -109,6 +109,20 @@ def test_verify_in_the_same_directory_repeats_the_trials(folder, tmp_path):
     assert len(again.results.trials) == 3
 
 
+@pytest.mark.slow
+def test_verify_compares_a_part_of_the_card(folder, tmp_path, capsys):
+    assert benchmark(tmp_path / "out") == 0
+    card = tmp_path / "out" / "straight" / "card.json"
+    capsys.readouterr()
+    assert verify(card, tmp_path / "again", "--only", "far", "--worlds", "2") == 0
+    assert "equal: std1-2w2-" in capsys.readouterr().out
+    directory = tmp_path / "again" / "verify" / "straight"
+    assert [path.name for path in directory.iterdir()] == ["far"]
+    assert len(list((directory / "far" / "worlds").glob("world_*.world"))) == 2
+    assert verify(card, tmp_path / "again", "--only", "forest") == 2
+    assert "unknown class 'forest'" in capsys.readouterr().err
+
+
 def test_verify_names_the_class_and_worlds_after_one_changed_byte(folder, tmp_path, capsys):
     assert benchmark(tmp_path / "out", "--only", "near") == 0
     base = folder / "base.world"

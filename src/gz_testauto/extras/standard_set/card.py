@@ -9,15 +9,17 @@ import hashlib
 import json
 import math
 import os
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, Dict, Iterator, List, Mapping, Optional
+from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence
 
 from gz_testauto.analysis.intervals import Estimate, success_rate
 from gz_testauto.analysis.repeatability import recording_bits
-from gz_testauto.base.errors import ResultsError
+from gz_testauto.base.errors import ResultsError, SpecError
 from gz_testauto.base.json_file import finite_or_none, read_json_object, validate_as
+from gz_testauto.base.registry import unknown_name
 from gz_testauto.extras.standard_set.classes import StandardSet
+from gz_testauto.planners import PLANNERS
 from gz_testauto.results.comparability import SHA256, file_sha256
 from gz_testauto.results.directory import CampaignDirectory, write_atomically
 from gz_testauto.results.manifest import campaign_inputs
@@ -26,7 +28,8 @@ from gz_testauto.results.store import LoadedCampaign
 from gz_testauto.spec.campaign import BuiltinCampaignSpec, BuiltinPlannerSpec
 from gz_testauto.trial.outcome import Outcome
 
-FORMAT = 1
+FORMAT = 2
+BITS = "bits"
 SHOWN_METRICS = ("spl", "time_s", "clearance_min_m")
 CAMPAIGN_FILE = "campaign file"
 WORLD_FILES = "worlds.directory/"
@@ -86,8 +89,9 @@ class PlannerIdentity:
 class ScoreCard:
     """The results of one planner on the standard set.
 
-    ``versions`` are those of this package, Python, libraries and the simulator. ``about`` describes
-    the machine and the run, and has no influence on the ID.
+    ``versions`` are those of bits (:data:`gz_testauto.BITS_VERSION`), Python, libraries and the
+    simulator. ``about`` describes this package, the machine and the run, and has no influence on
+    the ID.
     """
 
     format: int
@@ -117,6 +121,21 @@ class ScoreCard:
         text = json.dumps(content, sort_keys=True, ensure_ascii=True, allow_nan=False)
         return hashlib.sha256(text.encode("ascii")).hexdigest()
 
+    def part(self, names: Sequence[str], count: Optional[int]) -> "ScoreCard":
+        """Return the card of the first ``count`` worlds, by default all, of the classes ``names``.
+
+        Raises ``SpecError`` for a class that the card does not have.
+        """
+        for name in names:
+            if name not in self.classes:
+                raise SpecError(f"--only: {unknown_name('class', name, self.classes)}")
+        classes = {
+            name: replace(result, trials=dict(list(result.trials.items())[:count]))
+            for name, result in self.classes.items()
+            if name in names
+        }
+        return replace(self, classes=classes)
+
     @property
     def is_subset(self) -> bool:
         return any(len(result.trials) < result.planned for result in self.classes.values())
@@ -143,7 +162,7 @@ class ClassRun:
     directory: Path
 
 
-def class_result(run: ClassRun, count: Optional[int]) -> ClassResult:
+def class_result(run: ClassRun, planned: int, count: Optional[int]) -> ClassResult:
     loaded = run.loaded
     hashes = {world.name: world.sha256 for world in loaded.results.worlds}
     trajectories = CampaignDirectory(run.directory).trajectories
@@ -157,19 +176,24 @@ def class_result(run: ClassRun, count: Optional[int]) -> ClassResult:
         trials[record.world] = CardTrial(
             hashes[record.world], record.outcome, bits, metrics if valid else {}
         )
-    return ClassResult(len(hashes), class_files(run.file, run.spec, loaded.manifest.inputs), trials)
+    return ClassResult(planned, class_files(run.file, run.spec, loaded.manifest.inputs), trials)
 
 
 def planner_identity(planner: BuiltinPlannerSpec, inputs: Mapping[str, str]) -> PlannerIdentity:
     parameters = {name: _hash_if_file(value) for name, value in planner.parameters.items()}
-    files = {name: value for name, value in inputs.items() if _is_of_planner(name)}
+    is_of_package = PLANNERS.get(planner.plugin).__module__.startswith("gz_testauto.")
+    files = {
+        name: value
+        for name, value in inputs.items()
+        if _is_of_planner(name) and not (is_of_package and _is_code(name))
+    }
     return PlannerIdentity(planner.name, planner.plugin, parameters, files)
 
 
 def versions_of(manifest: Mapping[str, Any]) -> Dict[str, str]:
     simulator = manifest["simulator"] or {}
     return {
-        "gz_testauto": str(manifest["gz_testauto"]),
+        BITS: str(manifest["bits_version"]),
         "python": str(manifest["python"]),
         **{name: str(version) for name, version in manifest["libraries"].items()},
         f"simulator {simulator.get('name', '')}": str(simulator.get("version", "")),
@@ -178,7 +202,7 @@ def versions_of(manifest: Mapping[str, Any]) -> Dict[str, str]:
 
 def class_files(file: Path, spec: BuiltinCampaignSpec, inputs: Mapping[str, str]) -> Dict[str, str]:
     """Return the inputs of a class: those of its manifest, with the hash of the campaign file
-    instead of the campaign's fields.
+    instead of the campaign's fields, and without code, all of which is of this package.
     """
     fields = {name for name, value in campaign_inputs(spec).items() if not value.startswith(SHA256)}
     return {
@@ -186,13 +210,20 @@ def class_files(file: Path, spec: BuiltinCampaignSpec, inputs: Mapping[str, str]
         **{
             name: value
             for name, value in inputs.items()
-            if name not in fields and not _is_of_planner(name) and not name.startswith(WORLD_FILES)
+            if name not in fields
+            and not _is_of_planner(name)
+            and not _is_code(name)
+            and not name.startswith(WORLD_FILES)
         },
     }
 
 
 def _is_of_planner(name: str) -> bool:
     return name.startswith(("planner ", "code of planner ", "planners["))  # see results/inputs.py
+
+
+def _is_code(name: str) -> bool:
+    return name.startswith("code of ")
 
 
 def _hash_if_file(value: Any) -> Any:
@@ -288,7 +319,10 @@ def card_of(
         standard.version,
         planner_identity(planner, loaded.manifest.inputs),
         versions,
-        {name: class_result(run, count) for name, run in runs.items()},
+        {
+            name: class_result(run, len(standard.classes[name].worlds), count)
+            for name, run in runs.items()
+        },
         about,
     )
 

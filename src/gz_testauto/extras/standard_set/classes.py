@@ -103,9 +103,14 @@ class StandardSet:
             )
         return load(path, BuiltinCampaignSpec)
 
-    def require_worlds(self, name: str, worlds: Mapping[str, str]) -> None:
-        """Raise ``SpecError`` unless ``worlds`` has the names and hashes of a class."""
-        different = differing_worlds(self.classes[name].worlds, worlds)
+    def require_worlds(self, name: str, worlds: Mapping[str, str], count: Optional[int]) -> None:
+        """Raise ``SpecError`` unless ``worlds`` has the names and hashes of a class, or of at least
+        its first ``count`` worlds.
+        """
+        expected = list(self.classes[name].worlds.items())
+        if count is not None:
+            expected = expected[: max(count, len(worlds))]
+        different = differing_worlds(dict(expected), worlds)
         if different:
             raise SpecError(
                 f"class {name}: {different[0]} and {len(different) - 1} more worlds differ from "

@@ -9,7 +9,7 @@ continues after a stop. The score card with its experiment ID is written to DIR/
 --verify runs the trials of a card again, in DIR/verify. First, the planner, the campaign files, the
 worlds and the versions of the software are compared with the card, and each difference is listed.
 If worlds or their files differ, no trial runs. Otherwise, the outcomes and trajectories of all
-trials are compared, bit by bit.
+trials are compared, bit by bit. --only and --worlds verify a part of the card in less time.
 
 Exit status 0: all trials are valid, or equal to those of the card. 1: some are invalid, or
 something differs from the card. 2: an error; finished trials are stored. 130, 143: stopped by
@@ -20,6 +20,7 @@ examples:
   gz_testauto benchmark my_planner.yaml --out results/standard --against fgm dwa
   gz_testauto benchmark fgm dwa --only clutter,crowd --worlds 10 --out results/part
   gz_testauto benchmark --verify results/standard/fgm/card.json --out results/again
+  gz_testauto benchmark --verify dwa --only clutter,crowd --worlds 3 --out results/part
 """
 
 import argparse
@@ -84,9 +85,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--verify",
-        type=Path,
         metavar="CARD",
-        help="run the trials of this card.json again, and compare the bits",
+        help="run the trials of this card.json again, and compare the bits; the name of a planner "
+        "of this package stands for its installed card",
     )
     add_trust_argument(parser)
     parser.add_argument(
@@ -203,8 +204,6 @@ def _verify(arguments: argparse.Namespace, stop: StopSignals) -> Optional[int]:
     Returns the exit status, or None if a stop was requested.
     """
     for option in (
-        "only",
-        "worlds",
         "confirm",
         "against",
         "retry_invalid",
@@ -216,7 +215,9 @@ def _verify(arguments: argparse.Namespace, stop: StopSignals) -> Optional[int]:
             name = option.replace("_", "-")
             raise SpecError(f"--{name} has no meaning with --verify; omit one of them")
     standard = StandardSet()
-    card = read_card(arguments.verify, standard)
+    card = read_card(standard.card_path(arguments.verify), standard)
+    if arguments.only or arguments.worlds:
+        card = card.part(arguments.only or list(card.classes), arguments.worlds)
     planner = _planner(arguments, card.planner)
     for reason in map(standard.missing, card.classes):
         if reason:

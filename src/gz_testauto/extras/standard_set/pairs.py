@@ -58,7 +58,7 @@ def require_comparable(cards: Sequence[ScoreCard], paths: Sequence[Path]) -> Non
         names.append(card.planner.name)
         for name, result in card.classes.items():
             known = seen.setdefault(name, result.files)
-            different = [key for key in differing_names(known, result.files) if not _is_code(key)]
+            different = differing_names(known, result.files)
             if different:
                 raise ResultsError(
                     f"{path}: class {name} was run with another {different[0]}, so its trials "
@@ -67,23 +67,16 @@ def require_comparable(cards: Sequence[ScoreCard], paths: Sequence[Path]) -> Non
 
 
 def version_note(cards: Sequence[ScoreCard]) -> str:
-    """Return a sentence on versions and code that differ between the cards; "" if none do."""
+    """Return a sentence on versions that differ between the cards; "" if none do."""
     differing = set()
     for first, second in itertools.combinations(cards, 2):
         differing.update(differing_names(first.versions, second.versions))
-        for name in first.classes.keys() & second.classes.keys():
-            files = first.classes[name].files, second.classes[name].files
-            differing.update(key for key in differing_names(*files) if _is_code(key))
     if not differing:
         return ""
     return (
         f"The cards differ in {joined(sorted(differing))}, so a difference of planners can also be "
         "one of versions."
     )
-
-
-def _is_code(name: str) -> bool:
-    return name.startswith("code of ")
 
 
 def compare_cards(cards: Sequence[ScoreCard]) -> List[PlannerPair]:

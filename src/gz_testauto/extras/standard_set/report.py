@@ -8,10 +8,12 @@ from typing import Any, Dict, Iterator, List, Sequence, Tuple
 from rich.console import Console
 from rich.text import Text
 
+from gz_testauto import BITS_VERSION
 from gz_testauto.analysis.intervals import Estimate, success_rate
 from gz_testauto.base.escaping import escape_text
 from gz_testauto.base.json_file import finite_or_none
 from gz_testauto.extras.standard_set.card import (
+    BITS,
     CardTrial,
     ClassResult,
     ScoreCard,
@@ -77,6 +79,9 @@ def notes(card: ScoreCard, standard: StandardSet) -> List[str]:
         sentences.append(
             f"Invalid trials, which do not count: {counts}. --retry-invalid repeats them."
         )
+    bits = card.versions.get(BITS, "unknown")
+    if bits != str(BITS_VERSION):
+        sentences.append(f"The bits have version {bits}; this installation has {BITS_VERSION}.")
     confirmation = card.about.get("confirmation")
     if confirmation:
         sentences.append(_confirmation_text(confirmation))
@@ -103,7 +108,8 @@ def print_card(card: ScoreCard, standard: StandardSet, console: Console) -> None
     console.print(f"ID {card.id_of(standard)}")
     simulators = [name for name in card.versions if name.startswith("simulator ")]
     named = [f"{name[len('simulator ') :]} {card.versions[name]}" for name in simulators]
-    console.print(escape_text(f"{joined(named)}, gz_testauto {card.versions['gz_testauto']}"))
+    bits = card.versions.get(BITS, "unknown")
+    console.print(escape_text(f"{joined(named)}, gz_testauto with bits of version {bits}"))
     headings = ("worlds", "success %", "95 % CI", "collided", "other", "SPL", "time s", "clear. m")
     table = plain_table("class", *headings)
     for name, trials in class_rows(card):

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple
 
+from gz_testauto import __version__
 from gz_testauto.base.escaping import escape_text
 from gz_testauto.campaign.resume import open_or_create_campaign
 from gz_testauto.campaign.simulator import simulator_options, with_simulator
@@ -49,12 +50,14 @@ class SetRunner:
         return spec
 
     def prepare(self, spec: BuiltinCampaignSpec, directory: Path) -> Dict[str, str]:
-        """Generate the worlds, and return their hashes by name."""
+        """Generate the worlds that run, and return their hashes by name."""
         results_directory = CampaignDirectory(directory)
         results_directory.require_fresh_or_begun()
         with results_directory.locked():
             workers = self.arguments.workers or processors()
-            campaign, store = open_or_create_campaign(spec, results_directory, workers)
+            campaign, store = open_or_create_campaign(
+                spec, results_directory, workers, world_count=self.count
+            )
             store.close()
         return {world.name: world.sha256 for world in campaign.worlds}
 
@@ -63,7 +66,7 @@ class SetRunner:
 
         Raises ``SpecError`` if its worlds differ from those of the set.
         """
-        self.standard.require_worlds(name, self.prepare(spec, directory))
+        self.standard.require_worlds(name, self.prepare(spec, directory), self.count)
         selection = TrialSelection(self.count)
         print(escape_text(f"{directory}:"), file=sys.stderr, flush=True)
         run_trials(spec, directory, self.arguments, selection, self.should_stop)
@@ -89,6 +92,7 @@ class SetRunner:
             "created_at": datetime.datetime.now(datetime.timezone.utc).isoformat(
                 timespec="seconds"
             ),
+            "gz_testauto": __version__,
             "platform": platform.platform(),
             "trial_wall_s": _total_wall_s(runs.values(), self.count),
             "command_wall_s": round(time.monotonic() - started_s, 1),

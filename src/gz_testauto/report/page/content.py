@@ -25,7 +25,7 @@ from gz_testauto.report.rows import (
 from gz_testauto.report.verdicts import advantage, metric_verdicts, success_verdict, undecided
 from gz_testauto.results.inputs import SELECTED_LIDAR
 from gz_testauto.results.judged_corpus import JudgedCorpusFile
-from gz_testauto.results.manifest import Manifest
+from gz_testauto.results.manifest import BITS, Manifest
 from gz_testauto.results.records import CampaignResults, TrialRecord
 from gz_testauto.trial.outcome import Outcome
 
@@ -375,6 +375,7 @@ def reproduction(
             ("simulator", manifest.simulator or "not known"),
             *([("lidar", lidar)] if lidar else []),
             ("gz_testauto", manifest.gz_testauto),
+            *([(BITS, str(manifest.bits_version))] if manifest.bits_version else []),
             ("Python", _known_text(content.get("python"))),
             ("platform", manifest.platform or "not known"),
             ("identity of the inputs", str(content.get("identity", ""))),
