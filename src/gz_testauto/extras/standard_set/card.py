@@ -89,7 +89,7 @@ class PlannerIdentity:
 class ScoreCard:
     """The results of one planner on the standard set.
 
-    ``versions`` are those of bits (:data:`gz_testauto.BITS_VERSION`), Python, libraries and the
+    ``versions`` are those of bits (``gz_testauto.BITS_VERSION``), Python, libraries and the
     simulator. ``about`` describes this package, the machine and the run, and has no influence on
     the ID.
     """
