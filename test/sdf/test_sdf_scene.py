@@ -283,15 +283,31 @@ def test_invalid_friction_and_mass_are_rejected_for_every_simulator(old, new, pr
         scene_of(world(crate.replace(old, new, 1)))
 
 
-def test_model_without_links_is_rejected_unless_it_is_static_or_has_models():
-    scene_of(
-        world(
-            '<model name="a"><static>1</static></model>',
-            '<model name="b"><model name="c"/></model>',
-        )
+def test_model_without_links_is_static_and_without_shapes():
+    models = scene_of(
+        world('<model name="a"/>', '<model name="b"><model name="c"/></model>')
+    ).models
+    assert [(model.static, model.collisions) for model in models.values()] == [(True, ())] * 2
+
+
+def test_collisions_with_the_same_name_are_at_the_pose_of_the_first():
+    shape = "<geometry><box><size>1 1 1</size></box></geometry>"
+    collisions = "".join(
+        f'<collision name="{name}"><pose>5 {y} 0 0 0 0</pose>{shape}</collision>'
+        for name, y in (("c", 1), ("c", -3), ("d", 4))
     )
-    with pytest.raises(SdfError, match=r"w\.world:3: model 'empty' has no link"):
-        scene_of(world('<model name="empty"/>'))
+    link = f'<link name="l">{collisions}</link><link name="m">{collisions}</link>'
+    (crate,) = scene_of(world(f'<model name="crate">{link}</model>')).models.values()
+    assert [shape.pose.position[1] for shape in crate.collisions] == [1, 1, 4] * 2
+
+
+def test_nested_model_with_the_name_of_a_model_of_the_world_is_rejected():
+    """As gzserver 11.1: it places a::a and b::a like a, but two models only in others apart."""
+    nested = '<model name="{}"><link name="l"/><model name="a"><link name="m"/></model></model>'
+    for models in ((nested.format("a"),), (nested.format("b"), '<model name="a"/>')):
+        with pytest.raises(SdfError, match=r"'a', a model in '[ab]', has the name .* rename one"):
+            scene_of(world(*models))
+    scene_of(world(nested.format("b"), nested.format("c")))
 
 
 def test_include_overrides_pose_name_and_static(model_directory):

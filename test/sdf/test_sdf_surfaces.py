@@ -258,7 +258,7 @@ def test_terrain_with_an_image_that_gazebo_rejects_is_rejected(tmp_path):
 @pytest.mark.parametrize("mode", ["L", "LA", "RGB", "RGBA", "P"])
 def test_terrain_of_a_gray_image_is_read_in_each_mode(tmp_path, mode):
     image = pytest.importorskip("PIL.Image", reason="terrain needs Pillow")
-    pixels = np.arange(25, dtype=np.uint8).reshape(5, 5)
+    pixels = 2 * np.arange(25, dtype=np.uint8).reshape(5, 5)
     path = tmp_path / "h.png"
     gray = image.fromarray(pixels)
     if mode == "P":
@@ -266,7 +266,19 @@ def test_terrain_of_a_gray_image_is_read_in_each_mode(tmp_path, mode):
     else:
         gray = gray.convert(mode)
     gray.save(path)
-    assert Heightmap(path, (1.0, 1.0, 2.0)).heights == pytest.approx(pixels / 24 * 2)
+    assert Heightmap(path, (1.0, 1.0, 2.0)).heights == pytest.approx(pixels / 48 * 2)
+
+
+@pytest.mark.parametrize(("low", "highest"), [(0, 200), (1, 255), (2, 200), (3, 200)])
+def test_terrain_with_a_pixel_of_1_is_scaled_as_with_a_white_pixel(tmp_path, low, highest):
+    """Heights of gzserver 11.1 for an image of 33 x 33 pixels of 100, 200 and ``low``."""
+    image = pytest.importorskip("PIL.Image", reason="terrain needs Pillow")
+    pixels = np.full((33, 33), 100, dtype=np.uint8)
+    pixels[10:23, 10:23], pixels[0, 0] = 200, low
+    path = tmp_path / "terrain.png"
+    image.fromarray(pixels).save(path)
+    heights = Heightmap(path, (64.0, 64.0, 10.0)).heights
+    assert heights.max() == pytest.approx(10.0 * 200 / highest)
 
 
 @pytest.mark.parametrize("mode", ["RGB", "P", "I;16", "1"])

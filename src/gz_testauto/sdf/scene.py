@@ -267,11 +267,6 @@ def _plane_heights(nodes: Sequence[ModelNode], library: ModelLibrary) -> Dict[st
 
 def scene_model(node: ModelNode, library: ModelLibrary) -> SceneModel:
     """Return the model of a tree whose pose is in the world frame."""
-    if not (node.static or node.links or node.models):
-        raise SdfError(
-            f"{node.document.where(node.element)}: model {node.name!r} has no link, which Gazebo "
-            "accepts only of a static model; add a link, or remove the model"
-        )
     shapes: List[CollisionShape] = []
     links: Dict[str, Pose] = {}
     static_links = frozenset(node.static_links())
@@ -280,6 +275,7 @@ def scene_model(node: ModelNode, library: ModelLibrary) -> SceneModel:
             links[scope + link.name] = model_pose * link.pose
             if scope + link.name not in static_links:
                 read_mass_kg(model.document, link.element)  # raises an error if it is invalid
+            local_poses: Dict[str, Pose] = {}
             for collision in link.element.findall("collision"):
                 read_surface(model.document, collision)
                 geometry = read_geometry(
@@ -289,6 +285,8 @@ def scene_model(node: ModelNode, library: ModelLibrary) -> SceneModel:
                     continue
                 name = name_of(model.document, collision)
                 local_pose = model_pose * model.frames.of(collision.find("pose"), link.name)
+                # Gazebo places collisions with the same name in the link like the first one.
+                local_pose = local_poses.setdefault(name, local_pose)
                 shapes.append(
                     CollisionShape(
                         scoped_name=f"{node.name}::{scope}{link.name}::{name}",
@@ -301,7 +299,7 @@ def scene_model(node: ModelNode, library: ModelLibrary) -> SceneModel:
     return SceneModel(
         name=node.name,
         pose=node.pose,
-        static=static_links == links.keys() if links else node.static,
+        static=static_links == links.keys(),  # also a model without links, which cannot move
         collisions=tuple(shapes),
         links=links,
         static_links=static_links,

@@ -1,7 +1,7 @@
 """Read models as trees of links and nested models, with resolved includes and poses."""
 
 from dataclasses import dataclass, field
-from typing import Iterator, List, Optional, Tuple
+from typing import AbstractSet, Iterator, List, Optional, Tuple
 
 from gz_testauto.base.errors import SdfError
 from gz_testauto.base.pose import Pose
@@ -72,7 +72,23 @@ def read_models(document: SdfDocument, library: ModelLibrary) -> List[ModelNode]
         node = read_model(document, document.model, library)
         node.pose = frames.of(document.model.find("pose"))
         return [node]
-    return _read_children(document, world, FrameGraph(document, world), library)
+    nodes = _read_children(document, world, FrameGraph(document, world), library)
+    names = {node.name for node in nodes}
+    for node in nodes:
+        _require_other_names(node, names)
+    return nodes
+
+
+def _require_other_names(node: ModelNode, names: AbstractSet[str]) -> None:
+    """Raise ``SdfError`` if a nested model has one of the ``names`` of the models of the world."""
+    for _, model, _ in node.walk():
+        for inner in model.models:
+            if inner.name in names and not inner.is_included:
+                raise SdfError(
+                    f"{inner.document.where(inner.element)}: {inner.name!r}, a model in "
+                    f"{model.name!r}, has the name of a model of the world, and Gazebo 11 places "
+                    "it like that one; rename one of them"
+                )
 
 
 def read_model(

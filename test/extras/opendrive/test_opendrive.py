@@ -163,6 +163,12 @@ def test_an_invalid_opendrive_road_is_rejected(text, says):
         ("<line/>", "<bezier/>", r":6: a <geometry> needs one of line, arc"),
         ('a="3.5"', 'a="3,5"', r":8: the attribute 'a' of <width> .* is '3,5'"),
         ('laneSection s="0"', 'laneSection s="0" singleSide="true"', r":7: .* singleSide"),
+        (
+            'type="driving"',
+            'type="driving" direction="reversed"',
+            r":8: lane 1\.0\.-?1 .* 'reversed'",
+        ),
+        ('id="2" junction="-1"', 'id="1" junction="-1"', r":\d+: two roads have the ID '1'"),
         ('successor id="1"', 'successor id="x"', r":8: the attribute 'id' of <successor>"),
     ],
 )

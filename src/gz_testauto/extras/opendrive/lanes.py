@@ -178,7 +178,12 @@ class _Network:
     def __init__(self, root: "etree._Element") -> None:
         elements = root.findall("road")
         _require_length(elements)
-        self._roads = {road.id: road for road in map(_Road, elements)}
+        self._roads: Dict[str, _Road] = {}
+        for element in elements:
+            road = _Road(element)
+            if road.id in self._roads:
+                raise RoadError(element, f"two roads have the ID {road.id!r}; rename one of them")
+            self._roads[road.id] = road
         self._junctions = {junction.get("id"): junction for junction in root.findall("junction")}
 
     def lanes(self) -> Iterator[FileLane]:
@@ -293,6 +298,13 @@ def _shapes(road: _Road, index: int) -> Iterator[Tuple["etree._Element", np.ndar
         elements = section.findall(f"{side}/lane")
         for element in sorted(elements, key=lambda lane: abs(number(lane, "id"))):
             lane, borders = int(number(element, "id")), element.findall("border")
+            if element.get("direction", "standard") != "standard":
+                raise RoadError(
+                    element,
+                    f"lane {road.name(index, lane)} has the direction "
+                    f"{element.get('direction')!r}, and only lanes with the usual direction of "
+                    "their side are supported; remove the lane or the attribute",
+                )
             outer = inner + sign * Cubics(element.findall("width"), "sOffset")(inside)
             if borders and element.find("width") is None:
                 outer = offsets + Cubics(borders, "sOffset")(inside)

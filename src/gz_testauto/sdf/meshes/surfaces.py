@@ -152,6 +152,8 @@ class Heightmap(Geometry):
         coordinate."""
         brightness = _brightness(self.path, _modified_ns(self.path))
         highest = brightness.max()
+        if (brightness == 1 / 255).any():
+            highest = 1.0  # Gazebo reads a pixel with the value 1 as white
         return brightness * (abs(self.size[2]) / highest if highest > 0 else 0.0)
 
     def bounds(self, pose: Pose) -> np.ndarray:
