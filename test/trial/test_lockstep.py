@@ -14,6 +14,7 @@ from gz_testauto.base.errors import LostTrialsError, SimulatorError, SpecError
 from gz_testauto.base.observation import Twist2D
 from gz_testauto.base.pose import wrap_angle
 from gz_testauto.campaign.runner import run_campaign
+from gz_testauto.campaign.trial_runner import TrialRunner
 from gz_testauto.planners import PLANNERS
 from gz_testauto.planners.interface import LocalPlanner, PlannerAborted
 from gz_testauto.results.directory import CampaignDirectory
@@ -363,6 +364,18 @@ def test_world_that_contains_the_robot_is_rejected(drive, smoke, tmp_path):
 def test_control_period_between_two_physics_steps_is_rejected(drive):
     with pytest.raises(SpecError, match=r"control_period_s is 0\.1234.* max_step_size"):
         drive("fgm", simulator=Unstartable, spec={"control_period_s": 0.1234})
+
+
+def test_control_period_between_two_steps_of_the_simulator_is_rejected_with_a_remedy(smoke):
+    """The world has steps of 1 ms, but ``embedded`` has steps of 5 ms."""
+    spec = smoke.model_copy(update={"control_period_s": 0.033})
+    says = r"0\.033, but the physics steps of 'embedded' are 0\.005 s; .* such as 0\.035"
+    with TrialRunner(spec, "embedded") as runner, pytest.raises(SimulatorError, match=says):
+        runner.run("world_0000", "fgm")
+    assert runner.simulated == 0
+    spec = smoke.model_copy(update={"control_period_s": 0.035})
+    with TrialRunner(spec, "embedded") as runner:
+        assert runner.run("world_0000", "fgm").outcome.valid
 
 
 @pytest.fixture

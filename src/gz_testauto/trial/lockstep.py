@@ -6,6 +6,7 @@ the computer nor on the cycle time of the planner.
 
 import contextlib
 import functools
+import math
 import time
 from dataclasses import replace
 from typing import Callable, List, NamedTuple, Optional, Sequence, Set, Tuple
@@ -15,7 +16,7 @@ from threadpoolctl import threadpool_limits
 
 from gz_testauto.actors.localization import PoseEstimator, as_estimated
 from gz_testauto.actors.tracker import ObjectTracker
-from gz_testauto.base.errors import SdfError, SimulatorError, SpecError
+from gz_testauto.base.errors import SceneRejectedError, SdfError, SimulatorError, SpecError
 from gz_testauto.base.observation import Snapshot, Twist2D
 from gz_testauto.base.pose import Pose2D
 from gz_testauto.base.sensors import Sensor
@@ -99,6 +100,7 @@ class LockstepExecutor(TrialExecutor):
     def execute(self, trial: Trial, should_stop: StopRequest) -> TrialResult:
         loaded = self.load_trial(trial)
         period_s = self._bed.spec.control_period_s
+        _require_whole_steps(period_s, loaded.simulation.step_size_s, self.identity.name)
         try:
             with scene_faults(self._require_simulator().repeatable):
                 listen = self.listener(trial, loaded.robots[0])
@@ -319,6 +321,15 @@ def _with_sensors(scene: Scene, sensors_of_robots: Sequence[Tuple[Sensor, ...]])
         replace(robot, sensors=selected) for robot, selected in zip(scene.others, further_sensors)
     )
     return replace(scene, sensors=first, others=others)
+
+
+def _require_whole_steps(period_s: float, step_s: float, simulator: str) -> None:
+    count = max(round(period_s / step_s), 1)
+    if not math.isclose(period_s, count * step_s, rel_tol=1e-9):
+        raise SceneRejectedError(
+            f"control_period_s is {period_s:g}, but the physics steps of {simulator!r} are "
+            f"{step_s:g} s; use a whole multiple, such as {count * step_s:g}"
+        )
 
 
 def run_trial(

@@ -9,7 +9,8 @@ from types import SimpleNamespace
 import pytest
 
 from gz_testauto.simulators.gazebo import simulator
-from gz_testauto.simulators.gazebo.lockstep import ThreadStates
+from gz_testauto.simulators.gazebo.instruments import sensor_rate
+from gz_testauto.simulators.gazebo.lockstep import LockStep, ThreadStates
 
 SCRIPT = """
 import os, sys, threading, time
@@ -119,3 +120,16 @@ def test_missing_process_has_no_threads(process_busy_until, tmp_path):
     process.kill()
     process.wait(60)
     assert ThreadStates(process.pid).wait_until_asleep(0.0, 0.0)
+
+
+@pytest.mark.parametrize("step_ms", [1, 1.5, 2, 3, 3.3, 5, 9.5, 12.5, 97, 99.9])
+def test_rate_of_sensors_keeps_their_period_in_six_digits(step_ms):
+    """gzserver rounds the rates of models to six digits: with a longer period than the rest, no
+    sensor would measure, as with steps of 3 ms."""
+    link = SimpleNamespace(listen=lambda *arguments, **keys: None)
+    clock = LockStep(link, 10**8, round(step_ms * 1e6))
+    rate = sensor_rate(clock.sensor_period_ns)
+    assert float(rate) == float(f"{float(rate):.6g}")
+    assert round(1e9 / float(rate)) == clock.sensor_period_ns
+    assert 1000 <= clock.sensor_period_ns - clock.max_interval_ns < 20_000
+    assert step_ms != 1 or clock.sensor_period_ns == 100_001_000

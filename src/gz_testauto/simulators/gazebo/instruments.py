@@ -53,6 +53,15 @@ _RAYS = """<sensor name="{name}" type="ray"><pose/><ray><scan>
 <max_angle>{rows.last!r}</max_angle></vertical></scan>
 <range><min>{sensor.range_min_m!r}</min><max>{sensor.range_max_m!r}</max></range></ray></sensor>"""
 
+# Significant digits of numbers that gzserver keeps when it writes a model as a text. With another
+# rate, the period can become longer than a rest, in which the sensor then does not measure.
+RATE_DIGITS = 6
+
+
+def sensor_rate(period_ns: int) -> str:
+    """Return the ``<update_rate>`` (Hz) of a sensor with the period of ``LockStep``."""
+    return f"{1e9 / period_ns:.{RATE_DIGITS}g}"
+
 
 @dataclass(frozen=True)
 class InstrumentedModel:
@@ -248,7 +257,7 @@ def _add_instruments(
     for sensor in root.iter("sensor"):
         if sensor.get("type") not in RENDERED:
             rates[sensor.get("name", "")] = sensor.findtext("update_rate")
-            _set_rate(sensor, repr(1e9 / sensor_period_ns))
+            _set_rate(sensor, sensor_rate(sensor_period_ns))
             for always_on in sensor.findall("always_on"):
                 sensor.remove(always_on)  # it must not measure before it has a subscriber
     sdf = etree.tostring(document.root, encoding="unicode")

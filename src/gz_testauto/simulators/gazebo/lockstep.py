@@ -11,19 +11,20 @@ Gazebo's clock is ahead of the simulated time by the steps of all rests.
 """
 
 import contextlib
+import math
 import os
 import time
 from pathlib import Path
 from typing import Dict, Iterable, List, Optional, Set
 
-from gz_testauto.simulators.gazebo.instruments import PREFIX
+from gz_testauto.simulators.gazebo.instruments import PREFIX, RATE_DIGITS, sensor_rate
 from gz_testauto.simulators.gazebo.messages import MESSAGES
 from gz_testauto.simulators.gazebo.readings import leading_stamp
 from gz_testauto.simulators.gazebo.world import CLOCK_TOPIC, WorldLink
 from gz_testauto.simulators.interface import NamedModel
 
 # Difference between a sensor's period and the longest interval of physics. It is large enough
-# to remain if a rate is rounded, and small enough to have no visible effect.
+# to remain in calculations with floating-point numbers, and small enough to have no visible effect.
 MARGIN_NS = 1000
 
 # In a longer interval of physics, Gazebo's contact sensor drops the oldest contacts.
@@ -46,7 +47,7 @@ _LOOK_AGAIN_S = 0.00005
 _CLOCK_TICK_S = 1.0 / os.sysconf("SC_CLK_TCK")
 
 _MODEL = """<sdf version="1.6"><model name="{name}"><static>true</static><link name="link">
-<sensor name="sensor" type="{kind}"><always_on>1</always_on><update_rate>{rate_hz!r}</update_rate>
+<sensor name="sensor" type="{kind}"><always_on>1</always_on><update_rate>{rate}</update_rate>
 {own}</sensor></link></model></sdf>"""
 
 _RAY = """<ray><scan><horizontal><samples>1</samples><min_angle>0</min_angle>
@@ -85,7 +86,10 @@ class LockStep:
 
     @property
     def sensor_period_ns(self) -> int:
-        return self.max_interval_ns + MARGIN_NS
+        """The period of all sensors, longer than an interval, whose rate has six digits."""
+        rate_hz = 1e9 / (self.max_interval_ns + MARGIN_NS)
+        digits = RATE_DIGITS - 1 - math.floor(math.log10(rate_hz))
+        return round(1e9 / (math.floor(rate_hz * 10.0**digits) / 10.0**digits))
 
     @property
     def gazebo_ns(self) -> int:
@@ -208,10 +212,10 @@ def initialize_sensor_periods(link: WorldLink, clock: LockStep) -> List[str]:
     # has no period: it sets its alarm for every step, and its sensors can miss the next rest. A
     # thread keeps its period for the lifetime of the server.
     ray, camera = f"{PREFIX}ray", f"{PREFIX}logical_camera"
-    rate_hz = 1e9 / clock.sensor_period_ns
+    rate = sensor_rate(clock.sensor_period_ns)
 
     scans: List[bytes] = []
-    sdf = _MODEL.format(name=ray, kind="ray", rate_hz=rate_hz, own=_RAY)
+    sdf = _MODEL.format(name=ray, kind="ray", rate=rate, own=_RAY)
     link.listen(f"{ray}/link/sensor/scan", "LaserScanStamped", scans.append)
     link.spawn([NamedModel(ray, sdf)])
     link.wait_for_topics()
@@ -220,7 +224,7 @@ def initialize_sensor_periods(link: WorldLink, clock: LockStep) -> List[str]:
 
     # No time passes until this sensor has measured, since it would wake the first thread.
     images: List[bytes] = []
-    sdf = _MODEL.format(name=camera, kind="logical_camera", rate_hz=rate_hz, own=_LOGICAL_CAMERA)
+    sdf = _MODEL.format(name=camera, kind="logical_camera", rate=rate, own=_LOGICAL_CAMERA)
     link.spawn([NamedModel(camera, sdf)])  # measures immediately, as its period has passed
     topic = f"{camera}/link/sensor/models"
     link.listen(topic, "LogicalCameraImage", images.append, latching=True)
