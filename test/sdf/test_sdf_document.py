@@ -140,6 +140,11 @@ def test_syntax_error_is_reported_with_file_line_and_column(tmp_path):
             r"name NAME.world.xacro or NAME.sdf.xacro",
         ),
         (
+            '<sdf version="1.6" xmlns:x="http://www.ros.org/wiki/xacro"><world name="w">\n<x:if/>'
+            "</world></sdf>",
+            r"f:2: <if> has the namespace of xacro, .* prefix xacro; write <xacro:if>",
+        ),
+        (
             '<!DOCTYPE a SYSTEM "x.dtd">\n<sdf version="1.6"><world>&a;0 0</world></sdf>',
             r"f:2: the entity &a; is not expanded; write its value",
         ),

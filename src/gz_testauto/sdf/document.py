@@ -28,6 +28,7 @@ Element = Any  # lxml does not publish the type of its elements
 OLDEST = (1, 2)  # the oldest supported SDF version, which Gazebo 11 converts
 
 _EXPAND = "expand the file: xacro FILE -o NEW_FILE"
+XACRO_NAMESPACES = ("http://www.ros.org/wiki/xacro", "http://ros.org/wiki/xacro")
 
 MAX_DEPTH = 256  # files of Gazebo have about 20 levels
 
@@ -132,10 +133,16 @@ class SdfDocument:
 
     def _check_macros(self) -> None:
         for element in self.root.iter(etree.Element):
+            name = etree.QName(element)
             if element.prefix == "xacro":  # xacro ignores the namespace, and Gazebo the element
                 raise SdfError(
-                    f"{self.where(element)}: <xacro:{etree.QName(element).localname}> is a macro; "
+                    f"{self.where(element)}: <xacro:{name.localname}> is a macro; "
                     f"{_EXPAND}, or use the name NAME.world.xacro or NAME.sdf.xacro"
+                )
+            if name.namespace in XACRO_NAMESPACES:
+                raise SdfError(
+                    f"{self.where(element)}: <{name.localname}> has the namespace of xacro, which "
+                    f"expands only elements with the prefix xacro; write <xacro:{name.localname}>"
                 )
 
     def _check_version(self) -> None:

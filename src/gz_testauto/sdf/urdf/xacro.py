@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Mapping, Optional
 
 from gz_testauto.base import resources
+from gz_testauto.base.disk import read_input
 from gz_testauto.base.errors import MissingDependencyError, ResourceError, SdfError
 from gz_testauto.spec.robot import XacroSpec
 
@@ -42,6 +43,7 @@ class XacroInput:
 def expand_xacro(path: Path, xacro: XacroInput) -> bytes:
     """Return the URDF or SDF that xacro generates. Raises ``MissingDependencyError`` if xacro is
     not installed."""
+    read_input(path, SdfError)  # raises the error of a file that cannot be read
     source = str(Path(resources.__file__).parents[2])
     command = [sys.executable, "-c", _PROGRAM, source, str(path)]
     command += [f"{name}:={value}" for name, value in xacro.arguments.items()]
