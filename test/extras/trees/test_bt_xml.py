@@ -144,6 +144,8 @@ def test_written_tree_is_read_as_an_equal_tree():
         ('<Sleep msec="soon"/>', "Sleep: msec is 'soon'; it must be a whole number"),
         ("<Sleep/>", "Sleep: msec is missing"),
         ('<Sleep msec="-1"/>', "Sleep: msec is -1; it must be >= 0"),
+        ('<Note status="nan"/>', "Note: status is nan; it must be finite"),
+        ('<Note status="-INF"/>', "Note: status is -INF; it must be finite"),
         ('<Note status="{x}"/>', "Note: status is '{x}'; ports and scripts are not supported"),
         ('<SubTree ID="n"/>', "unknown tree 'n'. Known: m"),
         ('<SubTree ID="m"/>', "tree 'm'"),

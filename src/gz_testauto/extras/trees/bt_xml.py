@@ -6,6 +6,8 @@ Composites and decorators have the names and semantics of BehaviorTree.CPP; ``Ra
 Ports with ``{...}`` and scripts are rejected, since blackboards are not supported.
 """
 
+import contextlib
+import math
 from pathlib import Path
 from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple, Type
 
@@ -240,6 +242,10 @@ class _TreeReader:
         if _child_elements(element):
             raise self._error(element, f"{leaf_id} is a leaf and cannot have children")
         attributes = {k: v for k, v in element.attrib.items() if k not in _LABELS}
+        for key, text in attributes.items():
+            with contextlib.suppress(ValueError):  # not a number
+                if not math.isfinite(float(text)):
+                    raise self._error(element, f"{leaf_id}: {key} is {text}; it must be finite")
         try:
             return self._leaves[leaf_id](name, **attributes)
         except (TypeError, ValueError) as error:
