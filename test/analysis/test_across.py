@@ -11,7 +11,12 @@ from gz_testauto.base.errors import ResultsError
 from gz_testauto.results.store import LoadedCampaign
 
 MANIFEST = SimpleNamespace(
-    inputs={}, is_imported=False, simulator="embedded", gz_testauto="0.1.0", platform="Linux"
+    inputs={},
+    is_imported=False,
+    simulator="embedded",
+    gz_testauto="0.1.0",
+    platform="Linux",
+    bits_version=2,
 )
 
 

@@ -81,7 +81,7 @@ def part_of(path: Path) -> str:
 def parts_imported(path: Path) -> Set[str]:
     """The parts of this package that a module imports; generated messages are none."""
     names = (name.split(".") for name in imports_of(path) if name.startswith("gz_testauto."))
-    return {name[1] for name in names} - {"msg", "srv", "__version__"}
+    return {name[1] for name in names} - {"msg", "srv", "__version__", "BITS_VERSION"}
 
 
 def allowed(part: str) -> Set[str]:

@@ -25,12 +25,12 @@ def test_failure_of_a_bag_is_repeated_shrunk_and_fails_the_gate(tmp_path, capsys
     drives, field = tmp_path / "drives", tmp_path / "field"
     one_worker = ("--workers", "1")
     arena = str(CHECKOUT / "config" / "tune" / "arena.yaml")
-    options = ("--simulator", "embedded", "--only", "world_0003", *one_worker)
+    options = ("--simulator", "embedded", "--only", "world_0012", *one_worker)
     main(["run", arena, "--out", str(drives), *options])
-    assert trials(drives) == {"fgm_improved": "stuck", "dwa_fox": "reached"}
+    assert trials(drives) == {"fgm_improved": "reached", "dwa_fox": "stuck"}
 
     bag = tmp_path / "drive.bag"
-    assert main(["replay", str(drives), "world_0003", "fgm_improved", "--bag", str(bag)]) == 0
+    assert main(["replay", str(drives), "world_0012", "dwa_fox", "--bag", str(bag)]) == 0
     robot = str(CHECKOUT / "models" / "wheelchair")
     assert main(["world-from-bag", str(bag), "--robot", robot, "--out", str(field)]) == 0
     campaign = field / "campaign.yaml"
@@ -42,17 +42,17 @@ def test_failure_of_a_bag_is_repeated_shrunk_and_fails_the_gate(tmp_path, capsys
     capsys.readouterr()
     options = ("--simulator", "embedded", *one_worker)
     assert main(["run", str(campaign), "--out", str(again), *options]) == 0
-    assert trials(again) == {"fgm_improved": "stuck", "dwa_fox": "reached"}
+    assert trials(again) == {"fgm_improved": "reached", "dwa_fox": "stuck"}
     rows = [
         line.split()[-6:] for line in capsys.readouterr().out.splitlines() if "aborted at" in line
     ]
     assert [row[:4] for row in rows] == [
-        ["fgm_improved", "1", "of", "1"],
-        ["dwa_fox", "0", "of", "1"],
+        ["fgm_improved", "0", "of", "1"],
+        ["dwa_fox", "1", "of", "1"],
     ]
 
     corpus = tmp_path / "corpus"
     shrunk = str(corpus / "drive")
-    assert main(["shrink", str(again), "drive", "fgm_improved", "--out", shrunk]) == 0
-    assert main(["gate", str(again), "--corpus", str(corpus), "--planner", "fgm_improved"]) == 1
-    assert main(["gate", str(again), "--corpus", str(corpus), "--planner", "dwa_fox"]) == 0
+    assert main(["shrink", str(again), "drive", "dwa_fox", "--out", shrunk]) == 0
+    assert main(["gate", str(again), "--corpus", str(corpus), "--planner", "dwa_fox"]) == 1
+    assert main(["gate", str(again), "--corpus", str(corpus), "--planner", "fgm_improved"]) == 0
