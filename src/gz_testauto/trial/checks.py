@@ -33,6 +33,8 @@ from gz_testauto.trial.testbed import BuiltinTestBed, TestBed
 from gz_testauto.trial.trial import Trial
 from gz_testauto.worlds.record import Progress
 
+LEAST_STEP_S = 1e-6  # of physics, far below every usual value
+
 # Largest height of terrain at the robot's start. Higher terrain throws up the robot, which is
 # spawned at height 0.
 MAX_TERRAIN_M = 0.05
@@ -197,6 +199,11 @@ def _check_scene(bed: TestBed, scene: WorldScene, location: str) -> None:
     world = scene.document.world
     step_s = None if world is None else read_physics(scene.document, world, "max_step_size")
     period_s = bed.spec.control_period_s
+    if step_s is not None and 0.0 < step_s < LEAST_STEP_S:
+        raise SpecError(
+            f"{location}: the world's max_step_size is {step_s:g} s; it must be at least "
+            f"{LEAST_STEP_S:g} s"
+        )
     if step_s is not None and step_s > 0.0:
         steps = period_s / step_s
         if math.isinf(steps) or round(steps) < 1 or abs(steps - round(steps)) > 1e-6 * steps:
@@ -234,7 +241,7 @@ def _joint_notices(scene: WorldScene) -> List[str]:
     # Gazebo and MuJoCo push such a joint into its range, or over it to the other limit.
     return [
         f"the joint {name!r} starts at 0, outside of its limits {lower:g} to {upper:g}, and "
-        "simulators move it differently; correct its limits, or turn its links"
+        "simulators move it differently; correct its limits"
         for name, lower, upper in _joint_limits(scene)
         if not lower <= 0.0 <= upper
     ]

@@ -168,6 +168,11 @@ def test_an_invalid_opendrive_road_is_rejected(text, says):
             'type="driving" direction="reversed"',
             r":8: lane 1\.0\.-?1 .* 'reversed'",
         ),
+        (
+            'width sOffset="0" a="3.0"',
+            'width sOffset="20" a="3.0"',
+            r":11: lane 1\.0\.-2 has no width",
+        ),
         ('id="2" junction="-1"', 'id="1" junction="-1"', r":\d+: two roads have the ID '1'"),
         ('successor id="1"', 'successor id="x"', r":8: the attribute 'id' of <successor>"),
     ],

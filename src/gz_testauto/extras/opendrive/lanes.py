@@ -298,6 +298,14 @@ def _shapes(road: _Road, index: int) -> Iterator[Tuple["etree._Element", np.ndar
         elements = section.findall(f"{side}/lane")
         for element in sorted(elements, key=lambda lane: abs(number(lane, "id"))):
             lane, borders = int(number(element, "id")), element.findall("border")
+            pieces = element.findall("width") or borders
+            first_m = min((number(piece, "sOffset") for piece in pieces), default=0.0)
+            if pieces and first_m > LEAST_M:
+                raise RoadError(
+                    pieces[0],
+                    f"lane {road.name(index, lane)} has no width before sOffset {first_m:g}; add a "
+                    f"<{pieces[0].tag}> with sOffset 0",
+                )
             if element.get("direction", "standard") != "standard":
                 raise RoadError(
                     element,
