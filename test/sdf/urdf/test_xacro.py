@@ -49,12 +49,12 @@ def test_a_missing_package_is_reported_with_its_name(description):
     assert str(description) in error.value.full
 
 
-@pytest.mark.slow
 def test_missing_file_is_reported_without_xacro(tmp_path):
     with pytest.raises(SdfError, match=r"none\.world\.xacro: cannot be read: No such file"):
         expand_xacro(tmp_path / "none.world.xacro", XacroInput())
 
 
+@pytest.mark.slow
 def test_an_error_of_xacro_is_reported_with_its_cause(description):
     description.write_text(XACRO.replace("$(arg mass)", "${undefined}"))
     with pytest.raises(SdfError, match="'undefined' is not defined"):
