@@ -1,6 +1,5 @@
 """The behavior ``patrol``: an actor moves along waypoints repeatedly."""
 
-import math
 from typing import ClassVar, List, Sequence, Tuple
 
 import numpy as np
@@ -81,20 +80,10 @@ class Patrol(PrescribedActor):
 
     def act(self, context: StepContext) -> None:
         self.require_on_course(context, "path")
-        here_x_m, here_y_m, _ = self.pose.position
-        step_end_s = context.time_s + context.duration_s
         if context.time_s < self._resume_s - 1e-9:
-            self.requested = (step_end_s, here_x_m, here_y_m)
             self.stop()
             return
         x_m, y_m = self._round[self._next_waypoint]
-        distance_m = math.hypot(x_m - here_x_m, y_m - here_y_m)
-        share = min(1.0, self.speed_mps * context.duration_s / max(distance_m, 1e-9))
-        due_x_m, due_y_m = (
-            here_x_m + share * (x_m - here_x_m),
-            here_y_m + share * (y_m - here_y_m),
-        )
-        self.requested = (step_end_s, due_x_m, due_y_m)
         if self.go_to(x_m, y_m, self.speed_mps):
             self._next_waypoint = (self._next_waypoint + 1) % len(self._round)
             if self.pause_s:

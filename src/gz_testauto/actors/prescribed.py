@@ -5,7 +5,7 @@ from typing import Optional, Tuple
 
 from typing_extensions import override
 
-from gz_testauto.actors.actor import Actor
+from gz_testauto.actors.actor import Actor, Vector
 from gz_testauto.actors.bodies import CONTACT_GROUPS
 from gz_testauto.actors.hook import StepContext
 from gz_testauto.base.errors import SceneError
@@ -15,19 +15,28 @@ OFF_COURSE_M = 0.01
 
 
 class PrescribedActor(Actor):
-    """An actor that sets in ``requested`` the time (s) and the position (x, y, in m) at which it is
-    due after each step."""
+    """An actor that notices if it is not where its last velocity should have moved it."""
 
     @override
     def reset(self) -> None:
-        self.requested: Optional[Tuple[float, float, float]] = None
+        self._due: Optional[Tuple[float, float, float]] = None  # time (s), x and y (m)
+
+    @override
+    def set_twist(self, linear_mps: Vector, angular_radps: Vector = (0.0, 0.0, 0.0)) -> None:
+        duration_s, (x_m, y_m, _) = self.context.duration_s, self.pose.position
+        self._due = (
+            self.context.time_s + duration_s,
+            x_m + duration_s * linear_mps[0],
+            y_m + duration_s * linear_mps[1],
+        )
+        super().set_twist(linear_mps, angular_radps)
 
     def require_on_course(self, context: StepContext, course: str) -> None:
         """Raise ``SceneError`` if a contact with another actor prevented the requested motion.
         ``course`` names in the message what the actor follows."""
-        if self.requested is None:
+        if self._due is None:
             return
-        due_s, due_x_m, due_y_m = self.requested
+        due_s, due_x_m, due_y_m = self._due
         if abs(due_s - context.time_s) > context.duration_s / 2:
             return  # the actor was stopped or deleted in the last step
         x_m, y_m, _ = self.pose.position

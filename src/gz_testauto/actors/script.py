@@ -238,7 +238,6 @@ class Script(PrescribedActor):
                 self._start_s = triggered_s + self.delay_s
         step_end_s = context.time_s + context.duration_s
         x_m, y_m, yaw_rad = self.expected(np.array([step_end_s]))[0].tolist()
-        self.requested = (step_end_s, x_m, y_m)
         x, y, _ = self.pose.position
         speed = ((x_m - x) / context.duration_s, (y_m - y) / context.duration_s, 0.0)
         turn = wrap_angle(yaw_rad - self.pose.yaw_rad) / context.duration_s
