@@ -156,13 +156,9 @@ class Simulation(abc.ABC):
         else:
             self._drive_other(command, name)
 
-    def step(self, duration_s: float) -> Snapshot:
-        """Simulate ``duration_s``, a whole number of physics steps, and return a snapshot.
-
-        If ``Simulator.steps_exactly`` is False, more time can pass. Raises ``ValueError`` if the
-        duration is not a whole number of physics steps.
-        """
-        self._check_usable()
+    def step_count(self, duration_s: float) -> int:
+        """Return the number of physics steps in a duration. Raises ``ValueError`` if it is not a
+        whole number of steps, of at least one."""
         count = round(duration_s / self.step_size_s)
         if count < 1 or not math.isclose(
             duration_s, count * self.step_size_s, rel_tol=1e-9, abs_tol=1e-12
@@ -170,6 +166,16 @@ class Simulation(abc.ABC):
             raise ValueError(
                 f"{duration_s} s is not a whole number of physics steps of {self.step_size_s} s"
             )
+        return count
+
+    def step(self, duration_s: float) -> Snapshot:
+        """Simulate ``duration_s``, a whole number of physics steps, and return a snapshot.
+
+        If ``Simulator.steps_exactly`` is False, more time can pass. Raises ``ValueError`` if the
+        duration is not a whole number of physics steps.
+        """
+        self._check_usable()
+        count = self.step_count(duration_s)
         try:
             self._step(count)
             return self._snapshot()

@@ -199,17 +199,17 @@ def _check_scene(bed: TestBed, scene: WorldScene, location: str) -> None:
     world = scene.document.world
     step_s = None if world is None else read_physics(scene.document, world, "max_step_size")
     period_s = bed.spec.control_period_s
-    if step_s is not None and 0.0 < step_s < LEAST_STEP_S:
-        raise SpecError(
-            f"{location}: the world's max_step_size is {step_s:g} s; it must be at least "
-            f"{LEAST_STEP_S:g} s"
-        )
     if step_s is not None and step_s > 0.0:
         steps = period_s / step_s
         if math.isinf(steps) or round(steps) < 1 or abs(steps - round(steps)) > 1e-6 * steps:
             raise SpecError(
                 f"{location}: control_period_s is {period_s:g}; it must be a whole multiple of the "
                 f"world's max_step_size, {step_s:g} s"
+            )
+        if step_s < LEAST_STEP_S:
+            raise SpecError(
+                f"{location}: the world's max_step_size is {step_s:g} s; it must be at least "
+                f"{LEAST_STEP_S:g} s"
             )
 
 

@@ -6,7 +6,6 @@ the computer nor on the cycle time of the planner.
 
 import contextlib
 import functools
-import math
 import time
 from dataclasses import replace
 from typing import Callable, List, NamedTuple, Optional, Sequence, Set, Tuple
@@ -100,8 +99,8 @@ class LockstepExecutor(TrialExecutor):
     def execute(self, trial: Trial, should_stop: StopRequest) -> TrialResult:
         loaded = self.load_trial(trial)
         period_s = self._bed.spec.control_period_s
-        _require_whole_steps(period_s, loaded.simulation.step_size_s, self.identity.name)
         try:
+            _require_whole_steps(loaded.simulation, period_s, self.identity.name)
             with scene_faults(self._require_simulator().repeatable):
                 listen = self.listener(trial, loaded.robots[0])
                 result = run_trial(loaded.simulation, loaded.robots, period_s, should_stop, listen)
@@ -323,13 +322,16 @@ def _with_sensors(scene: Scene, sensors_of_robots: Sequence[Tuple[Sensor, ...]])
     return replace(scene, sensors=first, others=others)
 
 
-def _require_whole_steps(period_s: float, step_s: float, simulator: str) -> None:
-    count = max(round(period_s / step_s), 1)
-    if not math.isclose(period_s, count * step_s, rel_tol=1e-9):
+def _require_whole_steps(simulation: Simulation, period_s: float, simulator: str) -> None:
+    try:
+        simulation.step_count(period_s)
+    except ValueError as error:
+        step_s = simulation.step_size_s
+        multiple_s = max(round(period_s / step_s), 1) * step_s
         raise SceneRejectedError(
             f"control_period_s is {period_s:g}, but the physics steps of {simulator!r} are "
-            f"{step_s:g} s; use a whole multiple, such as {count * step_s:g}"
-        )
+            f"{step_s:g} s; use a whole multiple, such as {multiple_s:g}"
+        ) from error
 
 
 def run_trial(
