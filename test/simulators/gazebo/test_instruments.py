@@ -89,7 +89,8 @@ def test_all_sensors_have_the_same_period(robot):
     # the lidar, a probe in each of three links, the IMU, and the contacts of the body
     assert kinds == ["contact", "imu", "ray", "ray", "ray", "ray"]
     for sensor in found:
-        assert 1e9 / float(sensor.findtext("update_rate")) == pytest.approx(PERIOD_NS, abs=0.5)
+        assert sensor.findtext("update_rate") == "9.9999"
+        assert 1e9 / float(sensor.findtext("update_rate")) == pytest.approx(PERIOD_NS, abs=0.02)
 
 
 def test_contact_sensor_covers_the_body_but_not_the_wheels(robot):

@@ -69,6 +69,10 @@ class LockStep:
     def __init__(self, link: WorldLink, max_interval_ns: int, step_ns: int) -> None:
         self._link = link
         self.max_interval_ns = min(max(max_interval_ns // step_ns, 1), MAX_STEPS) * step_ns
+        # The period of all sensors: longer than an interval, and with a rate of six digits
+        rate_hz = 1e9 / (self.max_interval_ns + MARGIN_NS)
+        scale = 10.0 ** (RATE_DIGITS - 1 - math.floor(math.log10(rate_hz)))
+        self.sensor_period_ns = round(1e9 / (math.floor(rate_hz * scale) / scale))
         self.step_ns = step_ns
         self.time_ns = 0
         self.interval_start_ns = 0
@@ -83,13 +87,6 @@ class LockStep:
         # The only message of every step: with more topics, gzserver's threads would wait for each
         # other, and the last messages of a step could be delayed until the next step.
         link.listen(CLOCK_TOPIC, "PosesStamped", self._on_clock, latest_only=True)
-
-    @property
-    def sensor_period_ns(self) -> int:
-        """The period of all sensors, longer than an interval, whose rate has six digits."""
-        rate_hz = 1e9 / (self.max_interval_ns + MARGIN_NS)
-        digits = RATE_DIGITS - 1 - math.floor(math.log10(rate_hz))
-        return round(1e9 / (math.floor(rate_hz * 10.0**digits) / 10.0**digits))
 
     @property
     def gazebo_ns(self) -> int:
