@@ -15,10 +15,9 @@ from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence
 
 from gz_testauto.analysis.intervals import Estimate, success_rate
 from gz_testauto.analysis.repeatability import recording_bits
-from gz_testauto.base.errors import ResultsError, SpecError
+from gz_testauto.base.errors import ResultsError
 from gz_testauto.base.json_file import finite_or_none, read_json_object, validate_as
-from gz_testauto.base.registry import unknown_name
-from gz_testauto.extras.standard_set.classes import StandardSet
+from gz_testauto.extras.standard_set.classes import StandardSet, chosen_classes
 from gz_testauto.planners import PLANNERS
 from gz_testauto.results.comparability import SHA256, file_sha256
 from gz_testauto.results.directory import CampaignDirectory, write_atomically
@@ -121,18 +120,15 @@ class ScoreCard:
         text = json.dumps(content, sort_keys=True, ensure_ascii=True, allow_nan=False)
         return hashlib.sha256(text.encode("ascii")).hexdigest()
 
-    def part(self, names: Sequence[str], count: Optional[int]) -> "ScoreCard":
-        """Return the card of the first ``count`` worlds, by default all, of the classes ``names``.
+    def part(self, names: Optional[Sequence[str]], count: Optional[int]) -> "ScoreCard":
+        """Return the card of the first ``count`` worlds of the classes ``names``, by default all.
 
         Raises ``SpecError`` for a class that the card does not have.
         """
-        for name in names:
-            if name not in self.classes:
-                raise SpecError(f"--only: {unknown_name('class', name, self.classes)}")
+        results = {name: self.classes[name] for name in chosen_classes(names, self.classes)}
         classes = {
             name: replace(result, trials=dict(list(result.trials.items())[:count]))
-            for name, result in self.classes.items()
-            if name in names
+            for name, result in results.items()
         }
         return replace(self, classes=classes)
 

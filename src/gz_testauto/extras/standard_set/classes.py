@@ -4,7 +4,7 @@ import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Dict, List, Mapping, Optional, Sequence
+from typing import Collection, Dict, List, Mapping, Optional, Sequence
 
 from gz_testauto.base.errors import SpecError
 from gz_testauto.base.json_file import read_json_object, validate_as
@@ -62,10 +62,7 @@ class StandardSet:
 
         Raises ``SpecError`` for an unknown class.
         """
-        for name in names or ():
-            if name not in self.classes:
-                raise SpecError(f"--only: {unknown_name('class', name, self.classes)}")
-        return [name for name in self.classes if names is None or name in names]
+        return chosen_classes(names, self.classes)
 
     def missing(self, name: str) -> str:
         """Return why the worlds of a class are not available, with the remedy, or ""."""
@@ -121,6 +118,17 @@ class StandardSet:
                 else f"class {name}: the file of {different[0]} differs from version "
                 f"{self.version} of the standard set; restore the file"
             )
+
+
+def chosen_classes(names: Optional[Sequence[str]], known: Collection[str]) -> List[str]:
+    """Return the selected names, by default all, in the order of ``known``.
+
+    Raises ``SpecError`` for an unknown class.
+    """
+    for name in names or ():
+        if name not in known:
+            raise SpecError(f"--only: {unknown_name('class', name, known)}")
+    return [name for name in known if names is None or name in names]
 
 
 def differing_worlds(stored: Mapping[str, str], current: Mapping[str, str]) -> List[str]:

@@ -87,7 +87,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--verify",
         metavar="CARD",
         help="run the trials of this card.json again, and compare the bits; the name of a planner "
-        "of this package stands for its installed card",
+        "of this package selects its installed card",
     )
     add_trust_argument(parser)
     parser.add_argument(
@@ -215,9 +215,8 @@ def _verify(arguments: argparse.Namespace, stop: StopSignals) -> Optional[int]:
             name = option.replace("_", "-")
             raise SpecError(f"--{name} has no meaning with --verify; omit one of them")
     standard = StandardSet()
-    card = read_card(standard.card_path(arguments.verify), standard)
-    if arguments.only or arguments.worlds:
-        card = card.part(arguments.only or list(card.classes), arguments.worlds)
+    stored = read_card(standard.card_path(arguments.verify), standard)
+    card = stored.part(arguments.only, arguments.worlds)
     planner = _planner(arguments, card.planner)
     for reason in map(standard.missing, card.classes):
         if reason:
