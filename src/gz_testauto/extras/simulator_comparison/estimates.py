@@ -221,22 +221,22 @@ def _compare_with_reference(
         if _least_determined(pooled, len(pairs[case][0])) < LEAST_DETERMINED
     }
     distances = {case: distances[case] for case in distances if case not in undetermined}
-    incomplete = {
-        case: f"the mean over {int(np.isfinite(across).sum())} of {across.size} pairs with the "
-        "reference"
-        for case, across in _across(distances, pairs).items()
-        if np.isnan(across).any()
-    }
     if not distances:
         reasons = ", ".join(f"{case}: {reason}" for case, reason in undetermined.items())
         return Measured.absent(measure, f"{measure.undefined}; {reasons}")
     sizes = {case: (len(pairs[case][0]), len(pairs[case][1])) for case in distances}
     by_case: Dict[str, float] = {}
+    incomplete: Dict[str, str] = {}
     floors, drawn, scatter = [], [], []
     for case, pooled in distances.items():
         count, reference_count = sizes[case]
-        across = _completed(pooled[:count, count:], one_set=False)
-        among = _completed(pooled[count:, count:], one_set=True)
+        across, among = pooled[:count, count:], pooled[count:, count:]
+        known_count = int(np.isfinite(across).sum())
+        if known_count < across.size:
+            incomplete[case] = (
+                f"the mean over {known_count} of {across.size} pairs with the reference"
+            )
+        across, among = _completed(across, one_set=False), _completed(among, one_set=True)
         by_case[case] = float(across.mean())
         floors.append(_mean_of_distinct_pairs(among))
         entry_counts = _counts(count, seed, name, case) / count
@@ -255,15 +255,6 @@ def _compare_with_reference(
         incomplete=incomplete,
         undetermined=undetermined,
     )
-
-
-def _across(
-    distances: Mapping[str, np.ndarray],
-    pairs: Mapping[str, Tuple[Sequence[RunRecording], Sequence[RunRecording]]],
-) -> Dict[str, np.ndarray]:
-    """Return the distances (entry, reference) of each case."""
-    counts = {case: len(pairs[case][0]) for case in distances}
-    return {case: pooled[: counts[case], counts[case] :] for case, pooled in distances.items()}
 
 
 def _least_determined(pooled: np.ndarray, count: int) -> float:
