@@ -4,14 +4,13 @@
                                                  [--record-in gazebo] [--worlds 3:9]
 
 Each trial is written to a bag, with --record-in in another simulator, and its world and its moving
-people are built from the bag. Printed are the outcomes in
-both worlds, in the built one with exact poses; whether the outcome is the same in the true world
-with exact poses, and in the built world with the localization errors of the bag; the number of N
-repeats with small changes that are the same, as by ``perturb``; the error of the refined poses
-(mean and largest, cm); the share of static returns that the world repeats within 5 cm (%); the
-numbers of obstacles, and of those that are not in the true world; the 95th percentile of the
-distance of seen surfaces from true ones (cm); and for each track the error (RMS, m) and the
-duration.
+people are built from the bag. Printed are the outcomes in both worlds, in the built one with exact
+poses; whether the outcome is the same in the true world with exact poses, and in the built world
+with the localization errors of the bag; the number of N repeats with small changes that are the
+same, as by ``perturb``; the error of the refined poses (mean and largest, cm); the share of static
+returns that the world repeats within 5 cm (%); the numbers of obstacles, and of those that are not
+in the true world; the 95th percentile of the distance of seen surfaces from true ones (cm); and for
+each track the error (RMS, m) and the duration.
 """
 
 import argparse
