@@ -56,7 +56,10 @@ def test_a_namespace_changes_no_lane(tmp_path):
 
 
 BORDERS = (
-    ('<link><successor id="-1"/></link><width sOffset="0" a="3.5"', '<border sOffset="0" a="{}"'),
+    (
+        '<link><successor id="-1"/></link><width sOffset="0" a="3.5"',
+        '<border sOffset="0" a="-3.5"/><border sOffset="30" a="{}"',
+    ),
     ('<link/><width sOffset="0" a="3.0"', '<border sOffset="0" a="-6.5"'),
     ('<link/><width sOffset="0" a="2.0"', '<border sOffset="0" a="-8.5"'),
 )
@@ -70,10 +73,10 @@ def test_lanes_with_borders_are_on_their_side_of_the_road(tmp_path):
     assert lanes["1.0.-2"].widths_m[0] == pytest.approx(3.0, abs=1e-6)
 
 
-def test_a_lane_on_the_wrong_side_of_its_inner_border_is_rejected(tmp_path):
+def test_a_lane_partly_on_the_wrong_side_of_its_inner_border_is_rejected(tmp_path):
     (old, new), *outer = BORDERS
-    with pytest.raises(SpecError, match=r"lane 1\.0\.-1 is on the wrong side"):
-        changed_town(tmp_path, (old, new.format(3.5)), *outer)
+    with pytest.raises(SpecError, match=r":10: lane 1\.0\.-1 is on the wrong side .* s = 30\.0 m"):
+        changed_town(tmp_path, (old, new.format(2.0)), *outer)
 
 
 def test_a_link_against_the_traffic_is_ignored_with_a_warning(tmp_path, caplog):
@@ -85,6 +88,19 @@ def test_a_link_against_the_traffic_is_ignored_with_a_warning(tmp_path, caplog):
     assert lanes["1.0.-1"].successors == ()
     assert "1 links of lanes are ignored" in caplog.text
     assert "1.0.-1 to 2.0.-1" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "link"),
+    [
+        ('successor id="-1"', 'successor id="-7"', "1.0.-1 to 2.0.-7"),
+        ('predecessor id="-1"', 'predecessor id="-7"', "2.0.-1 to 1.0.-7"),
+        ('elementId="1"', 'elementId="9"', "2.0.-1 to 9.0.-1"),
+    ],
+)
+def test_a_link_to_a_missing_lane_is_ignored_with_a_warning(tmp_path, caplog, old, new, link):
+    assert changed_town(tmp_path, (old, new))["1.0.-1"].successors == ("2.0.-1",)
+    assert link in caplog.text
 
 
 def test_a_route_of_imported_lanes_is_joined():
@@ -173,6 +189,10 @@ def test_an_invalid_opendrive_road_is_rejected(text, says):
             'width sOffset="20" a="3.0"',
             r":11: lane 1\.0\.-2 has no width",
         ),
+        ('<width sOffset="0" a="3.0" b="0" c="0" d="0"/>', "", r":11: lane 1\.0\.-2 has no width"),
+        ('lane id="-2"', 'lane id="-1"', r":11: lane 1\.0\.-1 .* its ID must be -2"),
+        ('lane id="-3"', 'lane id="-4"', r":12: lane 1\.0\.-4 .* its ID must be -3"),
+        ('lane id="-3"', 'lane id="3"', r":12: lane 1\.0\.3 .* its ID must be -3"),
         ('id="2" junction="-1"', 'id="1" junction="-1"', r":\d+: two roads have the ID '1'"),
         ('successor id="1"', 'successor id="x"', r":8: the attribute 'id' of <successor>"),
     ],

@@ -85,6 +85,9 @@ def read_lanes(file: Path, kinds: List[str]) -> List[Dict[str, Any]]:
             + (f"; the types in the file are {', '.join(known_kinds)}" if known_kinds else "")
         )
     wrong_links = [link for lane in lanes.values() for link in lane.wrong_links]
+    for lane in lanes.values():
+        missing_names = sorted((lane.successors | lane.predecessors) - every.keys())
+        wrong_links += [f"{lane.name} to {name}" for name in missing_names]
     if wrong_links:
         LOGGER.warning(
             "%s: %d links of lanes are ignored, since they lead to no lane or against the "
@@ -218,7 +221,7 @@ class _Network:
             predecessors={
                 link.name
                 for link in self._links(road, index, element, first)
-                if link.road in self._roads and not self._enters(link)
+                if not self._enters(link)
             },
             wrong_links=[f"{name} to {link.name}" for link in links if not self._enters(link)],
         )
@@ -296,15 +299,22 @@ def _shapes(road: _Road, index: int) -> Iterator[Tuple["etree._Element", np.ndar
     for side, sign in (("left", 1.0), ("right", -1.0)):
         inner = offsets
         elements = section.findall(f"{side}/lane")
-        for element in sorted(elements, key=lambda lane: abs(number(lane, "id"))):
+        elements.sort(key=lambda lane: abs(number(lane, "id")))
+        for position, element in enumerate(elements, start=1):
             lane, borders = int(number(element, "id")), element.findall("border")
-            pieces = element.findall("width") or borders
-            first_m = min((number(piece, "sOffset") for piece in pieces), default=0.0)
-            if pieces and first_m > LEAST_M:
+            if lane != sign * position:
                 raise RoadError(
-                    pieces[0],
-                    f"lane {road.name(index, lane)} has no width before sOffset {first_m:g}; add a "
-                    f"<{pieces[0].tag}> with sOffset 0",
+                    element,
+                    f"lane {road.name(index, lane)} is number {position} on the {side} of road "
+                    f"{road.id}, so its ID must be {sign * position:g}; IDs count from the center "
+                    "without gaps or duplicates. Correct the IDs, and the links to these lanes",
+                )
+            pieces = element.findall("width") or borders
+            if min((number(piece, "sOffset") for piece in pieces), default=math.inf) > LEAST_M:
+                raise RoadError(
+                    element,
+                    f"lane {road.name(index, lane)} has no width at the start of its section; add "
+                    "a <width> or <border> with sOffset 0",
                 )
             if element.get("direction", "standard") != "standard":
                 raise RoadError(
@@ -317,11 +327,11 @@ def _shapes(road: _Road, index: int) -> Iterator[Tuple["etree._Element", np.ndar
             if borders and element.find("width") is None:
                 outer = offsets + Cubics(borders, "sOffset")(inside)
             widths = sign * (outer - inner)
-            if widths.mean() < -TOLERANCE_M:
+            if widths.min() < -LEAST_M:
                 raise RoadError(
                     element,
-                    f"lane {road.name(index, lane)} is on the wrong side of the road; correct its "
-                    "<border> or <width>",
+                    f"lane {road.name(index, lane)} is on the wrong side of its inner border at "
+                    f"s = {start + s[np.argmin(widths)]:.1f} m; correct its <border> or <width>",
                 )
             center = points + ((inner + outer) / 2)[:, None] * normals
             inner = outer
