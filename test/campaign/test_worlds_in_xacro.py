@@ -12,6 +12,7 @@ from gz_testauto.campaign.trial_runner import TrialRunner
 from gz_testauto.campaign.world_plugins import plugins_notice
 from gz_testauto.campaign.world_source import gather_worlds
 from gz_testauto.cli.main import main
+from gz_testauto.cli.trust import require_trust
 from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.results.store import ResultStore
 from gz_testauto.sdf.document import SdfDocument
@@ -117,6 +118,15 @@ def test_the_files_of_a_directory_are_expanded_and_others_are_not_copied(
         "hall.world",
         "plain.world",
     ]
+
+
+@pytest.mark.parametrize("manifest", [False, True])
+def test_all_worlds_in_xacro_of_a_directory_need_permission(campaign, folder, manifest):
+    (folder / "a.world").write_text('<sdf version="1.6"><world name="w"/></sdf>')
+    if manifest:  # a manifest can list any file
+        (folder / "hall.world").write_text("")
+    with pytest.raises(ResultsError, match=r"xacro file .*hall\.world\.xacro"):
+        require_trust([campaign(directory=str(folder), count=1)])
 
 
 @pytest.mark.parametrize("file", ["hall.world.xacro", "hall.sdf.xacro"])

@@ -78,6 +78,8 @@ def _programs(spec: CampaignSpec, worlds: Sequence[Path]) -> Iterator[str]:
     models = [spec.robot.model, *(robot.model for robot in spec.robots)]
     models += [actor.model for actor in spec.actors]
     models += [] if spec.worlds.source is not None else specified_files(spec)
+    if spec.worlds.directory is not None:  # also those after worlds.count are expanded
+        models += sorted(Path(spec.worlds.directory).glob("*.xacro"))
     models += [] if spec.worlds.obstacles is None else spec.worlds.obstacles.files
     for file in dict.fromkeys(model for model in models if model and runs_xacro(model)):
         yield f"xacro file {file}"
