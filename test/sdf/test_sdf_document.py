@@ -136,8 +136,7 @@ def test_syntax_error_is_reported_with_file_line_and_column(tmp_path):
         ),
         (
             '<sdf version="1.6" xmlns:xacro="x"><world name="w">\n<xacro:crate/></world></sdf>',
-            r"f:2: <xacro:crate> is a macro; expand the file: xacro FILE -o NEW_FILE, or use the "
-            r"name NAME.world.xacro or NAME.sdf.xacro",
+            r"f:2: <xacro:crate> is a macro; expand the file: xacro FILE -o NEW_FILE$",
         ),
         (
             '<sdf version="1.6" xmlns:x="http://www.ros.org/wiki/xacro"><world name="w">\n<x:if/>'

@@ -19,16 +19,13 @@ from gz_testauto.base.disk import read_input, replace_file
 from gz_testauto.base.errors import SdfError
 from gz_testauto.base.xml_file import parse_xml
 from gz_testauto.sdf.repair import Repair, repair_xml
-from gz_testauto.sdf.urdf.xacro import XacroInput, expand_xacro
+from gz_testauto.sdf.urdf.xacro import EXPAND, XacroInput, expand_xacro, require_no_macros
 
 Element = Any  # lxml does not publish the type of its elements
 
 # Versions 1.2 and 1.3 differ from 1.4 only in names of physics elements. As in Gazebo 11, a version
 # after 1.7 is read as 1.7, and an element whose meaning has changed since 1.7 is rejected.
 OLDEST = (1, 2)  # the oldest supported SDF version, which Gazebo 11 converts
-
-_EXPAND = "expand the file: xacro FILE -o NEW_FILE"
-XACRO_NAMESPACES = ("http://www.ros.org/wiki/xacro", "http://ros.org/wiki/xacro")
 
 MAX_DEPTH = 256  # files of Gazebo have about 20 levels
 
@@ -72,7 +69,7 @@ class SdfDocument:
         if path.suffix != XACRO:
             return cls._parse(read_input(path, SdfError), str(path), path, repair)
         if xacro is None:  # xacro runs Python expressions, which can be those of another author
-            raise SdfError(f"{path}: xacro is not run on this file; {_EXPAND}")
+            raise SdfError(f"{path}: xacro is not run on this file; {EXPAND}")
         # The comments of xacro contain the path of the file, which differs between machines.
         content = etree.tostring(parse_xml(expand_xacro(path, xacro)))
         return cls._parse(content, f"{path} (expanded by xacro)", path, repair)
@@ -113,7 +110,8 @@ class SdfDocument:
         document._check_version()
         document._check_depth()
         if b"xacro" in content:
-            document._check_macros()
+            rename = "" if path is None else ", or use the name NAME.world.xacro or NAME.sdf.xacro"
+            require_no_macros(root, source, EXPAND + rename)
         for entity in root.iter(etree.Entity):
             raise SdfError(
                 f"{document.where(entity)}: the entity {entity.text} is not expanded; write its "
@@ -129,20 +127,6 @@ class SdfDocument:
                 raise SdfError(
                     f"{self.where(element)}: <{element.tag}> is at nesting depth {depth}; the "
                     f"limit is {MAX_DEPTH}"
-                )
-
-    def _check_macros(self) -> None:
-        for element in self.root.iter(etree.Element):
-            name = etree.QName(element)
-            if element.prefix == "xacro":  # xacro ignores the namespace, and Gazebo the element
-                raise SdfError(
-                    f"{self.where(element)}: <xacro:{name.localname}> is a macro; "
-                    f"{_EXPAND}, or use the name NAME.world.xacro or NAME.sdf.xacro"
-                )
-            if name.namespace in XACRO_NAMESPACES:
-                raise SdfError(
-                    f"{self.where(element)}: <{name.localname}> has the namespace of xacro, which "
-                    f"expands only elements with the prefix xacro; write <xacro:{name.localname}>"
                 )
 
     def _check_version(self) -> None:

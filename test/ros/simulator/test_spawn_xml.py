@@ -50,6 +50,12 @@ def test_text_without_a_model_is_rejected_with_the_message_of_gazebo_ros(xml):
         spawn(xml)
 
 
+def test_a_macro_in_urdf_is_rejected():
+    xml = '<robot name="r" xmlns:xacro="x">\n<xacro:crate/><link name="base"/></robot>'
+    with pytest.raises(RequestRejectedError, match=r"model_xml:2: <xacro:crate> is a macro; exp"):
+        spawn(xml)
+
+
 def test_an_invalid_pose_is_rejected():
     with pytest.raises(RequestRejectedError, match="a pose has 6 numbers"):
         spawn(SDF.replace("1 0 0 0 0 0", "1 0"))

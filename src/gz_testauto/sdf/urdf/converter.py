@@ -27,6 +27,7 @@ from gz_testauto.sdf.urdf.robot_tree import (
     UrdfReader,
     UrdfShape,
 )
+from gz_testauto.sdf.urdf.xacro import require_no_macros
 from gz_testauto.sdf.values import format_number
 
 LOGGER = logging.getLogger(__name__)
@@ -53,6 +54,7 @@ def convert_urdf(content: bytes, source: str) -> Element:
         raise SdfError(f"{source}:{error.position[0]}: {error.msg}; correct the file") from error
     if root.tag != "robot":
         raise SdfError(f"{source}: the root element is <{root.tag}>; in URDF it must be <robot>")
+    require_no_macros(root, source)
     return _Conversion(root, source).result()
 
 

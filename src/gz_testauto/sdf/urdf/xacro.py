@@ -10,7 +10,9 @@ import subprocess
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Mapping, Optional
+from typing import Any, Mapping, Optional
+
+from lxml import etree
 
 from gz_testauto.base import resources
 from gz_testauto.base.disk import read_input
@@ -18,6 +20,8 @@ from gz_testauto.base.errors import MissingDependencyError, ResourceError, SdfEr
 from gz_testauto.spec.robot import XacroSpec
 
 TIMEOUT_S = 120.0
+EXPAND = "expand the file: xacro FILE -o NEW_FILE"
+_NAMESPACES = ("http://www.ros.org/wiki/xacro", "http://ros.org/wiki/xacro")
 
 _PROGRAM = """
 import sys
@@ -70,6 +74,18 @@ def expand_xacro(path: Path, xacro: XacroInput) -> bytes:
         cause = _error_excerpt(messages)
         raise SdfError(f"{path}: xacro reports an error: {cause}{_remedy(cause, xacro.key)}")
     return completed.stdout
+
+
+def require_no_macros(root: Any, source: str, remedy: str = EXPAND) -> None:
+    for element in root.iter(etree.Element):
+        name, where = etree.QName(element), f"{source}:{element.sourceline}"
+        if element.prefix == "xacro":  # xacro ignores the namespace, and Gazebo the element
+            raise SdfError(f"{where}: <xacro:{name.localname}> is a macro; {remedy}")
+        if name.namespace in _NAMESPACES:
+            raise SdfError(
+                f"{where}: <{name.localname}> has the namespace of xacro, which expands only "
+                f"elements with the prefix xacro; write <xacro:{name.localname}>"
+            )
 
 
 def _error_excerpt(messages: "list[str]") -> str:
