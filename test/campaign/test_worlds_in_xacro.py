@@ -5,6 +5,7 @@ import shutil
 import pytest
 
 from gz_testauto.base.errors import ResultsError, SdfError
+from gz_testauto.campaign.progress import CampaignListener
 from gz_testauto.campaign.resume import open_for_replay
 from gz_testauto.campaign.runner import run_campaign
 from gz_testauto.campaign.simulator import chosen_executor
@@ -20,6 +21,7 @@ from gz_testauto.sdf.scene import read_scene
 from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.trial.testbed import read_body
 from gz_testauto.worlds.multiply import multiply
+from gz_testauto.worlds.source import specified_files
 
 pytestmark = pytest.mark.slow  # xacro runs in a process
 
@@ -118,6 +120,13 @@ def test_the_files_of_a_directory_are_expanded_and_others_are_not_copied(
         "hall.world",
         "plain.world",
     ]
+    assert [path.name for path in specified_files(spec)] == ["hall.world", "plain.world"]
+    notices = []
+    listener = CampaignListener()
+    listener.noticed = notices.append
+    out = tmp_path / "out"
+    run_campaign(spec, out, chosen_executor(spec, out), listener=listener)
+    assert any("not expanded" in line and "hall.world.xacro" in line for line in notices), notices
 
 
 @pytest.mark.parametrize("manifest", [False, True])

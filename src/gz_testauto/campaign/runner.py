@@ -41,6 +41,7 @@ from gz_testauto.workers.interface import (
     WorkersFactory,
 )
 from gz_testauto.worlds.record import unmeasured_notice, visuals_notice
+from gz_testauto.worlds.source import originals_notice
 
 # Number of other trials before a new attempt at a trial whose worker died, with ``stop``.
 OTHERS_FIRST = 16
@@ -103,6 +104,7 @@ def run_campaign(
                     unmeasured_notice(campaign.worlds),
                     visuals_notice(campaign.worlds),
                     not_followed_notice(directory),
+                    originals_notice(spec.worlds),
                 )
                 for notice in filter(None, notices):
                     listener.noticed(notice)

@@ -6,7 +6,7 @@ import os
 from collections import Counter
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Collection, Dict, Mapping, Optional, Sequence, Tuple
+from typing import Any, Collection, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from lxml import etree
 
@@ -22,6 +22,7 @@ from gz_testauto.worlds.record import ObstacleRecord, WorldRecord
 
 MANIFEST = WORLDS_MANIFEST
 SCHEMA_VERSION = 1
+_PATTERNS = ("*.world", "*.world.xacro", "*.sdf", "*.sdf.xacro")
 
 
 @dataclass(frozen=True)
@@ -100,15 +101,10 @@ def read_worlds(directory: Path, files: Optional[Collection[str]] = None) -> Wor
         _require_files(directory, files, [entry.path.name for entry in worlds])
         selected_worlds = tuple(entry for entry in worlds if entry.path.name in files)
         return replace(worlds, worlds=selected_worlds)
-    paths = sorted(directory.glob("*.world"))
-    expanded_names = {path.name for path in paths}
-    macro_files = directory.glob("*.world.xacro")
-    if files is None:  # a user can have expanded a world next to its original
-        paths += [path for path in macro_files if path.stem not in expanded_names]
-        paths.sort()
+    if files is None:
+        paths = world_files(directory)
     else:
-        further_files = (*directory.glob("*.sdf"), *directory.glob("*.sdf.xacro"))
-        paths = sorted([*paths, *macro_files, *further_files])
+        paths = sorted(path for pattern in _PATTERNS for path in directory.glob(pattern))
         _require_files(directory, files, [path.name for path in paths])
         paths = [path for path in paths if path.name in files]
     if not paths:
@@ -119,6 +115,19 @@ def read_worlds(directory: Path, files: Optional[Collection[str]] = None) -> Wor
         file_record(index, path, read_input(path, SpecError)) for index, path in enumerate(paths)
     ]
     return WorldSet(directory, tuple(entries), {})
+
+
+def world_files(directory: Path) -> List[Path]:
+    originals = unused_originals(directory)
+    paths = (*directory.glob("*.world"), *directory.glob("*.world.xacro"))
+    return sorted(path for path in paths if path not in originals)
+
+
+def unused_originals(directory: Path) -> List[Path]:
+    """Return the ``.world.xacro`` files that are expanded to a ``.world`` file next to them."""
+    return sorted(
+        path for path in directory.glob("*.world.xacro") if path.with_suffix("").is_file()
+    )
 
 
 def _require_files(directory: Path, files: Collection[str], existing_files: Sequence[str]) -> None:

@@ -88,15 +88,15 @@ class WorldRecord:
 def unmeasured_notice(worlds: Iterable[WorldRecord]) -> str:
     """Return a line that lists the elements that clearance and path do not include, or ""."""
     text = "not measured, as neither clearance nor shortest path includes it"
-    return _listed(text, unmeasured_in(worlds))
+    return listed(text, unmeasured_in(worlds))
 
 
 def visuals_notice(worlds: Iterable[WorldRecord]) -> str:
     """Return a line that lists the models with other visuals than collision shapes, or ""."""
-    return _listed(OTHER_VISUALS, other_visuals_in(worlds))
+    return listed(OTHER_VISUALS, other_visuals_in(worlds))
 
 
-def _listed(text: str, names: Sequence[str]) -> str:
+def listed(text: str, names: Sequence[str]) -> str:
     ending = f", and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
     return f"{text}: {', '.join(names[:SHOWN])}{ending}" if names else ""
 

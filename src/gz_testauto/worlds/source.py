@@ -17,8 +17,9 @@ from gz_testauto.spec.model import PoseSpec
 from gz_testauto.spec.road import RoadSpec
 from gz_testauto.spec.robot import XacroSpec
 from gz_testauto.spec.worlds import WORLD_SOURCES, WorldFileSpec, WorldSourceSpec, WorldsSpec
-from gz_testauto.worlds.manifest import WorldSet, read_worlds
+from gz_testauto.worlds.manifest import WorldSet, read_worlds, unused_originals, world_files
 from gz_testauto.worlds.mission_file import StoredMission, read_missions
+from gz_testauto.worlds.record import listed
 
 
 class WorldSource(ABC):
@@ -141,8 +142,15 @@ def specified_files(spec: CampaignSpec) -> Iterator[Path]:
             names = {Path(entry.file).name for entry in worlds.files[: worlds.count]}
             yield from (folder / name for name in sorted(names) if (folder / name).is_file())
         else:
-            paths = (*folder.glob("*.world"), *folder.glob("*.world.xacro"))
-            yield from sorted(paths)[: worlds.count]
+            yield from world_files(folder)[: worlds.count]
+
+
+def originals_notice(worlds: WorldsSpec) -> str:
+    """Return a line that lists the worlds in xacro that are not used, or ""."""
+    if worlds.directory is None or worlds.files is not None:
+        return ""
+    names = [path.name for path in unused_originals(Path(worlds.directory))]
+    return listed("not expanded, as the .world file of the same name is used", names)
 
 
 def missions_of(spec: CampaignSpec, folder: Path) -> Missions:
