@@ -3,6 +3,7 @@
 
 import importlib.util
 import math
+import pathlib
 import sys
 import tempfile
 import unittest
@@ -124,6 +125,17 @@ class SimulatorNodeTest(unittest.TestCase):
         installed = importlib.util.find_spec("costmap_converter") is not None
         absent = () if installed else ("~obstacle_array",)
         assert_registered_as_declared(self, interface.NODE, "/simulator", absent)
+
+    def test_a_world_in_xacro_is_expanded(self):
+        with tempfile.TemporaryDirectory() as folder:
+            world = pathlib.Path(folder, "room.world.xacro")
+            root = '<sdf xmlns:xacro="http://www.ros.org/wiki/xacro"'
+            box = f'<xacro:if value="1">{BOX[BOX.index("<model") : -6]}</xacro:if></world>'
+            text = ROOM.read_text().replace("<sdf", root).replace("</world>", box)
+            world.write_text(text)
+            response = self.load(world)
+        self.assertTrue(response.success, response.message)
+        self.assertIn("any", self.names())
 
     def test_many_states_are_returned_and_set_in_one_request(self):
         for index in range(3):

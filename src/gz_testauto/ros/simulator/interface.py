@@ -47,7 +47,8 @@ class SimulatorParameters(RealTimeFactorParameters):
     simulator_options: Optional[Dict[str, Any]] = None
     """Options of the simulator. The default is the options of the campaign."""
     world: OptionalPath = None
-    """World file of the first scene. By default, no world is loaded before ``~load_scene``."""
+    """World file of the first scene, also in xacro. By default, no world is loaded before
+    ``~load_scene``."""
     robot_model: OptionalPath = None
     """Model SDF of the robot in the first scene. By default, the scene contains no robot."""
     robot_name: str = "robot"

@@ -3,6 +3,7 @@
 import inspect
 import math
 import os
+import tempfile
 from pathlib import Path
 from typing import Any, Dict, NamedTuple, Optional, Tuple
 
@@ -15,6 +16,7 @@ from geometry_msgs.msg import Twist
 from gz_testauto.actors.localization import PoseEstimator
 from gz_testauto.actors.tracker import ObjectTracker
 from gz_testauto.base import ros_messages
+from gz_testauto.base.description_files import XACRO
 from gz_testauto.base.errors import (
     GzTestautoError,
     MissingDependencyError,
@@ -23,6 +25,7 @@ from gz_testauto.base.errors import (
 )
 from gz_testauto.base.observation import Snapshot
 from gz_testauto.base.pose import Pose2D
+from gz_testauto.base.scratch import scratch_directory
 from gz_testauto.base.sensors import Sensor
 from gz_testauto.base.truncation import log_untruncated
 from gz_testauto.campaign.simulator import simulator_options
@@ -40,6 +43,7 @@ from gz_testauto.ros.simulator.property_services import PropertyServices
 from gz_testauto.ros.simulator.publishers import ScenePublisher
 from gz_testauto.ros.simulator.step_scheduler import RealTimeScheduler, make_scheduler
 from gz_testauto.ros.tracked_objects import TrackedObjectsPublisher
+from gz_testauto.sdf.includes import ModelLibrary, read_world
 from gz_testauto.sdf.plugin_sensors import select_sensors
 from gz_testauto.sdf.robot import RobotModel, read_robot
 from gz_testauto.sdf.scene import WorldScene, read_scene
@@ -77,6 +81,7 @@ class SimulatorNode:
         simulator: Simulator,
         parameters: interface.SimulatorParameters,
         campaign: Optional[BuiltinCampaignSpec],
+        folder: Path,
     ) -> None:
         period_s = parameters.period or (campaign.control_period_s if campaign else 0.1)
         scheduler = make_scheduler(parameters, period_s)
@@ -108,7 +113,7 @@ class SimulatorNode:
         self._objects = TrackedObjectsPublisher(
             interface.OBJECTS, interface.OBSTACLE_ARRAY, interface.TRACKED
         )
-        self._campaign = campaign
+        self._campaign, self._folder = campaign, folder
         self._robot_sensors = parameters.robot_sensors
         self._properties = PropertyServices(self._loop, self._clock)
 
@@ -134,6 +139,8 @@ class SimulatorNode:
         sensors = chosen_sensors(robot, request.robot_sensors or self._robot_sensors)
         start = Pose2D(request.start.x, request.start.y, request.start.theta)
         world = existing_file(request.world, "world")
+        if self._campaign is None:  # the worlds of stored results must not run programs
+            world = expanded_world(world, self._folder)
         scene = Scene(world, robot, start, request.seed, sensors=sensors)
         world_scene = read_scene(world)
         actors, tracker = TrialActors(), None
@@ -248,7 +255,18 @@ def _read_localization(
     return parse(text, LocalizationSpec, Path(name), f"parameter {name}")
 
 
-def first_scene(parameters: interface.SimulatorParameters) -> Optional[Scene]:
+def expanded_world(world: Path, folder: Path) -> Path:
+    """Return a world without macros. A world in xacro is expanded to a new file in ``folder``."""
+    if world.suffix != XACRO:
+        return world
+    document = read_world(world)
+    ModelLibrary().make_paths_absolute(document)
+    path = Path(tempfile.mkdtemp(dir=folder), world.stem)
+    document.write(path)
+    return path
+
+
+def first_scene(parameters: interface.SimulatorParameters, folder: Path) -> Optional[Scene]:
     if parameters.world is None:
         return None
     model, robot = parameters.robot_model, None
@@ -256,7 +274,8 @@ def first_scene(parameters: interface.SimulatorParameters) -> Optional[Scene]:
         robot = read_robot(model, parameters.robot_name, lidar=parameters.robot_lidar or None)
     sensors = chosen_sensors(robot, parameters.robot_sensors)
     start = Pose2D(*parameters.start)
-    return Scene(parameters.world, robot, start, parameters.seed, sensors=sensors)
+    world = expanded_world(parameters.world, folder)
+    return Scene(world, robot, start, parameters.seed, sensors=sensors)
 
 
 def chosen_sensors(robot: Optional[RobotModel], names: str) -> Tuple[Sensor, ...]:
@@ -327,12 +346,13 @@ def serve(parameters: interface.SimulatorParameters) -> None:
     campaign = None
     if parameters.campaign is not None:
         campaign = load_builtin_campaign(parameters.campaign, parameters.simulator)
-    scene = first_scene(parameters)
-    name, options = choose_simulator(parameters, campaign)
-    with open_simulator(name, **options) as simulator:
-        identity = {"name": simulator.name, "version": simulator.version}
-        rospy.set_param("~identity", {**identity, "repeatable": simulator.repeatable})
-        SimulatorNode(simulator, parameters, campaign).run(scene)
+    with scratch_directory() as folder:
+        scene = first_scene(parameters, folder)
+        name, options = choose_simulator(parameters, campaign)
+        with open_simulator(name, **options) as simulator:
+            identity = {"name": simulator.name, "version": simulator.version}
+            rospy.set_param("~identity", {**identity, "repeatable": simulator.repeatable})
+            SimulatorNode(simulator, parameters, campaign, folder).run(scene)
 
 
 def start() -> int:
