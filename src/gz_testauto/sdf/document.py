@@ -69,7 +69,10 @@ class SdfDocument:
         if path.suffix != XACRO:
             return cls._parse(read_input(path, SdfError), str(path), path, repair)
         if xacro is None:  # xacro runs Python expressions, which can be those of another author
-            raise SdfError(f"{path}: xacro is not run on this file; {EXPAND}")
+            raise SdfError(
+                f"{path}: xacro is not run on this file; {EXPAND}. If the world of a campaign "
+                "includes it, 'worlds: {xacro: {}}' in the campaign file runs xacro"
+            )
         # The comments of xacro contain the path of the file, which differs between machines.
         content = etree.tostring(parse_xml(expand_xacro(path, xacro)))
         return cls._parse(content, f"{path} (expanded by xacro)", path, repair)
