@@ -1,16 +1,16 @@
 """Compare worlds built from bags of simulated trials with the worlds of these trials.
 
-    ./bootstrap exec python3 benchmarks/field.py CAMPAIGN [--only failed] [--perturb 10]
+    ./bootstrap exec python3 benchmarks/field.py CAMPAIGN [--perturb 10] [--perturbed all]
                                                  [--record-in gazebo] [--worlds 3:9]
 
 Each trial is written to a bag, with --record-in in another simulator, and its world and its moving
 people are built from the bag. Printed are the outcomes in both worlds, in the built one with exact
 poses; whether the outcome is the same in the true world with exact poses, and in the built world
-with the localization errors of the bag; the number of N repeats with small changes that are the
-same, as by ``perturb``; the error of the refined poses (mean and largest, cm); the share of static
-returns that the world repeats within 5 cm (%); the numbers of obstacles, and of those that are not
-in the true world; the 95th percentile of the distance of seen surfaces from true ones (cm); and for
-each track the error (RMS, m) and the duration.
+with the localization errors of the bag; the number of N repeats with small changes, by default of
+failed trials, that are the same, as by ``perturb``; the error of the refined poses (mean and
+largest, cm); the share of static returns that the world repeats within 5 cm (%); the numbers of
+obstacles, and of those that are not in the true world; the 95th percentile of the distance of seen
+surfaces from true ones (cm); and for each track the error (RMS, m) and the duration.
 """
 
 import argparse
@@ -108,8 +108,8 @@ def is_same(first, second):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("campaign", type=Path)
-    parser.add_argument("--only", choices=("all", "failed"), default="all")
     parser.add_argument("--perturb", type=int, default=0, metavar="N")
+    parser.add_argument("--perturbed", choices=("all", "failed"), default="failed")
     parser.add_argument("--record-in", default="", metavar="SIMULATOR")
     parser.add_argument("--worlds", default=":", metavar="FIRST:LAST")
     arguments = parser.parse_args()
@@ -126,10 +126,10 @@ def main():
         runner._executor.open()
         for world, planner in itertools.product(runner.worlds[worlds], spec.planners):
             trial = runner.run(world, planner.name)
-            if arguments.only == "failed" and not trial.failed:
-                continue
             task = Trial(world, runner._missions.of(world.name), planner, trial.numbers)
-            repeats = [perturbation.run(task, number) for number in range(arguments.perturb)]
+            is_repeated = trial.failed or arguments.perturbed == "all"
+            count = arguments.perturb if is_repeated else 0
+            repeats = [perturbation.run(task, number) for number in range(count)]
             same = sum(other is not None and is_same(trial, other) for other in repeats)
             rebuilt = rebuild(bag)
             out = Path(tempfile.mkdtemp(dir=str(folder)))

@@ -57,15 +57,15 @@ def poses(duration_s):
     return times_s, [Pose2D(*map(float, row)) for row in zip(*xy.T, yaw)]
 
 
-def scan_at(pose, time_s, shapes, angles=ANGLES, mount=MOUNT):
+def scan_at(pose, time_s, shapes, angles=ANGLES, mount=MOUNT, range_m=8.0):
     """Return the scan among ``shapes``; the rays are cast on cells of 1 cm."""
     cells = cells_with_center_inside(np.array(shapes), (0.0, 0.0), (600, 800), FINE_M)
     origin = pose.apply(np.array([mount.position[:2]]))
     turn = mount.rotation @ np.array([np.cos(angles), np.sin(angles), 0 * angles])
     directions = Pose2D(0.0, 0.0, pose.yaw_rad).apply(turn[:2].T)
     starts = np.tile(origin / FINE_M, (len(angles), 1))
-    ranges = cast_rays(cells, starts, np.ascontiguousarray(directions), 800.0) * FINE_M
-    return LaserScan(time_s, angles[0], angles[-1], 0.1, 8.0, ranges, mount)
+    ranges = cast_rays(cells, starts, np.ascontiguousarray(directions), range_m / FINE_M) * FINE_M
+    return LaserScan(time_s, angles[0], angles[-1], 0.1, range_m, ranges, mount)
 
 
 def write_bag(
@@ -80,6 +80,7 @@ def write_bag(
     lag_s=0.0,
     carried_s=None,
     kind=BagFile,
+    range_m=8.0,
 ):
     """Write a bag; ``walker(time_s)`` is the center of a moving disc. ``lag_s`` is subtracted from
     the stamps of scans, and from ``carried_s`` on the robot is elsewhere without odometry."""
@@ -97,7 +98,7 @@ def write_bag(
             bag.write_pose(
                 time_s, pose, Pose2D(pose.x_m - 1, pose.y_m, pose.yaw_rad), Twist2D(0.5, 0.2)
             )
-            scan = scan_at(true_pose, time_s - lag_s, seen, mount=mount)
+            scan = scan_at(true_pose, time_s - lag_s, seen, mount=mount, range_m=range_m)
             scan = LaserScan(*list(vars(scan).values())[:-1], reported_mount or mount)
             bag.write_scan(scan)
         bag.finish(Result(times_s, outcome))

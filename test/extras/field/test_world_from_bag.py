@@ -92,6 +92,20 @@ def test_walker_becomes_a_track_of_an_actor_and_no_obstacle(tmp_path):
     assert "behavior: recorded, tracks: tracks.csv" in (out / "campaign.yaml").read_text()
 
 
+def test_walker_with_the_robot_does_not_displace_the_poses(tmp_path):
+    path_poses = poses(8.0)[1]
+
+    def walker(time_s):
+        pose = path_poses[round(10 * time_s)]
+        return pose.x_m + 0.1 - 0.3 * np.sin(0.7 * time_s), pose.y_m + 0.8
+
+    options = {"duration_s": 8.0, "shapes": (), "walker": walker, "range_m": 1.0}
+    out = tmp_path / "out"
+    assert convert(write_bag(tmp_path / "walker.bag", **options), out) == 0
+    end = load(out / "campaign.yaml", CampaignSpec).worlds.files[0].recorded_end
+    assert (end.x_m, end.y_m) == pytest.approx((path_poses[-1].x_m, path_poses[-1].y_m), abs=0.02)
+
+
 def test_robot_at_rest_is_a_result(tmp_path, capsys):
     bag = write_bag(tmp_path / "rest.bag", duration_s=0.5)
     assert convert(bag, tmp_path / "out") == 0

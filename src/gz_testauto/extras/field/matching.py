@@ -3,7 +3,8 @@
 Each scan starts from the previous pose and the motion of the odometry. The nearest reference point
 and its normal define the error of a point, which the Gauss-Newton method minimizes with robust
 weights. As in a Kalman filter, the covariance of the pose grows with the motion, so that the poses
-of a localizer have the more weight, the longer nothing was in range.
+of a localizer have the more weight, the longer nothing was in range. The errors that a later scan
+removes are then also removed from the poses before it.
 """
 
 from typing import Callable, List, NamedTuple, Optional, Sequence, Tuple
@@ -141,6 +142,7 @@ def match_scans(
     errors: List[np.ndarray] = []
     matched, latest = np.ones(len(poses)), np.zeros((0, 2))
     covariance = np.diag(ESTIMATE)
+    guesses, gains = [poses[0]], [np.zeros((3, 3))]
     for scan, time_s in enumerate(times_s):
         progress(f"match scan {scan} of {len(poses)}")
         points = rays.points_m(scan)
@@ -151,8 +153,11 @@ def match_scans(
             motion = relative(odometry[scan - 1], odometry[scan])
             guess = composed(poses[scan - 1], motion)
             is_still = np.hypot(*motion[:2]) < STILL_M and abs(motion[2]) < STILL_RAD
+            gain = np.eye(3)
             if not is_still:
-                covariance = _moved(covariance, guess - poses[scan - 1])
+                covariance, gain = _moved(covariance, guess - poses[scan - 1])
+            guesses.append(guess)
+            gains.append(gain)
         if is_still:
             poses[scan] = guess
         else:
@@ -170,6 +175,7 @@ def match_scans(
         if matched[scan] >= MATCHED_SHARE:
             latest = placed
             surfaces.add(time_s, poses[scan], placed)
+    poses = _smoothed(poses, guesses, gains)
     if surfaces.walls_seen < SEEN_WALLS:
         poses = _aligned(poses, start)
     residual_m = float(np.median(np.concatenate(errors))) if errors else 0.0
@@ -189,11 +195,25 @@ def _thinned(points: np.ndarray) -> np.ndarray:
     return points[:: max(step, 1)]
 
 
-def _moved(covariance: np.ndarray, motion: np.ndarray) -> np.ndarray:
-    """Return the covariance of a pose after a motion in the map's frame by odometry."""
+def _moved(covariance: np.ndarray, motion: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:
+    """Return the covariance of a pose after a motion in the map's frame by odometry, and the gain
+    by which a correction of that pose corrects the one before the motion."""
     jacobian = np.eye(3)
     jacobian[:2, 2] = -motion[1], motion[0]
-    return np.asarray(jacobian @ covariance @ jacobian.T + np.diag(MOTION))
+    moved = jacobian @ covariance @ jacobian.T + np.diag(MOTION)
+    return moved, covariance @ jacobian.T @ np.linalg.inv(moved)
+
+
+def _smoothed(
+    poses: np.ndarray, guesses: Sequence[np.ndarray], gains: Sequence[np.ndarray]
+) -> np.ndarray:
+    """Return poses that also use the scans after them (Rauch, Tung, Striebel 1965). ``guesses`` are
+    the poses by the odometry from the pose before, and ``gains`` those of each motion."""
+    smoothed = np.array(poses)
+    for scan in range(len(poses) - 2, -1, -1):
+        correction = _wrapped(smoothed[scan + 1] - guesses[scan + 1])
+        smoothed[scan] += gains[scan + 1] @ correction
+    return smoothed
 
 
 def _match(

@@ -13,6 +13,7 @@ from gz_testauto.base.errors import ResultsError
 from gz_testauto.base.pose import Pose2D
 from gz_testauto.extras.field.evidence import (
     BEHIND,
+    MOVING,
     STATIC,
     WALL,
     Evidence,
@@ -149,17 +150,24 @@ def reconstruct(
         )
     _require_mount(path, rays, frames.odometry)
     has_localizer = _require_steady(path, scans.times_s, frames)
-    match = match_scans(
-        rays,
-        scans.times_s,
-        frames.estimates,
-        frames.odometry,
-        has_localizer,
-        map_reference(map_file),
-        _progress(),
-    )
-    evidence = collect_evidence(rays, scans.range_max_m, match.poses, map_file)
+    walls = map_reference(map_file)
+
+    def match_to_map(matched_rays: Rays) -> Tuple[Match, Evidence]:
+        match = match_scans(
+            matched_rays,
+            scans.times_s,
+            frames.estimates,
+            frames.odometry,
+            has_localizer,
+            walls,
+            _progress(),
+        )
+        return match, collect_evidence(rays, scans.range_max_m, match.poses, map_file)
+
+    match, evidence = match_to_map(rays)
     _require_fit(path, scans.times_s, match, evidence, map_file)
+    # Moving people, who displace the poses where little else is in range, are not matched again.
+    match, evidence = match_to_map(_without_moving(rays, evidence))
     obstacles = fit_obstacles(evidence)
     start_s = window.from_s if window.goal is None else max(window.goal.time_s, window.from_s)
     start_scan = min(int(np.searchsorted(scans.times_s, start_s - 1e-6)), len(scans.times_s) - 1)
@@ -253,6 +261,13 @@ def _rays(content: BagContent, scans: Scans, base: str, window: Window) -> Rays:
         origin = mount.positions_m[0, :2]
         directions = mount.rotations[0].apply(directions)
     return Rays(origin, directions[:, :2], scans.ranges_m)
+
+
+def _without_moving(rays: Rays, evidence: Evidence) -> Rays:
+    ranges_m = np.array(rays.ranges_m)
+    hits = np.argwhere(np.isfinite(ranges_m))
+    ranges_m[tuple(hits[evidence.kinds == MOVING].T)] = np.nan
+    return rays._replace(ranges_m=ranges_m)
 
 
 def _spread(rays: Rays, odometry: np.ndarray) -> int:
