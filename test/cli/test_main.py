@@ -186,8 +186,8 @@ def test_map_uses_the_height_of_the_lidar_with_the_requested_name(capsys, tmp_pa
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        (("--resolution", "0"), "--resolution is 0; it must be finite"),
-        (("--resolution", "inf"), "--resolution is inf; it must be finite"),
+        (("--resolution", "0"), "--resolution is 0; it must be greater than 0 and at most 100 m"),
+        (("--resolution", "1e15"), "--resolution is 1e+15; it must be greater than 0"),
         (("--resolution", "1e-7"), "cells of 1e-07 m"),
         (("--height", "nan"), "--height is nan; it must be finite"),
         (("--bounds", "2", "0", "1", "4"), "--bounds must be"),

@@ -22,7 +22,7 @@ from gz_testauto.trial.testbed import (
     require_stack,
     robot_limits,
 )
-from gz_testauto.worlds.record import WorldRecord
+from gz_testauto.worlds.record import GPU_LIDAR, WorldRecord
 
 FLOOR = '<model name="floor"><static>1</static><link name="l"><collision name="c"><geometry><plane/></geometry></collision></link></model>'  # fmt: skip  # noqa: E501
 BOX = (
@@ -326,6 +326,20 @@ def test_further_robot_uses_the_lidar_of_its_own_entry(prepared, changed_robot):
     assert (first.robot.lidar.sensor, second.robot.lidar.sensor) == ("lidar", "cliff")
     own = companion("porter", 3.0, model=str(robot.model), lidar="base::lidar")
     assert prepared(robot=robot, robots=(own,)).bed.robots[1].robot.lidar.sensor == "lidar"
+
+
+def test_joint_outside_of_its_limits_and_a_gpu_ray_of_a_further_robot_give_notices(
+    prepared, smoke, tmp_path
+):
+    robot = read_body(smoke)
+    mast = DOOR[DOOR.index('<link name="leaf"') :].replace("frame", robot.lidar.link).format(0.5)
+    path = tmp_path / "second.sdf"
+    text = robot.path.read_text().replace('type="ray"', 'type="gpu_ray"')
+    path.write_text(text.replace("</model>", mast))
+    robots = (companion("porter", 3.0, model=str(path)),)
+    notices = check(prepared(robots=robots, simulator="embedded"))
+    assert notices[0].startswith("the joint 'porter::hinge' starts at 0, outside of its limits")
+    assert notices[1:] == (f"robot 'porter': {GPU_LIDAR}",)
 
 
 def test_drive_of_a_nested_model_is_named_in_the_message(tmp_path, smoke):

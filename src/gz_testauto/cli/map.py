@@ -20,7 +20,7 @@ import numpy as np
 from gz_testauto.base.errors import SpecError
 from gz_testauto.campaign.campaign_files import input_path
 from gz_testauto.cli.multiply import add_allow_missing, compile_pattern, print_repairs
-from gz_testauto.grid.map_server import write_map
+from gz_testauto.grid.map_server import MAX_RESOLUTION_M, write_map
 from gz_testauto.sdf.includes import read_world
 from gz_testauto.sdf.robot import read_robot
 from gz_testauto.sdf.scene import read_scene
@@ -97,9 +97,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    if not 0 < arguments.resolution < math.inf:
+    if not 0 < arguments.resolution <= MAX_RESOLUTION_M:
         raise SpecError(
-            f"--resolution is {arguments.resolution:g}; it must be finite and greater than 0"
+            f"--resolution is {arguments.resolution:g}; it must be greater than 0 and at most "
+            f"{MAX_RESOLUTION_M:g} m"
         )
     height = _choose_height_m(arguments.height, arguments.robot, arguments.lidar)
     bounds = _require_bounds(arguments.bounds)

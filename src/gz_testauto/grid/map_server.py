@@ -22,6 +22,7 @@ from gz_testauto.spec.model import Spec, SpecPath
 
 OCCUPIED, UNKNOWN, FREE = 0, 205, 254
 OCCUPIED_THRESHOLD, FREE_THRESHOLD = 0.65, 0.196
+MAX_RESOLUTION_M = 100.0
 
 _BLANK = rb"(?:\s|#[^\n]*\n)+"
 _PGM_HEADER = re.compile(_BLANK.join([rb"(P[25])", *[rb"(\d{1,9})"] * 3]) + rb"\s")
@@ -64,7 +65,7 @@ class _MapFields(Spec):
     model_config = ConfigDict(extra="ignore")
 
     image: SpecPath
-    resolution: float = Field(gt=0, le=100)
+    resolution: float = Field(gt=0, le=MAX_RESOLUTION_M)
     # within 1e8 m, coordinates have steps of 15 nm
     origin: Annotated[
         List[Annotated[float, Field(ge=-1e8, le=1e8)]], Field(min_length=3, max_length=3)

@@ -7,7 +7,7 @@ for the trials in the same process.
 import itertools
 import logging
 import math
-from typing import Dict, Iterator, List, Sequence, Tuple
+from typing import Dict, Iterable, Iterator, List, Sequence, Tuple
 
 import numpy as np
 import shapely
@@ -22,7 +22,7 @@ from gz_testauto.sdf.drives import ackermann_parts, nested_drive
 from gz_testauto.sdf.dynamics import read_physics
 from gz_testauto.sdf.meshes.surfaces import Heightmap
 from gz_testauto.sdf.robot import RobotModel
-from gz_testauto.sdf.scene import WorldScene
+from gz_testauto.sdf.scene import SceneModel, WorldScene, placed_model
 from gz_testauto.sdf.values import number
 from gz_testauto.simulators.embedded.own_body import scan_own_body
 from gz_testauto.trial.actors import check_actors
@@ -31,7 +31,7 @@ from gz_testauto.trial.executor import StopRequest
 from gz_testauto.trial.localization import make_estimator
 from gz_testauto.trial.testbed import BuiltinTestBed, TestBed
 from gz_testauto.trial.trial import Trial
-from gz_testauto.worlds.record import Progress
+from gz_testauto.worlds.record import GPU_LIDAR, Progress
 
 LEAST_STEP_S = 1e-6  # of physics, far below every usual value
 
@@ -71,12 +71,17 @@ def check_trials(
             return ()
         for robot_bed in bed.robots:
             notices[trial.world.world_index] = _check_mission(robot_bed, trial)
-        joint_lines += _joint_notices(bed.world_scene(trial.world))
+        joint_lines += _joint_notices(bed.world_scene(trial.world).models.values())
         progress(count, len(checked_trials))
     lidar_lines: List[str] = []
     if isinstance(bed, BuiltinTestBed):
         for robot_bed in bed.robots:
-            lidar_lines += lidar_notices(robot_bed.robot, robot_bed.spec.lidar_sees_visuals)
+            robot, sees_visuals = robot_bed.robot, robot_bed.spec.lidar_sees_visuals
+            joint_lines += _joint_notices([placed_model(robot.sdf, robot.name, Pose())])
+            lidar_lines += lidar_notices(robot, sees_visuals)
+            # For the first robot, the records of the worlds list the models.
+            if robot.name != bed.robot.name and robot.has_gpu_lidar and not sees_visuals:
+                lidar_lines.append(f"robot {robot.name!r}: {GPU_LIDAR}")
             for trial in trials[:1]:  # the robot has the parts that its localization needs
                 spec = robot_bed.spec
                 make_estimator(spec.localization, spec.randomize, robot_bed.robot, trial.numbers)
@@ -237,20 +242,20 @@ def _reject_moving_static_models(scene: WorldScene, location: str) -> None:
         )
 
 
-def _joint_notices(scene: WorldScene) -> List[str]:
+def _joint_notices(models: Iterable[SceneModel]) -> List[str]:
     # Gazebo and MuJoCo push such a joint into its range, or over it to the other limit.
     return [
         f"the joint {name!r} starts at 0, outside of its limits {lower:g} to {upper:g}, and "
         "simulators move it differently; correct its limits"
-        for name, lower, upper in _joint_limits(scene)
+        for name, lower, upper in _joint_limits(models)
         if not lower <= 0.0 <= upper
     ]
 
 
-def _joint_limits(scene: WorldScene) -> Iterator[Tuple[str, float, float]]:
+def _joint_limits(models: Iterable[SceneModel]) -> Iterator[Tuple[str, float, float]]:
     nested_models = (
         (f"{model.name}::{scope}", nested)
-        for model in scene.models.values()
+        for model in models
         if not model.static
         for scope, nested, _ in model.node.walk()
     )

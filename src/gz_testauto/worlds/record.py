@@ -13,10 +13,10 @@ from gz_testauto.spec.worlds import PATH_M
 
 SHOWN = 5
 
-OTHER_VISUALS = (
-    "the lidar is a gpu_ray or gpu_lidar, which sees visuals in Gazebo and collision shapes here; "
-    "at its height, they differ by more than 5 cm in"
+GPU_LIDAR = (
+    "the lidar is a gpu_ray or gpu_lidar, which sees visuals in Gazebo and collision shapes here"
 )
+OTHER_VISUALS = f"{GPU_LIDAR}; at its height, they differ by more than 5 cm in"
 
 Progress = Callable[[int, int], None]  # receives the numbers of finished worlds and of all worlds
 
