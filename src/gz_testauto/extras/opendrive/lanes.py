@@ -19,6 +19,7 @@ from gz_testauto.base.errors import SpecError
 from gz_testauto.base.truncation import join_truncated
 from gz_testauto.base.xml_file import read_xml
 from gz_testauto.extras.opendrive.plan_view import (
+    LEAST_M,
     Cubics,
     ReferenceLine,
     RoadError,
@@ -31,7 +32,6 @@ SPACING_M = 0.1  # largest distance between the sampled points of a lane
 
 TOLERANCE_M = 0.01
 
-LEAST_M = 0.1  # length and width below which a piece of a lane is ignored
 
 # Offsets and widths are read at most this close to the end of a section, where others can start.
 END_M = 1e-6
@@ -302,7 +302,7 @@ def _shapes(road: _Road, index: int) -> Iterator[Tuple["etree._Element", np.ndar
         elements.sort(key=lambda lane: abs(number(lane, "id")))
         for position, element in enumerate(elements, start=1):
             lane, borders = int(number(element, "id")), element.findall("border")
-            if lane != sign * position:
+            if number(element, "id") != sign * position:
                 raise RoadError(
                     element,
                     f"lane {road.name(index, lane)} is number {position} on the {side} of road "

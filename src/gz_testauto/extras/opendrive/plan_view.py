@@ -11,6 +11,7 @@ NODES, WEIGHTS = (array / 2 for array in np.polynomial.legendre.leggauss(5))
 NODES = NODES + 0.5
 
 STEP_M = 0.1  # longest step of an integral
+LEAST_M = 0.1  # length and width below which a piece of a road is ignored
 
 SUPPORTED = ("line", "arc", "spiral", "poly3", "paramPoly3")
 
@@ -73,6 +74,11 @@ class ReferenceLine:
             raise RoadError(road, "a <road> needs a <geometry> in <planView>")
         self._geometries = sorted(geometries, key=lambda geometry: number(geometry, "s"))
         self._starts = [number(geometry, "s") for geometry in self._geometries]
+        if abs(self._starts[0]) > LEAST_M:
+            raise RoadError(
+                self._geometries[0],
+                f"the first <geometry> of a road starts at s = {self._starts[0]:g}; it must be 0",
+            )
         self.length = self._starts[-1] + number(self._geometries[-1], "length")
 
     def frames(self, s: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:

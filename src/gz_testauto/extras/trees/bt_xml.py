@@ -7,7 +7,6 @@ Ports with ``{...}`` and scripts are rejected, since blackboards are not support
 """
 
 import contextlib
-import math
 from pathlib import Path
 from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple, Type
 
@@ -62,9 +61,20 @@ _CONSTANT_LEAVES: Dict[str, Type[Any]] = {
     "AlwaysSuccess": py_trees.behaviours.Success,
     "AlwaysFailure": py_trees.behaviours.Failure,
 }
+_ATTRIBUTES = {  # of the nodes that have some, without the labels
+    "Parallel": ("success_count", "failure_count"),
+    "ParallelAll": ("max_failures",),
+    "Repeat": ("num_cycles",),
+    "RetryUntilSuccessful": ("num_attempts",),
+    "TickLimit": ("limit",),
+    "Timeout": ("msec",),
+    "Delay": ("delay_msec",),
+    "Sleep": ("msec",),
+}
 KNOWN = (*_COMPOSITES, *_DECORATORS, *_CONSTANT_LEAVES, "Sleep", "SubTree")
 
 _FOREVER = -1
+MAX_NUMBER = 1e9  # of an attribute: m, s, or rad
 
 
 def read_tree(
@@ -168,6 +178,10 @@ class _TreeReader:
                 raise self._error(
                     element, f"{tag}: {key} is {value!r}; ports and scripts are not supported"
                 )
+            if tag in KNOWN and key not in (*_LABELS, *_ATTRIBUTES.get(tag, ())):
+                raise self._error(
+                    element, f"{tag} has no attribute {key!r}; correct its name, or remove it"
+                )
         if tag in _COMPOSITES:
             return self._build_composite(element, tag, name)
         if tag in _DECORATORS:
@@ -244,8 +258,10 @@ class _TreeReader:
         attributes = {k: v for k, v in element.attrib.items() if k not in _LABELS}
         for key, text in attributes.items():
             with contextlib.suppress(ValueError):  # not a number
-                if not math.isfinite(float(text)):
-                    raise self._error(element, f"{leaf_id}: {key} is {text}; it must be finite")
+                if not abs(float(text)) <= MAX_NUMBER:
+                    raise self._error(
+                        element, f"{leaf_id}: {key} is {text}; its limit is {MAX_NUMBER:g}"
+                    )
         try:
             return self._leaves[leaf_id](name, **attributes)
         except (TypeError, ValueError) as error:
