@@ -146,7 +146,7 @@ def test_written_tree_is_read_as_an_equal_tree():
         ('<Sleep msec="-1"/>', "Sleep: msec is -1; it must be >= 0"),
         ('<Note status="nan"/>', "Note: status is nan; its limit is 1e+09"),
         ('<Note status="-1e300"/>', "Note: status is -1e300; its limit is 1e+09"),
-        ('<Parallel succes_count="1"><Note/></Parallel>', "Parallel has no attribute 'succes_"),
+        ('<Parallel succes_count="1"><Note/></Parallel>', "Parallel: the attribute 'succes_"),
         ('<Note status="{x}"/>', "Note: status is '{x}'; ports and scripts are not supported"),
         ('<SubTree ID="n"/>', "unknown tree 'n'. Known: m"),
         ('<SubTree ID="m"/>', "tree 'm'"),

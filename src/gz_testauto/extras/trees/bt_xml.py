@@ -180,7 +180,7 @@ class _TreeReader:
                 )
             if tag in KNOWN and key not in (*_LABELS, *_ATTRIBUTES.get(tag, ())):
                 raise self._error(
-                    element, f"{tag} has no attribute {key!r}; correct its name, or remove it"
+                    element, f"{tag}: the attribute {key!r} is not supported; correct or remove it"
                 )
         if tag in _COMPOSITES:
             return self._build_composite(element, tag, name)
