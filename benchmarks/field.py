@@ -22,6 +22,7 @@ from pathlib import Path
 import numpy as np
 import shapely
 
+from gz_testauto.base.errors import ResultsError
 from gz_testauto.campaign.campaign_files import read_campaign_spec
 from gz_testauto.campaign.simulator import start_simulator
 from gz_testauto.campaign.trial_runner import TrialRunner
@@ -131,7 +132,11 @@ def main():
             count = arguments.perturb if is_repeated else 0
             repeats = [perturbation.run(task, number) for number in range(count)]
             same = sum(other is not None and is_same(trial, other) for other in repeats)
-            rebuilt = rebuild(bag)
+            try:
+                rebuilt = rebuild(bag)
+            except ResultsError as error:
+                print(f"{world.name} {planner.name}: rejected: {error}", flush=True)
+                continue
             out = Path(tempfile.mkdtemp(dir=str(folder)))
             files = write_files(rebuilt, bag.name, out, str(spec.robot.model), (1.0, 1.5))
             poses = {"start": rebuilt.start, "goals": [rebuilt.goal]}

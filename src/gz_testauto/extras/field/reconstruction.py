@@ -165,9 +165,10 @@ def reconstruct(
         return match, collect_evidence(rays, scans.range_max_m, match.poses, map_file)
 
     match, evidence = match_to_map(rays)
-    _require_fit(path, scans.times_s, match, evidence, map_file)
+    _require_matched(path, scans.times_s, match)
     # Moving people, who displace the poses where little else is in range, are not matched again.
     match, evidence = match_to_map(_without_moving(rays, evidence))
+    _require_fit(path, match.poses, evidence, map_file)
     obstacles = fit_obstacles(evidence)
     start_s = window.from_s if window.goal is None else max(window.goal.time_s, window.from_s)
     start_scan = min(int(np.searchsorted(scans.times_s, start_s - 1e-6)), len(scans.times_s) - 1)
@@ -326,9 +327,7 @@ def _require_steady(path: Path, times_s: np.ndarray, frames: _Frames) -> bool:
     return is_corrected
 
 
-def _require_fit(
-    path: Path, times_s: np.ndarray, match: Match, evidence: Evidence, map_file: MapFile
-) -> None:
+def _require_matched(path: Path, times_s: np.ndarray, match: Match) -> None:
     bad = match.matched < MATCHED_SHARE
     is_lost = (
         len(bad) > LOST_SCANS
@@ -346,7 +345,10 @@ def _require_fit(
             f"first at {since:.1f} s. Usual causes: the robot was carried, a wrong transform of "
             "the lidar, or different clocks of lidar and odometry"
         )
-    cells = np.floor(in_map_cells(match.poses[:, :2], map_file)).astype(int)
+
+
+def _require_fit(path: Path, poses: np.ndarray, evidence: Evidence, map_file: MapFile) -> None:
+    cells = np.floor(in_map_cells(poses[:, :2], map_file)).astype(int)
     rows, columns = map_file.occupied.shape
     column, row = cells.T
     is_inside = (row >= 0) & (row < rows) & (column >= 0) & (column < columns)
