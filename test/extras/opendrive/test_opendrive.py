@@ -50,8 +50,11 @@ def changed_town(tmp_path, *changes):
     return road("{opendrive: changed.xodr, route: [1.0.-1]}", file).by_name
 
 
-def test_a_namespace_changes_no_lane(tmp_path):
-    lanes = changed_town(tmp_path, ("<OpenDRIVE>", '<OpenDRIVE xmlns="http://asam.net/1.8">'))
+def test_a_namespace_and_elements_of_another_change_no_lane(tmp_path):
+    root = '<OpenDRIVE xmlns="http://asam.net/1.8" xmlns:v="http://vendor.org">'
+    width = '<width sOffset="0" a="3.0" b="0" c="0" d="0"/>'
+    other = '<v:width sOffset="0" a="9" b="0" c="0" d="0"/>'
+    lanes = changed_town(tmp_path, ("<OpenDRIVE>", root), (width, width + other))
     assert lanes == road("{opendrive: town.xodr, route: [1.0.-1]}").by_name
 
 

@@ -67,8 +67,11 @@ def read_lanes(file: Path, kinds: List[str]) -> List[Dict[str, Any]]:
     require_regular(file, SpecError)
     try:
         root = read_xml(file)
+        namespace = etree.QName(root).namespace
         for element in root.iter(etree.Element):
-            element.tag = etree.QName(element).localname
+            name = etree.QName(element)
+            if name.namespace == namespace:  # others are extensions of a vendor
+                element.tag = name.localname
         every = {lane.name: lane for lane in _Network(root).lanes()}
     except (OSError, etree.XMLSyntaxError) as error:
         raise SpecError(f"{file}: cannot be read: {error}") from error
