@@ -1,10 +1,11 @@
 """Compare worlds built from bags of simulated trials with the worlds of these trials.
 
     ./bootstrap exec python3 benchmarks/field.py CAMPAIGN [--perturb 10] [--perturbed all]
-                                                 [--record-in gazebo] [--worlds 3:9]
+                          [--record-in gazebo] [--run-in gazebo] [--worlds 3:9]
 
-Each trial is written to a bag, with --record-in in another simulator, and its world and its moving
-people are built from the bag. Printed are the outcomes in both worlds, in the built one with exact
+Each trial is written to a bag, and its world and its moving people are built from the bag. The
+trials are recorded, and the built worlds run, in the simulator of the campaign unless --record-in
+or --run-in names another one. Printed are the outcomes in both worlds, in the built one with exact
 poses; whether the outcome is the same in the true world with exact poses, and in the built world
 with the localization errors of the bag; the number of N repeats with small changes, by default of
 failed trials, that are the same, as by ``perturb``; the error of the refined poses (mean and
@@ -112,6 +113,7 @@ def main():
     parser.add_argument("--perturb", type=int, default=0, metavar="N")
     parser.add_argument("--perturbed", choices=("all", "failed"), default="failed")
     parser.add_argument("--record-in", default="", metavar="SIMULATOR")
+    parser.add_argument("--run-in", default="", metavar="SIMULATOR")
     parser.add_argument("--worlds", default=":", metavar="FIRST:LAST")
     arguments = parser.parse_args()
     worlds = slice(*(int(text) if text else None for text in arguments.worlds.split(":")))
@@ -142,7 +144,7 @@ def main():
             poses = {"start": rebuilt.start, "goals": [rebuilt.goal]}
             actors = read_campaign_spec(files.campaign).actors
             built = plain.model_copy(update={"actors": actors})
-            with TrialRunner(built) as again:
+            with TrialRunner(built, arguments.run_in) as again:
                 repeat = again.run(files.world.read_bytes(), planner.name, **poses)
             exact = true.run(world.path.read_bytes(), planner.name, **poses)
             errors = spec.localization.model_validate(
