@@ -61,6 +61,27 @@ def simulation(simulator, tmp_path):
     return simulator.load(Scene(write_world(tmp_path, models=boxes("true")), ROBOT))
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "match"),
+    [
+        ("<mass>20", "<mass>-1", "has a mass of -1 kg"),
+        ("<mass>20", "<mass>nan", "<mass> is 'nan'"),
+        ("<box><size>1 0.8 1</size></box>", "<mesh><uri>/dev/zero</uri></mesh>", "/dev/zero"),
+        (
+            "</model>",
+            '<joint name="j" type="fixed"><parent>link</parent><child>nobody</child></joint>'
+            "</model>",
+            "the child 'nobody', which is not a link",
+        ),
+    ],
+)
+def test_model_that_other_simulators_reject_is_not_spawned(simulation, old, new, match):
+    box = BOX.format(name="box", static="false", x=6, y=6)
+    with pytest.raises(SimulatorError, match=match):
+        simulation.spawn([NamedModel("box", box.replace(old, new))])
+    assert "box" not in simulation.step(0.1).models
+
+
 LOOSE = (
     "<pose frame=>1 2 3 0 0 0.5</pose>",
     "<pose>1 2 3</pose>",
