@@ -304,36 +304,19 @@ def _shapes(road: _Road, index: int) -> Iterator[Tuple["etree._Element", np.ndar
         elements = section.findall(f"{side}/lane")
         elements.sort(key=lambda lane: abs(number(lane, "id")))
         for position, element in enumerate(elements, start=1):
-            lane, borders = int(number(element, "id")), element.findall("border")
-            if number(element, "id") != sign * position:
-                raise RoadError(
-                    element,
-                    f"lane {road.name(index, lane)} is number {position} on the {side} of road "
-                    f"{road.id}, so its ID must be {sign * position:g}; IDs count from the center "
-                    "without gaps or duplicates. Correct the IDs, and the links to these lanes",
-                )
-            pieces = element.findall("width") or borders
-            if min((number(piece, "sOffset") for piece in pieces), default=math.inf) > LEAST_M:
-                raise RoadError(
-                    element,
-                    f"lane {road.name(index, lane)} has no width at the start of its section; add "
-                    "a <width> or <border> with sOffset 0",
-                )
-            if element.get("direction", "standard") != "standard":
-                raise RoadError(
-                    element,
-                    f"lane {road.name(index, lane)} has the direction "
-                    f"{element.get('direction')!r}, and only lanes with the usual direction of "
-                    "their side are supported; remove the lane or the attribute",
-                )
-            outer = inner + sign * Cubics(element.findall("width"), "sOffset")(inside)
-            if borders and element.find("width") is None:
+            lane = int(number(element, "id"))
+            width_pieces, borders = element.findall("width"), element.findall("border")
+            name = road.name(index, lane)
+            _require_valid_lane(element, name, road.id, int(sign) * position)
+            if width_pieces:
+                outer = inner + sign * Cubics(width_pieces, "sOffset")(inside)
+            else:
                 outer = offsets + Cubics(borders, "sOffset")(inside)
             widths = sign * (outer - inner)
             if widths.min() < -LEAST_M:
                 raise RoadError(
                     element,
-                    f"lane {road.name(index, lane)} is on the wrong side of its inner border at "
+                    f"lane {name} is on the wrong side of its inner border at "
                     f"s = {start + s[np.argmin(widths)]:.1f} m; correct its <border> or <width>",
                 )
             center = points + ((inner + outer) / 2)[:, None] * normals
@@ -344,6 +327,32 @@ def _shapes(road: _Road, index: int) -> Iterator[Tuple["etree._Element", np.ndar
                 yield element, center[::-1], widths[::-1]
             else:
                 yield element, center, widths
+
+
+def _require_valid_lane(
+    element: "etree._Element", name: str, road_id: str, expected_id: int
+) -> None:
+    if number(element, "id") != expected_id:
+        side = "left" if expected_id > 0 else "right"
+        raise RoadError(
+            element,
+            f"lane {name} is number {abs(expected_id)} on the {side} of road {road_id}, so its ID "
+            f"must be {expected_id}; IDs count from the center without gaps or duplicates. Correct "
+            "the IDs, and the links to these lanes",
+        )
+    pieces = element.findall("width") or element.findall("border")
+    if min((number(piece, "sOffset") for piece in pieces), default=math.inf) > LEAST_M:
+        raise RoadError(
+            element,
+            f"lane {name} has no width at the start of its section; add a <width> or <border> with "
+            "sOffset 0",
+        )
+    if element.get("direction", "standard") != "standard":
+        raise RoadError(
+            element,
+            f"lane {name} has the direction {element.get('direction')!r}, and only lanes with the "
+            "usual direction of their side are supported; remove the lane or the attribute",
+        )
 
 
 def _can_cross(section: "etree._Element", lane: int) -> bool:
