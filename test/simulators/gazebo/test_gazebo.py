@@ -69,9 +69,9 @@ def simulation(simulator, tmp_path):
         ("<box><size>1 0.8 1</size></box>", "<mesh><uri>/dev/zero</uri></mesh>", "/dev/zero"),
         (
             "</model>",
-            '<joint name="j" type="fixed"><parent>link</parent><child>nobody</child></joint>'
+            '<joint name="j" type="fixed"><parent>link</parent><child>absent</child></joint>'
             "</model>",
-            "the child 'nobody', which is not a link",
+            "the child 'absent', which is not a link",
         ),
     ],
 )
