@@ -1,6 +1,7 @@
 """Effects and hooks of a campaign: invalid entries are rejected by file, line and field, and hooks
 of other packages run in each trial."""
 
+import math
 from types import SimpleNamespace
 
 import pytest
@@ -10,6 +11,7 @@ from gz_testauto.actors.hook import Hook, HookResults
 from gz_testauto.actors.simulation import ActorSimulation, Filter
 from gz_testauto.base.errors import SceneError, SpecError
 from gz_testauto.base.parameters import Positive
+from gz_testauto.base.pose import Pose2D
 from gz_testauto.base.resources import share_directory
 from gz_testauto.cli.main import main
 from gz_testauto.results.directory import CampaignDirectory
@@ -18,7 +20,12 @@ from gz_testauto.simulators.changes import SetGravity
 from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.spec.effects import HOOKS
 from gz_testauto.spec.loader import parse
-from gz_testauto.trial.actors import TrialActors, check_actors
+from gz_testauto.trial.actors import (
+    FreePlaces,
+    TrialActors,
+    check_actors,
+    require_unmoved_robot,
+)
 from gz_testauto.trial.plan import PreparedCampaign
 from gz_testauto.trial.testbed import bed_of, read_body
 from gz_testauto.worlds.record import WorldRecord
@@ -187,12 +194,43 @@ def test_change_that_the_simulator_does_not_support_is_rejected(parts, named):
     assert named in str(raised.value)
 
 
+def moving_term(names, when):
+    """Return a term of the randomization that moves models."""
+    term = f"{{name: jump, term: pose, select: {{names: '{names}'}}, add: [-1, 1], when: {when}}}"
+    return f"[{term}]"
+
+
 @pytest.mark.parametrize("names", ["robot", ".*"])
-def test_a_term_that_would_move_the_robot_is_rejected(names):
-    term = f"{{name: jump, term: pose, select: {{names: '{names}'}}, add: 0.5, when: trial}}"
-    spec, _ = campaign(randomize=f"[{term}]")
-    with pytest.raises(SpecError, match=r"randomize 'jump': select\.names matches 'robot'"):
+def test_a_term_can_move_the_robot_only_during_a_trial(names):
+    check(campaign(randomize=moving_term(names, "{every_s: 5}"))[0])
+    spec, _ = campaign(randomize=moving_term(names, "trial"))
+    with pytest.raises(
+        SpecError, match=r"randomize 'jump': select\.names matches 'robot'.*every_s"
+    ):
         check_actors(spec)
+
+
+def test_a_robot_is_moved_only_to_places_at_which_it_can_stop():
+    """The walls are at 5 m. The robot is 0.6 m long in front of its base, and stops in 0.6 m."""
+    spec, _ = campaign(randomize=moving_term("robot", "{every_s: 5}"))
+    room = WorldRecord(0, "room", ROOM, "")
+    prepared = PreparedCampaign(bed_of(spec, read_body(spec)), (room,))
+    places = FreePlaces(prepared.bed._actor_context(prepared.trials[0]), ())
+    for x_m, yaw_rad, is_free in (
+        (3.5, 0.0, True), (4.0, 0.0, False), (4.0, math.pi, True), (4.5, math.pi, False),
+        (7.0, math.pi, False),
+    ):  # fmt: skip
+        assert places.contains(Pose2D(x_m, 0.0, yaw_rad), {}) is is_free, (x_m, yaw_rad)
+
+
+def test_a_term_cannot_move_a_further_robot_or_a_robot_over_ros():
+    other = "[{name: porter, start: {x_m: 0, y_m: 3}, goal: {x_m: 3, y_m: 3}}]"
+    spec, _ = campaign(robots=other, randomize=moving_term("porter", "{every_s: 5}"))
+    with pytest.raises(SpecError, match=r"'jump': select\.names matches 'porter', and only the"):
+        check_actors(spec)
+    require_unmoved_robot(campaign(randomize=moving_term("box.*", "{every_s: 5}"))[0])
+    with pytest.raises(SpecError, match=r"'jump': select\.names matches 'robot', and over ROS"):
+        require_unmoved_robot(campaign(randomize=moving_term("rob.*", "{every_s: 5}"))[0])
 
 
 def test_hook_of_another_package_runs_in_each_trial_of_a_campaign(tmp_path):

@@ -13,7 +13,7 @@ from gz_testauto.actors.hook import Hook, StepContext
 from gz_testauto.actors.requested_poses import RequestedPoses
 from gz_testauto.base.errors import SceneError, SimulatorError
 from gz_testauto.base.observation import LaserScan, ModelState, Snapshot, Twist2D
-from gz_testauto.simulators.changes import Change
+from gz_testauto.simulators.changes import Change, SetModel
 from gz_testauto.simulators.description import Description
 from gz_testauto.simulators.interface import NamedModel, Simulation
 
@@ -149,6 +149,13 @@ class ActorSimulation(Simulation):
                 command = filter_.commanded(command, snapshot.time_s, duration_s)
             self._inner.drive(command)
         next_snapshot = self._requested_poses.with_computed_poses(self._inner.step(duration_s))
+        placed = {
+            change.name: change.pose
+            for change in changes
+            if type(change) is SetModel and change.pose is not None
+        }
+        if placed:
+            next_snapshot = replace(next_snapshot, placed=placed)
         for hook in self._order:
             with self._ending_at_failure(hook, next_snapshot.time_s):
                 hook.after_step(next_snapshot)

@@ -206,7 +206,8 @@ class Snapshot:
     stamp can be earlier than ``time_s``. ``imu`` and ``contacts`` contain the data since the
     previous snapshot, ordered by time. ``sensors`` contains the latest reading of each selected
     sensor, by name. These four belong to the first robot; ``others`` contains those of each other
-    robot, by name.
+    robot, by name. ``placed`` contains the poses to which hooks moved models at the time of the
+    previous snapshot, by name.
     """
 
     time_s: float
@@ -217,6 +218,7 @@ class Snapshot:
     contacts: Tuple[Contact, ...] = ()
     others: Mapping[str, SensorReadings] = field(default_factory=dict)
     sensors: Mapping[str, SensorReading] = field(default_factory=dict)
+    placed: Mapping[str, Pose] = field(default_factory=dict)
 
     def of_robot(self, robot: str) -> "Snapshot":
         """Return the snapshot with the sensor data of another robot. Raises ``KeyError``."""

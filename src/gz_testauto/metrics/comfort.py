@@ -13,15 +13,16 @@ derivative of the velocity in the world, along the base's axes, ``T`` the time d
 movement duration, amplitude, and arrests", Journal of Motor Behavior 41 (2009) 529–534.
 """
 
+import functools
 import math
-from typing import Tuple
+from typing import Callable, Tuple
 
 import numpy as np
 
 from gz_testauto.metrics.efficiency import STANDING_MPS
 from gz_testauto.metrics.interface import MetricContext, metric
 from gz_testauto.metrics.recording import Recording
-from gz_testauto.metrics.time_average import time_rms
+from gz_testauto.metrics.time_average import time_mean
 
 FILTER_ORDER = 2  # of the Butterworth filter in each of the two passes
 SHORTEST = 3  # largest number of samples that are differentiated without a filter
@@ -66,10 +67,36 @@ def acceleration(
 )
 def comfort_mps2(recording: Recording, context: MetricContext) -> float:
     """Return the comfort ``f_c``, or NaN for fewer than two samples."""
-    if len(recording.time_s) < 2:
+
+    def acceleration_norm(time_s: np.ndarray, twist: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:
+        even_s, change = acceleration(time_s, twist, context.acceleration_cutoff_hz)
+        return even_s, np.hypot(change[:, 0], change[:, 1])
+
+    return _rms_of(acceleration_norm, recording, 2)
+
+
+def _rms_of(
+    derivative: Callable[[np.ndarray, np.ndarray], Tuple[np.ndarray, np.ndarray]],
+    recording: Recording,
+    least_samples: int,
+) -> float:
+    """Return the RMS over time of a derivative of the velocity, or NaN for fewer than
+    ``least_samples``.
+
+    ``derivative`` receives stamps (s) and twists, and returns evenly spaced stamps (s) and moduli,
+    each of shape (n,). The velocity is not differentiated over a kidnapping.
+    """
+    parts = np.split(np.arange(len(recording.time_s)), np.flatnonzero(recording.kidnapped) + 1)
+    signals = [
+        derivative(recording.time_s[rows], recording.twist[rows])
+        for rows in parts
+        if len(rows) >= least_samples
+    ]
+    if not signals:
         return math.nan
-    time_s, change = acceleration(recording.time_s, recording.twist, context.acceleration_cutoff_hz)
-    return time_rms(np.hypot(change[:, 0], change[:, 1]), time_s)
+    durations_s = np.array([time_s[-1] - time_s[0] for time_s, _ in signals])
+    means = [time_mean(np.square(moduli), time_s) for time_s, moduli in signals]
+    return math.sqrt(float((durations_s / durations_s.sum() * means).sum()))
 
 
 def evenly(time_s: np.ndarray, values: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:
@@ -92,10 +119,8 @@ def evenly(time_s: np.ndarray, values: np.ndarray) -> Tuple[np.ndarray, np.ndarr
 )
 def jerk_rms_mps3(recording: Recording, context: MetricContext) -> float:
     """Return the RMS of the jerk, or NaN for fewer than five samples."""
-    if len(recording.time_s) <= ORDER:
-        return math.nan
-    time_s, change = _jerk(recording, context)
-    return time_rms(change, time_s)
+    cutoff_hz = context.acceleration_cutoff_hz
+    return _rms_of(functools.partial(_jerk, cutoff_hz), recording, ORDER + 1)
 
 
 @metric(
@@ -111,19 +136,21 @@ def log_dimensionless_jerk(recording: Recording, context: MetricContext) -> floa
         return math.nan
     rms = jerk_rms_mps3(recording, context)
     peak_mps = float(np.hypot(*recording.twist[:, :2].T).max())
-    if peak_mps <= STANDING_MPS or rms < NO_JERK:
+    if peak_mps <= STANDING_MPS or not rms >= NO_JERK:  # NaN between kidnappings
         return math.nan
     duration_s = recording.duration_s
     return -math.log(duration_s**4 * rms**2 / peak_mps**2)
 
 
-def _jerk(recording: Recording, context: MetricContext) -> Tuple[np.ndarray, np.ndarray]:
+def _jerk(
+    cutoff_hz: float, stamps_s: np.ndarray, twist: np.ndarray
+) -> Tuple[np.ndarray, np.ndarray]:
     """Return evenly spaced stamps (s) and the jerk (m/s³), each of shape (n,)."""
     from scipy import signal
 
-    time_s, even_twist = evenly(recording.time_s, recording.twist)
+    time_s, even_twist = evenly(stamps_s, twist)
     period_s = time_s[1] - time_s[0]
-    window = _window(context.acceleration_cutoff_hz, period_s, len(time_s))
+    window = _window(cutoff_hz, period_s, len(time_s))
     # Unlike the low-pass of the comfort metric, this filter is exact for polynomials up to the
     # first and last sample, where jerk is largest.
     value, rate, second = (

@@ -40,7 +40,7 @@ STARTED_M = 0.1  # distance from the start at which the BARN challenge starts to
     description="distance traveled",
 )
 def distance_m(recording: Recording, context: MetricContext) -> float:
-    steps = np.diff(recording.pose[:, :2], axis=0)
+    steps = recording.steps_m
     return float(np.hypot(steps[:, 0], steps[:, 1]).sum())
 
 
@@ -70,7 +70,7 @@ def time_s(recording: Recording, context: MetricContext) -> float:
 )
 def standing_s(recording: Recording, context: MetricContext) -> float:
     intervals = np.diff(recording.time_s)
-    steps = np.diff(recording.pose[:, :2], axis=0)
+    steps = recording.steps_m
     return float(intervals[np.hypot(steps[:, 0], steps[:, 1]) < STANDING_MPS * intervals].sum())
 
 
@@ -86,7 +86,10 @@ def standing_s(recording: Recording, context: MetricContext) -> float:
     description="success weighted by path length (0 for a failed trial)",
 )
 def spl(recording: Recording, context: MetricContext) -> float:
-    """Return the SPL, which is NaN for a success with an unknown shortest path."""
+    """Return the SPL, which is NaN for a success with an unknown shortest path, and for a robot
+    that was kidnapped, since the shortest path is that from the start."""
+    if recording.kidnapped.any():
+        return math.nan
     if not recording.completed:
         # Failures count: no planner gains by reaching the goal only in easy worlds.
         return 0.0
@@ -105,7 +108,9 @@ def spl(recording: Recording, context: MetricContext) -> float:
 )
 def barn_score(recording: Recording, context: MetricContext) -> float:
     """Return the BARN score, which is NaN for a success if neither the published nor the shortest
-    path is known."""
+    path is known, and for a robot that was kidnapped."""
+    if recording.kidnapped.any():
+        return math.nan
     if not recording.completed:
         return 0.0
     length_m = recording.published_path_m

@@ -73,10 +73,10 @@ def _encounter_with(recording: Recording, footprint: np.ndarray, name: str) -> E
     is_present, _, _, robot_outlines, object_outlines = _outlines(recording, footprint, name)
     time_s, trajectory = recording.time_s, recording.series[ACTOR_SERIES + name]
     distance = shapely.distance(shapely.polygons(robot_outlines), shapely.polygons(object_outlines))
-    closing = (velocity_mps(recording.pose, time_s) - velocity_mps(trajectory, time_s))[is_present]
+    closing = (robot_velocity_mps(recording) - velocity_mps(trajectory, time_s))[is_present]
     ttc = time_to_collision_s(robot_outlines, object_outlines, closing)
     ttc = np.where(distance <= 0.0, 0.0, ttc)
-    is_continued = np.concatenate([[False], is_present[:-1]])[is_present]
+    is_continued = np.append(False, is_present[:-1] & ~recording.kidnapped)[is_present]
     return Encounter(name, time_s[is_present], np.asarray(distance), ttc, is_continued)
 
 
@@ -144,8 +144,17 @@ def velocity_mps(poses: np.ndarray, time_s: np.ndarray) -> np.ndarray:
 
     If the previous pose is unknown (NaN), it is that of the period after the sample, or 0.
     """
-    periods = np.full((len(poses) + 1, 2), np.nan)
-    periods[1:-1] = np.diff(poses[:, :2], axis=0) / np.diff(time_s)[:, None]
+    return _mean_velocity_mps(np.diff(poses[:, :2], axis=0), time_s)
+
+
+def robot_velocity_mps(recording: Recording) -> np.ndarray:
+    """Return the robot's mean velocity as in :func:`velocity_mps`, without kidnappings."""
+    return _mean_velocity_mps(recording.steps_m, recording.time_s)
+
+
+def _mean_velocity_mps(steps_m: np.ndarray, time_s: np.ndarray) -> np.ndarray:
+    periods = np.full((len(time_s) + 1, 2), np.nan)
+    periods[1:-1] = steps_m / np.diff(time_s)[:, None]
     period_starts, period_ends = periods[:-1], periods[1:]
     return np.nan_to_num(np.where(np.isnan(period_starts), period_ends, period_starts))
 
@@ -204,8 +213,8 @@ def post_encroachment_s(recording: Recording, name: str) -> float:
     if is_present.sum() < 2:
         return np.inf
     samples = np.flatnonzero(is_present)
-    time_s, robot_poses = _interpolate(samples, recording.time_s, recording.pose)
-    _, object_poses = _interpolate(samples, recording.time_s, trajectory)
+    time_s, robot_poses = _interpolate(samples, recording, recording.pose)
+    _, object_poses = _interpolate(samples, recording, trajectory)
     outlines = (recording.series[FOOTPRINT_SERIES], recording.series[OUTLINE_SERIES + name])
     near_samples = _poses_in_reach(
         robot_poses, object_poses, sum(float(np.hypot(*outline.T).max()) for outline in outlines)
@@ -242,16 +251,16 @@ def post_encroachment_s(recording: Recording, name: str) -> float:
 
 
 def _interpolate(
-    samples: np.ndarray, time_s: np.ndarray, poses: np.ndarray
+    samples: np.ndarray, recording: Recording, poses: np.ndarray
 ) -> Tuple[np.ndarray, np.ndarray]:
-    """Return times and poses at the row indices ``samples``. Steps between consecutive rows are
-    divided into :data:`INTERPOLATED_STEPS` interpolated steps."""
+    """Return times and poses at the row indices ``samples``. Steps between consecutive rows, except
+    kidnappings, are divided into :data:`INTERPOLATED_STEPS` interpolated steps."""
     sampled_poses = poses[samples]
     indices = np.arange(INTERPOLATED_STEPS * (len(samples) - 1) + 1) / INTERPOLATED_STEPS
-    has_next_row = np.append(np.diff(samples) == 1, False)
+    has_next_row = np.append((np.diff(samples) == 1) & ~recording.kidnapped[samples[:-1]], False)
     indices = indices[has_next_row[indices.astype(int)] | (indices % 1.0 == 0.0)]
     columns = [
-        time_s[samples],
+        recording.time_s[samples],
         sampled_poses[:, 0],
         sampled_poses[:, 1],
         np.unwrap(sampled_poses[:, 2]),

@@ -72,10 +72,11 @@ def _turns(angle_rad: np.ndarray, recording: Recording) -> np.ndarray:
     """Return the change (rad) of an angle between samples, shape (n − 1,).
 
     It can exceed π: among values that differ by multiples of 2π, it is nearest to the integral of
-    the yaw rate.
+    the yaw rate. At a kidnapping, it is this integral.
     """
     by_rate = _integrated_yaw_rate(recording)
-    return by_rate + np.remainder(np.diff(angle_rad) - by_rate + math.pi, 2 * math.pi) - math.pi
+    turns = by_rate + np.remainder(np.diff(angle_rad) - by_rate + math.pi, 2 * math.pi) - math.pi
+    return np.where(recording.kidnapped, by_rate, turns)
 
 
 def _integrated_yaw_rate(recording: Recording) -> np.ndarray:

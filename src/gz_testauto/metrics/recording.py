@@ -24,6 +24,10 @@ LANE_SERIES = "lane_"
 # and yaw (rad), shape (n, 3), or NaN where tf has no pose.
 TF_SERIES = "tf"
 
+# The series with the kidnappings of the robot: the time (s) of the sample after whose pose it was
+# moved, and the x, y (m) and yaw (rad) to which it was moved, shape (k, 4).
+KIDNAPPING_SERIES = "kidnappings"
+
 # The series with the points of a stack's plans: the time of the plan (s), and x and y (m) in the
 # world frame, shape (k, 3). Adjacent points with the same time are one plan.
 PLAN_SERIES = {"global": "global_plans", "local": "local_plans"}
@@ -105,6 +109,32 @@ class Recording:
             raise ValueError(f"roll_pitch_rad must have shape ({rows}, 2)")
         if rows > 1 and not (np.diff(self.time_s) > 0).all():
             raise ValueError("time_s must increase strictly")
+
+    @property
+    def kidnapped(self) -> np.ndarray:
+        """True for each period between two samples at whose start the robot was moved to another
+        place, shape (n − 1,)."""
+        kidnapped = np.zeros(max(len(self.time_s) - 1, 0), dtype=bool)
+        moves = self.series.get(KIDNAPPING_SERIES)
+        if moves is not None:
+            kidnapped[np.searchsorted(self.time_s, moves[:, 0])] = True
+        return kidnapped
+
+    @property
+    def step_starts_m(self) -> np.ndarray:
+        """The position (m) from which the robot moved in each period between two samples, shape
+        (n − 1, 2). After a kidnapping, it is the new place."""
+        starts_m = self.pose[:-1, :2].copy()
+        moves = self.series.get(KIDNAPPING_SERIES)
+        if moves is not None:
+            starts_m[self.kidnapped] = moves[:, 1:3]
+        return starts_m
+
+    @property
+    def steps_m(self) -> np.ndarray:
+        """The motion (m) in each period between two samples, without kidnappings, shape
+        (n − 1, 2)."""
+        return np.asarray(self.pose[1:, :2] - self.step_starts_m)
 
     @property
     def duration_s(self) -> float:

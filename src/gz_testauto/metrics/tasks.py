@@ -70,7 +70,7 @@ def _gates_passed(
     positions = recording.pose[:, :2]
     if len(positions) < 2:
         return 0.0
-    steps = shapely.linestrings(np.stack([positions[:-1], positions[1:]], axis=1))
+    steps = shapely.linestrings(np.stack([recording.step_starts_m, positions[1:]], axis=1))
     index = gate_count = 0
     for gate in gates:
         crossings = np.flatnonzero(shapely.intersects(steps[index:], shapely.LineString(gate)))
@@ -108,8 +108,10 @@ def least_time_to_collision_s(recording: Recording, context: MetricContext) -> f
         return math.nan
     with np.errstate(invalid="ignore"):  # infinite minus infinite
         closing = -np.diff(clearance) / np.diff(time_s)
-    # When an object appears, the clearance changes abruptly without an approach.
-    nearer = np.isfinite(closing) & (closing > LEAST_CLOSING_MPS) & ~_is_object_new(recording)
+    # When an object appears or the robot is kidnapped, the clearance changes abruptly without an
+    # approach.
+    is_abrupt = _is_object_new(recording) | recording.kidnapped
+    nearer = np.isfinite(closing) & (closing > LEAST_CLOSING_MPS) & ~is_abrupt
     remaining_s = clearance[1:][nearer] / closing[nearer]
     return float(remaining_s.min()) if len(remaining_s) else math.nan
 

@@ -180,7 +180,7 @@ def yielding_s(recording: Recording, context: MetricContext) -> float:
     without moving objects."""
     if len(recording.time_s) < 2 or not moving_objects(recording.series):
         return math.nan
-    steps_m = np.hypot(*np.diff(recording.pose[:, :2], axis=0).T)
+    steps_m = np.hypot(*recording.steps_m.T)
     slow = steps_m < YIELD_SHARE * context.max_linear_mps * np.diff(recording.time_s)
     is_blocked = imminent(recording, context.max_linear_mps, YIELD_S)
     return _integrate(recording, np.append(slow, False) & is_blocked)
@@ -321,7 +321,7 @@ def wrong_way_share(recording: Recording, context: MetricContext) -> float:
     if not lanes or len(recording.time_s) < 2:
         return math.nan
     points = shapely.points(recording.pose[:, :2])
-    moves = np.diff(recording.pose[:, :2], axis=0)
+    moves = recording.steps_m
     is_on_lane, is_along_lane = (np.zeros(len(moves), dtype=bool) for _ in range(2))
     for lane in lanes:
         is_inside = shapely.covers(surface_of(lane), points)[:-1]

@@ -14,8 +14,9 @@ from typing_extensions import override
 from gz_testauto.actors.hook import HIGH, Hook, HookResults, StepContext
 from gz_testauto.actors.simulation import Filter
 from gz_testauto.base.errors import SpecError
+from gz_testauto.base.observation import ModelState
 from gz_testauto.base.parameters import construct
-from gz_testauto.base.pose import Pose
+from gz_testauto.base.pose import Pose, Pose2D
 from gz_testauto.base.registry import unknown_name
 from gz_testauto.randomization import PREFIX, TERMS
 from gz_testauto.randomization.faults import (
@@ -57,19 +58,28 @@ from gz_testauto.spec.randomize import (
 from gz_testauto.spec.worlds import RandomNumbers
 
 LEAST_MASS_KG = 1e-3
+PLACE_ATTEMPTS = 100  # draws of a free place for a robot
 LOCALIZATION_ERROR = "localization_error"  # the term whose value scales all localization errors
 
 # The property changes of a draw, and the drawn number for the results.
 ChangesAndNumber = Tuple[Sequence[Change], float]
 
 
+# Whether a robot can be moved to a place, with the present states of the models.
+PlaceCheck = Callable[[Pose2D, Mapping[str, ModelState]], bool]
+
+
 @dataclass(frozen=True, eq=False)
 class RandomizedScene:
-    """The input of randomization terms: a world, the poses of its models, and the robot."""
+    """The input of randomization terms: a world, the poses of its models, and the robot.
+
+    ``place_checks`` are those of the robots that terms move, by name.
+    """
 
     description: Description
     models: Mapping[str, Pose]
     robot: Optional[RobotModel]
+    place_checks: Mapping[str, PlaceCheck] = field(default_factory=dict)
 
 
 @dataclass(eq=False)
@@ -192,7 +202,8 @@ class Repeated(Hook):
             self._drawing.step_context = context
             changes, value = self._drawing()
             context.change(*changes)
-            self._drawn.append((context.time_s, value))
+            if changes:  # there can be no place for the robot
+                self._drawn.append((context.time_s, value))
             self._due_s += self._interval_s()
 
     @override
@@ -342,14 +353,37 @@ def _draw_poses(drawing: _Drawing) -> ChangesAndNumber:
         if drawing.step_context is not None:
             state = drawing.step_context.state(name)
             pose = pose if state is None else state.pose
-        shift = (drawing.value(0.0), drawing.value(0.0))
-        turn = drawing.spec.yaw_rad.quantile(float(drawing.random.random()))
-        yaw_pose = Pose.from_rpy(0.0, 0.0, 0.0, 0.0, 0.0, float(turn))
-        x, y, z = pose.position
-        quaternion = (yaw_pose * Pose((0.0, 0.0, 0.0), pose.quaternion)).quaternion
-        changes.append(SetModel(name, Pose((x + shift[0], y + shift[1], z), quaternion)))
-        values.append(math.hypot(*shift))
+        is_free = drawing.scene.place_checks.get(name)
+        move = _draw_move(drawing, pose) if is_free is None else _draw_place(drawing, pose, is_free)
+        if move is not None:
+            changes.append(SetModel(name, move[0]))
+            values.append(move[1])
     return changes, _mean_or_nan(values)
+
+
+def _draw_move(drawing: _Drawing, pose: Pose) -> Tuple[Pose, float]:
+    """Return a random pose near ``pose``, and the distance (m) between both."""
+    assert isinstance(drawing.spec, PoseTerm)
+    shift = (drawing.value(0.0), drawing.value(0.0))
+    turn = drawing.spec.yaw_rad.quantile(float(drawing.random.random()))
+    yaw_pose = Pose.from_rpy(0.0, 0.0, 0.0, 0.0, 0.0, float(turn))
+    x, y, z = pose.position
+    quaternion = (yaw_pose * Pose((0.0, 0.0, 0.0), pose.quaternion)).quaternion
+    return Pose((x + shift[0], y + shift[1], z), quaternion), math.hypot(*shift)
+
+
+def _draw_place(drawing: _Drawing, pose: Pose, is_free: PlaceCheck) -> Optional[Tuple[Pose, float]]:
+    """Return a free pose for a robot at ``pose``, with its distance (m), or None if all of
+    :data:`PLACE_ATTEMPTS` draws are blocked."""
+    context, term_random = drawing.step_context, drawing.random
+    states = {} if context is None else context.snapshot.models
+    # The attempts depend on the planner, but later draws of the term do not.
+    drawing.random = child_generator(int(term_random.integers(2**63)), TERM, drawing.spec.name)
+    try:
+        moves = (_draw_move(drawing, pose) for _ in range(PLACE_ATTEMPTS))
+        return next((move for move in moves if is_free(move[0].planar, states)), None)
+    finally:
+        drawing.random = term_random
 
 
 _TERMS: Dict[

@@ -4,6 +4,7 @@ Each term has a separate generator, so a further term changes none of the others
 or trial are the same for all planners. :mod:`gz_testauto.randomization` implements the terms.
 """
 
+import re
 from typing import Any, Dict, Optional, Tuple, Union
 
 from pydantic import Discriminator, Field, Tag, model_validator
@@ -102,7 +103,11 @@ class PushTerm(_Selecting):
 
 
 class PoseTerm(_Selecting):
-    """A displacement (m) of models in the plane, drawn independently for x and y."""
+    """A displacement (m) of models in the plane, drawn independently for x and y.
+
+    Repeated draws (``when: {every_s: ...}``) of the first robot's pose are a kidnapping, see
+    ``docs/localization.md``.
+    """
 
     term: Literal["pose"]
     yaw_rad: Distribution = Fixed(value=0.0)
@@ -113,6 +118,11 @@ class PoseTerm(_Selecting):
         if self.add is None:
             raise ValueError(f"{self.name}: a term of kind 'pose' needs the key 'add'")
         return self
+
+
+def moves(term: RandomizationTermSpec, robot: str) -> bool:
+    """Return whether a term moves a robot to another place."""
+    return isinstance(term, PoseTerm) and re.fullmatch(term.select.names, robot) is not None
 
 
 Fault = Literal[

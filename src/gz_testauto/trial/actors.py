@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Type
 
 import numpy as np
+import shapely
 
 from gz_testauto.actors.actor import Actor
 from gz_testauto.actors.bodies import CONTACT_GROUPS, in_contact_group
@@ -22,31 +23,46 @@ from gz_testauto.actors.conditional_effects import (
 )
 from gz_testauto.actors.creation import ActorPlacementArea, ObstacleOutlines, create_actors
 from gz_testauto.actors.hook import Hook, HookResults
+from gz_testauto.actors.localization import compose
 from gz_testauto.actors.simulation import ActorSimulation, Filter
 from gz_testauto.actors.tracker import ObjectTracker, TrackedScene
 from gz_testauto.actors.world_actors import world_actors
 from gz_testauto.base.errors import (
     MissingDependencyError,
+    PlacementError,
     SceneError,
     SimulatorError,
     SpecError,
 )
+from gz_testauto.base.observation import ModelState
 from gz_testauto.base.pose import Pose, Pose2D
 from gz_testauto.base.xml_file import parse_xml
-from gz_testauto.randomization.terms import RandomizedScene, draw_terms, kinds_of
+from gz_testauto.randomization.terms import (
+    PlaceCheck,
+    RandomizedScene,
+    draw_terms,
+    kinds_of,
+)
+from gz_testauto.sampling.site import RequiredMission, Site, walls_of
 from gz_testauto.sdf.floor import obstructing_heights
 from gz_testauto.sdf.robot import RobotBody, RobotModel
-from gz_testauto.sdf.scene import WorldScene
+from gz_testauto.sdf.scene import WorldScene, placed_model
 from gz_testauto.simulators import SIMULATORS
 from gz_testauto.simulators.changes import ChangeKind, SetModel
 from gz_testauto.simulators.description import DescribedWorld
 from gz_testauto.simulators.interface import NamedModel, Scene, Simulation, Simulator
 from gz_testauto.spec.campaign import BuiltinCampaignSpec, CampaignSpec
 from gz_testauto.spec.effects import PushEffect
-from gz_testauto.spec.randomize import FaultTerm, PoseTerm, PushTerm
+from gz_testauto.spec.randomize import (
+    EverySpec,
+    FaultTerm,
+    PoseTerm,
+    PushTerm,
+    moves,
+)
 from gz_testauto.spec.road import RoadSpec
 from gz_testauto.spec.worlds import RandomNumbers
-from gz_testauto.trial.clearance import ObstacleField
+from gz_testauto.trial.clearance import ObstacleField, footprints_at
 from gz_testauto.trial.executor import TrialResult
 from gz_testauto.worlds.source import world_source
 
@@ -143,6 +159,7 @@ class ActorContext(NamedTuple):
     numbers: RandomNumbers
     file: Path
     scene: WorldScene
+    goals: Tuple[Pose2D, ...] = ()
     companions: Tuple[Tuple[RobotBody, Pose2D], ...] = ()
 
     def obstacle_outlines(self) -> ObstacleOutlines:
@@ -301,7 +318,57 @@ def _randomized_scene(context: ActorContext, models: Sequence[NamedModel]) -> Ra
     for model in models:
         described_world.add(model.name, model.sdf)
         poses[model.name] = model.pose
-    return RandomizedScene(described_world.now, poses, robot)
+    place_checks: Dict[str, PlaceCheck] = {}
+    if any(moves(term, context.robot.name) for term in context.spec.randomize):
+        place_checks[context.robot.name] = FreePlaces(context, models).contains
+    return RandomizedScene(described_world.now, poses, robot, place_checks)
+
+
+class FreePlaces:
+    """The places in a world to which the first robot can be moved.
+
+    From such a place, a path leads to all goals. The robot keeps its speed, so it must be able to
+    stop before it touches anything.
+    """
+
+    def __init__(self, context: ActorContext, models: Sequence[NamedModel]) -> None:
+        """``models`` are those of the actors. Raises ``PlacementError`` if the robot's circle has
+        no path from the start to the goals."""
+        spec = context.spec
+        self._outline = _outlines(context)[context.robot.name]
+        speed_mps, accel_mps2 = spec.robot.max_linear_mps, spec.robot.max_linear_accel_mps2
+        self._stop_m = speed_mps * spec.control_period_s + speed_mps**2 / (2.0 * accel_mps2)
+        self._can_reverse = spec.robot.can_reverse
+        heights = obstructing_heights(spec.robot.height_m or context.robot.height_m)
+        companions = [
+            NamedModel(body.name, body.sdf, start.to_pose())
+            for body, start in context.companions
+            if isinstance(body, RobotModel)
+        ]
+        moving_models = [
+            placed_model(model.sdf, model.name, model.pose) for model in (*models, *companions)
+        ]
+        self._obstacles = ObstacleField(context.scene, heights, moving_models)
+        start, *via, goal = ((pose.x_m, pose.y_m) for pose in (context.start, *context.goals))
+        radius_m = _circumscribed_radius_m(context.robot, spec.robot.footprint_m)
+        mission = RequiredMission(start, goal, radius_m, heights, tuple(via))
+        site = Site(walls_of(context.scene, heights), mission)
+        self._region = site.free_region(site.blocked(margin_m=0.0))
+        if self._region is None:
+            raise PlacementError(
+                f"no path {2 * radius_m:.2f} m wide leads from the start to the goal, so no "
+                "place is free to which a term can move the robot; remove the term, or move the "
+                "start or the goal"
+            )
+
+    def contains(self, place: Pose2D, states: Mapping[str, ModelState]) -> bool:
+        """Return whether the robot can be moved to ``place``, with these states of the models."""
+        if not shapely.intersects_xy(self._region, place.x_m, place.y_m):
+            return False
+        reach_m = (-self._stop_m if self._can_reverse else 0.0, self._stop_m)
+        ends = [compose(place, Pose2D(x_m, 0.0)) for x_m in reach_m]
+        corridor = shapely.union_all(footprints_at(self._outline, ends)).convex_hull
+        return self._obstacles.nearest(corridor, states).distance_m > 0.0
 
 
 def pushed_links(spec: CampaignSpec, robot: str) -> Tuple[str, ...]:
@@ -362,13 +429,8 @@ def check_actors(spec: CampaignSpec) -> None:
             actor.check_road(road)
     for term in spec.randomize:
         needed_changes.extend((f"randomize {term.name!r}", kind) for kind in kinds_of([term]))
-        for robot in (spec.robot.name, *(companion.name for companion in spec.robots)):
-            if isinstance(term, PoseTerm) and re.fullmatch(term.select.names, robot):
-                raise SpecError(
-                    f"randomize {term.name!r}: select.names matches {robot!r}, and a trial in "
-                    "which a robot jumps is invalid; use a pattern that matches obstacles only, "
-                    "and specify starts with worlds.files"
-                )
+        if isinstance(term, PoseTerm):
+            _require_possible_moves(spec, term)
     needed_changes.extend(
         (f"effect {effect.name!r}", change_kind_of(effect)) for effect in spec.effects
     )
@@ -390,6 +452,33 @@ def check_actors(spec: CampaignSpec) -> None:
             raise SpecError(
                 f"actor {actor.name!r}: {subject} exerts forces in contacts, which would push the "
                 "actor off its track; use 'embedded' or 'gazebo', or remove the actor"
+            )
+
+
+def _require_possible_moves(spec: CampaignSpec, term: PoseTerm) -> None:
+    for companion in spec.robots:
+        if re.fullmatch(term.select.names, companion.name):
+            raise SpecError(
+                f"randomize {term.name!r}: select.names matches {companion.name!r}, and only the "
+                "first robot can be moved to another place; use a pattern that does not match "
+                f"{companion.name!r}"
+            )
+    if moves(term, spec.robot.name) and not isinstance(term.when, EverySpec):
+        raise SpecError(
+            f"randomize {term.name!r}: select.names matches {spec.robot.name!r}, which can be "
+            "moved only during a trial; use 'when: {every_s: [5, 10]}', or specify starts with "
+            "worlds.files"
+        )
+
+
+def require_unmoved_robot(spec: CampaignSpec) -> None:
+    """Raise ``SpecError`` if a term moves the robot, which is not supported over ROS."""
+    for term in spec.randomize:
+        if moves(term, spec.robot.name):
+            raise SpecError(
+                f"randomize {term.name!r}: select.names matches {spec.robot.name!r}, and over ROS "
+                "no term can move the robot to another place; run the campaign in-process "
+                "(gz_testauto run), or use a pattern that matches obstacles only"
             )
 
 

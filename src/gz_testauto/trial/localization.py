@@ -11,7 +11,7 @@ from gz_testauto.base.pose import Pose2D
 from gz_testauto.randomization.terms import localization_scale
 from gz_testauto.sdf.robot import RobotBody, RobotModel
 from gz_testauto.spec.localization import LocalizationSpec
-from gz_testauto.spec.randomize import RandomizationTermSpec
+from gz_testauto.spec.randomize import RandomizationTermSpec, moves
 from gz_testauto.spec.worlds import RandomNumbers
 from gz_testauto.trial.termination import TIME_SLACK_S
 
@@ -31,7 +31,10 @@ def make_estimator(
     Terms ``localization_error`` scale the errors of the estimate. Raises ``SpecError`` if the robot
     lacks a part that the estimator requires, such as an IMU.
     """
-    if localization is None or localization.is_true:
+    if localization is None or localization.estimate == "truth":
+        return None
+    # Even exact odometry does not measure that a term moves the robot.
+    if localization.is_true and not any(moves(term, robot.name) for term in terms):
         return None
     scale = localization.scale * localization_scale(terms, numbers)
     if scale == 0.0:

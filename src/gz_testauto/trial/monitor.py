@@ -72,12 +72,15 @@ class TrialMonitor:
         if len(time_s) == 1:
             self.require_upright(snapshot.models[recorder.body.name].pose)
         bottom_m = self._stability.levels.bottom_m(*position_m[-1, :2].tolist())
-        require_plausible(rules, time_s, position_m, recorder.span_m[1], bottom_m)
+        placed = snapshot.placed.get(recorder.body.name)
+        require_plausible(rules, time_s, position_m, recorder.span_m[1], bottom_m, placed)
         self._stability.check(snapshot, float(time_s[-1]), recorder.collision)
         visited_count = self.visited
         verdict = self._check_termination()
         self.goal_is_new = verdict is None and self.visited > visited_count
         if self._estimate is not None:
+            if placed is not None:
+                self._estimate.estimator.place(placed.planar)
             self._estimate.advance(snapshot.time_s, recorder.pose, recorder.twist)
             if verdict is None:
                 verdict = self._check_estimated_arrival(self._estimate, float(time_s[-1]))

@@ -14,6 +14,7 @@ from gz_testauto.base.pose import Pose, Pose2D
 from gz_testauto.metrics.recording import (
     ACTOR_SERIES,
     FOOTPRINT_SERIES,
+    KIDNAPPING_SERIES,
     LANE_SERIES,
     OUTLINE_SERIES,
     ContactEpisode,
@@ -74,6 +75,7 @@ class Recorder:
         self._speed_mps = 0.0
         self._free_space: Optional[_FreeSpace] = None
         self._unmeasured_rows: List[int] = []
+        self._kidnappings: List[Tuple[float, ...]] = []
         self._radius_m = float(np.hypot(*self._outline.T).max())
 
     def sample(self, snapshot: Snapshot) -> None:
@@ -86,6 +88,10 @@ class Recorder:
         if self._row_count == 0:
             self._start_s = snapshot.time_s
         time_s = snapshot.time_s - self._start_s
+        placed = snapshot.placed.get(self.body.name)
+        if placed is not None and self._row_count:
+            self._kidnappings.append((float(self.time_s[-1]), *placed.planar))
+            self._last_pose = placed  # the robot moves from there
         self._planar_pose = pose = state.pose.planar
         self._twist = twist = self._twist_in_base_frame(time_s, pose.yaw_rad, state)
         nan = math.nan
@@ -170,6 +176,7 @@ class Recorder:
     ) -> Recording:
         self._compute_remaining_clearances()
         rows = self._rows[: self._row_count].copy()
+        kidnappings = {KIDNAPPING_SERIES: np.array(self._kidnappings)} if self._kidnappings else {}
         return Recording(
             time_s=rows[:, _TIME],
             pose=np.ascontiguousarray(rows[:, _POSE]),
@@ -191,6 +198,7 @@ class Recorder:
                     for name, poses in zip(self._actors, self._actor_poses)
                 },
                 **self._constants,
+                **kidnappings,
             },
         )
 

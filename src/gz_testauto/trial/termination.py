@@ -34,7 +34,7 @@ from typing import Optional, Sequence, Tuple
 import numpy as np
 
 from gz_testauto.base.errors import SceneError, SimulatorError
-from gz_testauto.base.pose import Pose2D
+from gz_testauto.base.pose import Pose, Pose2D
 from gz_testauto.metrics.recording import ContactEpisode
 from gz_testauto.trial.outcome import Outcome
 
@@ -214,10 +214,12 @@ def require_plausible(
     position_m: np.ndarray,
     top_m: float = math.inf,
     bottom_m: float = -math.inf,
+    placed: Optional[Pose] = None,
 ) -> None:
     """Raise ``SimulatorError`` if the latest sample is impossible.
 
-    Impossible are a jump, a pose that is not finite, and a clock that does not advance. Raises
+    Impossible are a jump, a pose that is not finite, and a clock that does not advance. ``placed``
+    is the pose to which the campaign moved the robot after the previous sample. Raises
     ``SceneError`` if the robot has fallen: its highest point ``top_m`` is below the lowest point
     ``bottom_m`` of the world, or it moves down faster than :data:`FREE_FALL_MPS`.
     """
@@ -231,7 +233,9 @@ def require_plausible(
     if len(time_s) < 2:
         return
     before_s, now_s = time_s[-2:].tolist()
-    before_x_m, before_y_m, before_z_m = position_m[-2].tolist()
+    before_x_m, before_y_m, before_z_m = (
+        position_m[-2].tolist() if placed is None else placed.position
+    )
     elapsed_s = now_s - before_s
     if elapsed_s <= 0.0:
         raise SimulatorError(

@@ -187,6 +187,7 @@ class TestBed:
             trial.numbers,
             trial.world.path,
             self.world_scene(trial.world),
+            mission.goals,
         )
 
     def tracker(

@@ -1,5 +1,6 @@
 """Campaigns with localization errors: identical bits, metrics, outcomes and rejected input."""
 
+import math
 import re
 
 import numpy as np
@@ -99,6 +100,46 @@ def test_odometry_that_runs_ahead_causes_false_arrivals(run):
     for record in records:
         by_level.setdefault(record.metrics["drawn_level"], set()).add(record.outcome)
     assert by_level == {0.0: {Outcome.REACHED}, 1.0: {Outcome.FALSE_ARRIVAL}}
+
+
+KIDNAP = {"name": "kidnap", "term": "pose", "select": {"names": "robot"}}
+
+
+@pytest.mark.slow
+def test_exact_odometry_does_not_measure_that_the_robot_is_moved(tmp_path):
+    """After n moves by (0.1, 0.1) m, the estimate is n times 0.141 m away."""
+    term = {**KIDNAP, "add": 0.1, "when": {"every_s": 1.5}}
+    exact = {"estimate": "drift", "odometry": {"alpha": [0, 0, 0, 0]}}
+    changes = {"randomize": [term], "localization": exact, "planners": ["fgm"]}
+    file = written(tmp_path, simulator="embedded", **changes)
+    assert main(["run", str(file), "--out", str(tmp_path / "out"), "--workers", "1"]) == 0
+    (record,), (recording,) = results(tmp_path / "out")
+    moves = recording.series["kidnappings"]
+    assert len(moves) >= 3
+    assert moves[:, 0] == pytest.approx(1.5 * np.arange(1, len(moves) + 1))
+    error_m = record.metrics["localization_error_end_m"]
+    assert error_m == pytest.approx(len(moves) * 0.1 * math.sqrt(2), abs=0.01)
+    driven_m = np.hypot(*np.diff(recording.pose[:, :2], axis=0).T).sum()
+    assert 0.2 < driven_m - record.metrics["distance_m"] <= len(moves) * 0.1 * math.sqrt(2)
+
+
+@pytest.mark.slow
+def test_a_moved_robot_can_stop_before_it_touches_an_obstacle(tmp_path):
+    """Many draws are outside of the room, near a wall or in front of an obstacle."""
+    term = {**KIDNAP, "add": [-5, 5], "yaw_rad": [-3.1, 3.1], "when": {"every_s": [1, 2]}}
+    file = written(tmp_path, simulator="embedded", repetitions=3, randomize=[term])
+    assert main(["run", str(file), "--out", str(tmp_path / "out"), "--workers", "2"]) == 0
+    records, recordings = results(tmp_path / "out")
+    assert Outcome.INVALID not in {record.outcome for record in records}
+    moves = [move for recording in recordings for move in recording.series["kidnappings"]]
+    assert len(moves) >= 6
+    for recording in recordings:
+        rows = np.searchsorted(recording.time_s, recording.series["kidnappings"][:, 0])
+        assert recording.clearance_m[rows + 1].min() > 0.0
+        # 0.5 m to stop from 1 m/s, and a period of 0.1 s before
+        touches = [contact.start_s for contact in recording.contacts]
+        assert all(abs(s - recording.time_s[rows]).min() > 0.6 for s in touches)
+        assert np.abs(recording.series["kidnappings"][:, 1:3]).max() < 4.7  # the walls are at 5 m
 
 
 def test_term_without_localization_errors_is_rejected(tmp_path):

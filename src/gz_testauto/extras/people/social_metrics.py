@@ -17,7 +17,13 @@ import numpy as np
 import shapely
 
 from gz_testauto.base.elementary import arctan2, exp
-from gz_testauto.metrics.encounters import encounters, moving_objects, placed, velocity_mps
+from gz_testauto.metrics.encounters import (
+    encounters,
+    moving_objects,
+    placed,
+    robot_velocity_mps,
+    velocity_mps,
+)
 from gz_testauto.metrics.interface import Metric, MetricContext
 from gz_testauto.metrics.recording import (
     ACTOR_SERIES,
@@ -71,7 +77,7 @@ def _forces(recording: Recording, people: Tuple[str, ...]) -> Tuple[np.ndarray, 
     """
     robot, time_s = recording.pose, recording.time_s
     on_robot, on_people = np.zeros((len(robot), 2)), np.zeros(len(robot))
-    robot_velocity = velocity_mps(robot, time_s)
+    robot_velocity = robot_velocity_mps(recording)
     for name in people:
         person = recording.series[ACTOR_SERIES + name]
         present = np.isfinite(person).all(axis=1)

@@ -31,6 +31,7 @@ from gz_testauto.ros.simulator.interface import (
 )
 from gz_testauto.spec.campaign import BuiltinCampaignSpec
 from gz_testauto.srv import LoadScene, LoadSceneRequest, LoadSceneResponse
+from gz_testauto.trial.actors import require_unmoved_robot
 from gz_testauto.trial.executor import (
     SimulatorIdentity,
     StopRequest,
@@ -325,6 +326,7 @@ def _require_ros_support(spec: BuiltinCampaignSpec) -> None:
             f"campaign {spec.name}: the key 'robots' is not supported over ROS, where nodes drive "
             "one robot; run the campaign in-process (gz_testauto run), or remove the key"
         )
+    require_unmoved_robot(spec)
     for term in spec.randomize:
         if term.term == "scan_delay":
             raise SpecError(

@@ -61,7 +61,13 @@ from gz_testauto.spec.loader import parse
 from gz_testauto.spec.localization import LocalizationSpec
 from gz_testauto.spec.worlds import RandomNumbers
 from gz_testauto.srv import LoadSceneRequest, LoadSceneResponse
-from gz_testauto.trial.actors import ActorContext, TrialActors, prepare_actors, tracker_of
+from gz_testauto.trial.actors import (
+    ActorContext,
+    TrialActors,
+    prepare_actors,
+    require_unmoved_robot,
+    tracker_of,
+)
 from gz_testauto.trial.localization import make_estimator
 from gz_testauto.trial.testbed import read_body
 
@@ -185,6 +191,7 @@ class SimulatorNode:
     ) -> ActorContext:
         if self._campaign is None:
             raise SpecError("with_actors: the simulator node has no campaign; set ~campaign")
+        require_unmoved_robot(self._campaign)
         assert scene.robot is not None, "a campaign's scene has a robot"
         return ActorContext(
             self._campaign,
