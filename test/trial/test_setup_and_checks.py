@@ -216,18 +216,49 @@ def test_height_in_the_campaign_replaces_that_of_the_model(smoke):
         read_body(smoke.model_copy(update={"robot": nothing}))
 
 
+def test_plugin_for_ackermann_steering_is_named_with_a_robot_that_works(smoke):
+    body = read_body(smoke)
+    plugin = "libgazebo_ros_ackermann_drive.so"
+    robot = replace(body, drive=None, sdf=body.sdf.replace("libDiffDrivePlugin.so", plugin))
+    with pytest.raises(SpecError, match=rf"steering \(plugin {plugin}\).*set robot\.steering, as "):
+        require_drivable(robot)
+
+
+HINGE = (
+    '<link name="knuckle"><pose>0.5 0 0.1 0 0 0</pose></link><link name="front_wheel">'
+    '<pose>0.5 0 0.1 0 0 0</pose></link><joint name="{name}" type="revolute"><parent>base</parent>'
+    "<child>knuckle</child><axis><xyz>{axis}</xyz>{limit}</axis></joint>"
+    '<joint name="axle" type="{wheel}"><parent>knuckle</parent><child>front_wheel</child>'
+    "<axis><xyz>0 1 0</xyz></axis></joint></model>"
+)
+LIMIT = "<limit><lower>-0.5</lower><upper>0.5</upper></limit>"
+
+
 @pytest.mark.parametrize(
-    ("old", "new", "part"),
+    ("parts", "is_steering"),
     [
-        ("libDiffDrivePlugin.so", "libgazebo_ros_ackermann_drive.so", "plugin libgazebo_ros_acker"),
-        ('joint name="left_wheel_joint"', 'joint name="front_Steering_hinge"', "joint front_Steer"),
+        ({}, True),
+        ({"axis": "0 0 -1"}, True),
+        ({"limit": ""}, False),  # a caster
+        ({"name": "front_Steering", "limit": ""}, True),
+        ({"name": "caster_steering", "limit": ""}, False),
+        ({"axis": "0 1 0"}, False),  # a suspension
+        ({"limit": "<limit><lower>0</lower><upper>0</upper></limit>"}, False),  # fixed
+        ({"wheel": "fixed"}, False),  # for example, a sensor that pans
     ],
 )
-def test_ackermann_steering_is_named_with_a_robot_that_works(smoke, old, new, part):
+def test_steering_is_a_hinge_with_limits_that_carries_a_wheel(prepared, smoke, parts, is_steering):
+    parts = {"name": "hinge", "axis": "0 0 1", "limit": LIMIT, "wheel": "revolute", **parts}
     body = read_body(smoke)
-    robot = replace(body, drive=None, sdf=body.sdf.replace(old, new))
-    with pytest.raises(SpecError, match=rf"Ackermann steering \({part}.*set robot\.steering, as "):
-        require_drivable(robot)
+    sdf = body.sdf.replace("</model>", HINGE.format(**parts))
+    pattern = rf"steering \(joint {parts['name']}\)" if is_steering else r"no supported drive"
+    with pytest.raises(SpecError, match=pattern):
+        require_drivable(replace(body, drive=None, sdf=sdf))
+    campaign = prepared()
+    campaign.bed.robot = replace(body, sdf=sdf)
+    notices = [notice for notice in check(campaign) if "Ackermann" in notice]
+    assert len(notices) == is_steering
+    assert all("which its drive does not turn; remove its steering" in text for text in notices)
 
 
 def test_robot_without_a_drive_or_a_lidar_is_rejected(smoke):

@@ -15,12 +15,16 @@ from gz_testauto.base.errors import SdfError
 from gz_testauto.base.pose import Pose
 from gz_testauto.sdf.document import Element, SdfDocument
 from gz_testauto.sdf.dynamics import axis_direction
-from gz_testauto.sdf.scene import SceneModel
+from gz_testauto.sdf.scene import SceneModel, placed_model
 from gz_testauto.sdf.tree import LinkNode, ModelNode
 from gz_testauto.sdf.values import name_of, number, required, text_of
 
 # smallest lateral component of the unit vector along the axis of a driven wheel
 MIN_SIDEWAYS = 0.7
+
+# largest and smallest vertical components of the unit vectors along the axes of a wheel and of a
+# joint that steers it
+MAX_WHEEL_UP, MIN_STEERING_UP = 0.3, 0.9
 
 
 @dataclass(frozen=True)
@@ -75,14 +79,40 @@ class PlacedLink(NamedTuple):
 
 
 class PlacedJoint(NamedTuple):
-    """A joint of a robot. ``anchor`` (m) and ``model_pose`` are in the frame of the robot."""
+    """A joint of a robot. ``anchor`` (m) and ``model_pose`` are in the frame of the robot.
+    ``parent`` is the scoped name of the parent link."""
 
     element: Element
     document: SdfDocument
     model: ModelNode
     model_pose: Pose
+    parent: str
     child: PlacedLink
     anchor: np.ndarray
+
+    @property
+    def axis(self) -> Optional[np.ndarray]:
+        """The unit vector (3,) along the axis in the frame of the robot, or None."""
+        axis = axis_direction(self.model, self.element)
+        return None if axis is None else matrix_product(self.model_pose.rotation, axis)
+
+    def turns(self, least_up: float, most_up: float, has_limits: bool) -> bool:
+        """Return whether the joint turns, with or without limits, about an axis with a vertical
+        component from ``least_up`` to ``most_up``."""
+        axis = self.axis
+        if self.element.get("type") not in ("revolute", "continuous") or axis is None:
+            return False
+        limit = self.element.find("axis/limit")
+        range_rad = math.inf
+        if limit is not None:
+            low = number(self.document, limit, "lower", -math.inf)
+            range_rad = number(self.document, limit, "upper", math.inf) - low
+        is_limited = range_rad < 2.0 * math.pi
+        return (
+            range_rad > 0.0
+            and is_limited is has_limits
+            and least_up <= abs(float(axis[2])) <= most_up
+        )
 
 
 @dataclass(frozen=True)
@@ -116,7 +146,13 @@ class RobotParts:
                 child = links[scope + child_name]
                 joint_pose = pose * model.frames.of(element.find("pose"), child_name)
                 joints[scope + name_of(document, element)] = PlacedJoint(
-                    element, document, model, pose, child, np.asarray(joint_pose.position)
+                    element,
+                    document,
+                    model,
+                    pose,
+                    scope + parent_name,
+                    child,
+                    np.asarray(joint_pose.position),
                 )
         return cls(links, joints)
 
@@ -252,17 +288,22 @@ def nested_drive(sdf: str) -> Optional[Tuple[str, str]]:
 
 def ackermann_parts(sdf: str) -> str:
     """Return a description of the plug-ins and joints for Ackermann steering, or "" without."""
-    root = SdfDocument.parse(sdf).root
+    scene = placed_model(sdf, "robot", Pose())
     names = [
         f"plugin {(plugin.get('filename') or '').strip()}"
-        for plugin in root.iter("plugin")
+        for plugin in scene.node.document.root.iter("plugin")
         if "ackermann" in (plugin.get("filename") or "").lower()
     ]
-    names += [
-        f"joint {joint.get('name')}"
-        for joint in root.iter("joint")
-        if "steer" in joint.get("name", "").lower() and joint.get("type") != "fixed"
-    ]
+    joints = RobotParts.of(scene.node).joints
+    axles = {joint.parent for joint in joints.values() if joint.turns(0.0, MAX_WHEEL_UP, False)}
+    for name, joint in joints.items():
+        # A caster also carries a wheel, but has no limits. Some models do not limit the steering.
+        is_named = "steer" in name.lower() and "caster" not in name.lower()
+        is_hinge = joint.turns(MIN_STEERING_UP, 1.0, True) or (
+            is_named and joint.turns(MIN_STEERING_UP, 1.0, False)
+        )
+        if is_hinge and joint.child.name in axles:
+            names.append(f"joint {name}")
     return ", ".join(names)
 
 
@@ -419,10 +460,9 @@ def _check_wheel_sides(document: SdfDocument, axle: _Axle) -> None:
         if left_joint.anchor[1] <= right_joint.anchor[1]
     ]
     for name, joint in dict((*axle.left, *axle.right)).items():
-        axis = axis_direction(joint.model, joint.element)
-        if axis is None:
+        if joint.axis is None:
             continue
-        x, y, z = matrix_product(joint.model_pose.rotation, axis).tolist()
+        x, y, z = joint.axis.tolist()
         direction = f"the axis of joint {name!r} ({joint.document.where(joint.element)}) is " + (
             f"{x:.3g} {y:.3g} {z:.3g} in the robot's frame"
         )

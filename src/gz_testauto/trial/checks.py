@@ -79,6 +79,12 @@ def check_trials(
             robot, sees_visuals = robot_bed.robot, robot_bed.spec.lidar_sees_visuals
             joint_lines += _joint_notices([placed_model(robot.sdf, robot.name, Pose())])
             lidar_lines += lidar_notices(robot, sees_visuals)
+            steering_parts = ackermann_parts(robot.sdf)
+            if steering_parts:
+                joint_lines.append(
+                    f"robot {robot.name!r} has Ackermann steering ({steering_parts}), which its "
+                    f"drive does not turn; {ACKERMANN_REMEDY}"
+                )
             # For the first robot, the records of the worlds list the models.
             if robot.name != bed.robot.name and robot.has_gpu_lidar and not sees_visuals:
                 lidar_lines.append(f"robot {robot.name!r}: {GPU_LIDAR}")
