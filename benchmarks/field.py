@@ -147,16 +147,10 @@ def main():
             with TrialRunner(built, arguments.run_in) as again:
                 repeat = again.run(files.world.read_bytes(), planner.name, **poses)
             exact = true.run(world.path.read_bytes(), planner.name, **poses)
-            errors = spec.localization.model_validate(
-                {
-                    "estimate": "corrected",
-                    "corrections": dict(
-                        zip(("position_m", "yaw_rad"), rebuilt.localization_errors)
-                    ),
-                }
-            )
-            with TrialRunner(built.model_copy(update={"localization": errors})) as localized:
-                third = localized.run(files.world.read_bytes(), planner.name, **poses)
+            errors = read_campaign_spec(files.campaign).localization
+            localized = built.model_copy(update={"localization": errors})
+            with TrialRunner(localized, arguments.run_in) as runner_with_errors:
+                third = runner_with_errors.run(files.world.read_bytes(), planner.name, **poses)
             others = (repeat, exact, third)
             verdicts = ["same" if is_same(trial, other) else "other" for other in others]
             print(

@@ -56,6 +56,26 @@ def test_replayed_trial_becomes_a_bag_with_the_estimated_poses(tmp_path, capsys)
     assert content.commands == pytest.approx(commands)
 
 
+@pytest.mark.slow
+def test_errors_of_the_localization_are_repeated_in_the_world_of_the_bag(tmp_path):
+    (tmp_path / "campaign.yaml").write_text(CAMPAIGN.replace("timeout_s: 2.0", "timeout_s: 6.0"))
+    out, again, file = tmp_path / "out", tmp_path / "again", tmp_path / "trial.bag"
+    main(["run", str(tmp_path / "campaign.yaml"), "--out", str(out), "--workers", "1"])
+    main(["replay", str(out), "0", "fgm", "--bag", str(file)])
+    robot = "package://gz_testauto/models/jackal_sized/model.sdf"
+    built = tmp_path / "built"
+    options = ["--robot", robot, "--out", str(built), "--from", "0"]
+    assert main(["world-from-bag", str(file), *options]) == 0
+    assert main(["run", str(built / "campaign.yaml"), "--out", str(again), "--workers", "1"]) == 0
+    true, repeated = (
+        read_trajectory(next((folder / "trajectories").iterdir())) for folder in (out, again)
+    )
+    errors, new_errors = (r.series["tf"] - r.pose for r in (true, repeated))
+    count = min(len(errors), len(new_errors))
+    assert np.abs(errors).max() > 0.05
+    assert new_errors[:count, :2] == pytest.approx(errors[:count, :2], abs=0.03)
+
+
 def test_failed_trial_leaves_no_bag_and_keeps_an_older_one(tmp_path):
     file = tmp_path / "trial.bag"
     file.write_text("older")

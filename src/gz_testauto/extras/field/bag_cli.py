@@ -94,6 +94,8 @@ def run(arguments: argparse.Namespace) -> int:
     print(f"{files.world}\n{files.campaign}")
     if rebuilt.tracks:
         print(files.tracks)
+    if rebuilt.has_localizer:
+        print(files.errors)
     print(f"{files.page}")
     duration_s = scans.times_s[-1] - scans.times_s[0]
     print(f"window {window.from_s:.1f} to {window.to_s:.1f} s: {window.reason}")

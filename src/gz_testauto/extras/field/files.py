@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import math
 import re
 from pathlib import Path
 from typing import List, NamedTuple
@@ -43,8 +44,7 @@ worlds:
   directory: .
   files:
     - file: {world}
-{recorded_end}  obstacle_names: "seen_[0-9]+"          # not in the static map
-
+{recorded_end}{obstacle_names}
 robot:
   model: {robot}
   start: {{x_m: {start[0]:.3f}, y_m: {start[1]:.3f}, yaw_rad: {start[2]:.4f}}}
@@ -63,9 +63,12 @@ limits: {{timeout_s: {timeout_s:.0f}}}
 _RECORDED_END = """\
       recorded_end: {{x_m: {x_m:.3f}, y_m: {y_m:.3f}, result: {result}}}
 """
+_OBSTACLE_NAMES = """\
+  obstacle_names: "seen_[0-9]+"          # not in the static map
+"""
 _LOCALIZATION = """
-# The errors of the poses in the bag. Use them if the failure does not occur with exact poses.
-# localization: {{estimate: corrected, corrections: {{position_m: {0:.3f}, yaw_rad: {1:.4f}}}}}
+# The errors of the poses in the bag, {position_m:.3f} m and {yaw_rad:.4f} rad (RMS).
+localization: {{estimate: recorded, errors: {file}}}   # remove for exact poses
 """
 _ACTORS = """
 actors:
@@ -77,6 +80,7 @@ class Files(NamedTuple):
     world: Path
     campaign: Path
     tracks: Path
+    errors: Path
     page: Path
 
 
@@ -90,6 +94,7 @@ def write_files(
         out / f"{stem}.world",
         out / "campaign.yaml",
         out / "tracks.csv",
+        out / "localization_errors.csv",
         out / "reconstruction.html",
     )
     walls = sorted(rectangles_of(rebuilt.map_file.occupied))
@@ -109,6 +114,7 @@ def write_files(
         name=f"field_{stem}",
         world=json.dumps(files.world.name),
         recorded_end=_recorded_end(rebuilt),
+        obstacle_names=_OBSTACLE_NAMES if rebuilt.obstacles else "",
         robot=json.dumps(robot, ensure_ascii=False),
         start=rebuilt.start,
         goal=rebuilt.goal,
@@ -116,7 +122,7 @@ def write_files(
         linear=max(limits[0], LEAST_MPS),
         angular=max(limits[1], LEAST_RADPS),
         noise=rebuilt.noise_m,
-        localization=_LOCALIZATION.format(*rebuilt.localization_errors),
+        localization=_localization(rebuilt, files.errors.name),
         actors=_ACTORS.format(tracks=files.tracks.name) if rebuilt.tracks else "",
         timeout_s=max(60.0, 2.0 * float(times_s[-1] - rebuilt.start_s)),
     )
@@ -125,6 +131,8 @@ def write_files(
         contents = {files.world: text, files.campaign: campaign}
         if rebuilt.tracks:
             contents[files.tracks] = _tracks_text(rebuilt)
+        if rebuilt.has_localizer:
+            contents[files.errors] = _errors_text(rebuilt)
         write_new_files({path: content.encode("utf-8") for path, content in contents.items()})
     return files
 
@@ -139,6 +147,14 @@ def _recorded_end(rebuilt: Reconstruction) -> str:
     return _RECORDED_END.format(x_m=x_m, y_m=y_m, result=json.dumps(window.result))
 
 
+def _localization(rebuilt: Reconstruction, file: str) -> str:
+    if not rebuilt.has_localizer:
+        return ""
+    mean_squares = np.square(rebuilt.localization_errors[:, 1:]).mean(axis=0)
+    x_m, y_m, yaw_rad = np.sqrt(mean_squares).tolist()
+    return _LOCALIZATION.format(position_m=math.hypot(x_m, y_m), yaw_rad=yaw_rad, file=file)
+
+
 def _tracks_text(rebuilt: Reconstruction) -> str:
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
@@ -147,6 +163,11 @@ def _tracks_text(rebuilt: Reconstruction) -> str:
         for time_s, (x_m, y_m) in zip(track.times_s - rebuilt.start_s, track.points_m):
             writer.writerow([f"{time_s:.3f}", number, f"{x_m:.3f}", f"{y_m:.3f}"])
     return stream.getvalue()
+
+
+def _errors_text(rebuilt: Reconstruction) -> str:
+    rows = [",".join(f"{value:.4f}" for value in row) for row in rebuilt.localization_errors]
+    return "\n".join(["time,x,y,yaw", *rows, ""])
 
 
 def _model(seen: Seen) -> str:

@@ -57,14 +57,16 @@ COARSE_M, COARSE_SHARE = (
 
 class Reconstruction(NamedTuple):
     """The reconstructed world. ``poses`` (n, 3) of the base are refined, ``estimates`` are those of
-    the bag, at the times of the scans. ``explained_share`` is the share of static returns that the
-    world repeats within 5 cm. ``guesses`` are assumptions that a person can check."""
+    the bag, at the times of the scans. ``has_localizer`` is False if the bag has no poses in the
+    map. ``explained_share`` is the share of static returns that the world repeats within 5 cm.
+    ``guesses`` are assumptions that a person can check."""
 
     window: Window
     scans: Scans
     rays: Rays
     map_file: MapFile
     estimates: np.ndarray
+    has_localizer: bool
     match: Match
     evidence: Evidence
     obstacles: List[Seen]
@@ -87,11 +89,12 @@ class Reconstruction(NamedTuple):
         return float(self.scans.times_s[self.start_scan])
 
     @property
-    def localization_errors(self) -> Tuple[float, float]:
-        """The standard deviations of x or y (m) and of the heading (rad) in poses of the bag."""
-        errors = np.array([relative(*pair) for pair in zip(self.poses, self.estimates)])
-        position_m2, yaw_rad2 = (errors[:, :2] ** 2).mean(), (errors[:, 2] ** 2).mean()
-        return float(np.sqrt(position_m2)), float(np.sqrt(yaw_rad2))
+    def localization_errors(self) -> np.ndarray:
+        """The time (s) since the start, and the errors of x, y (m) and yaw (rad) in the poses of
+        the bag, in the map frame, shape (n, 4)."""
+        errors = self.estimates - self.poses
+        errors[:, 2] = np.unwrap(np.remainder(errors[:, 2] + np.pi, 2 * np.pi) - np.pi)
+        return np.column_stack([self.scans.times_s - self.start_s, errors])
 
     @property
     def noise_m(self) -> float:
@@ -199,6 +202,7 @@ def reconstruct(
         rays,
         map_file,
         frames.estimates,
+        has_localizer,
         match,
         evidence,
         obstacles,

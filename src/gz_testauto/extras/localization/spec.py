@@ -1,5 +1,5 @@
-"""The keys of the estimates ``drift`` (odometry) and ``corrected`` (odometry with a localizer) in
-``localization:`` of a campaign."""
+"""The keys of the estimates ``drift`` (odometry), ``corrected`` (odometry with a localizer) and
+``recorded`` (the errors of a recording) in ``localization:`` of a campaign."""
 
 from typing import Optional, Tuple
 
@@ -20,6 +20,7 @@ from gz_testauto.extras.localization.odometry import (
     OdometryModel,
     SlipErrors,
 )
+from gz_testauto.extras.localization.recorded import RecordedErrors, read_errors
 from gz_testauto.sampling.seeds import LOCALIZATION, child_generator
 from gz_testauto.spec.distributions import (
     Distribution,
@@ -29,7 +30,7 @@ from gz_testauto.spec.distributions import (
     is_constant,
 )
 from gz_testauto.spec.localization import LocalizationSpec
-from gz_testauto.spec.model import NotNegative, Positive, Spec, as_tuple, fault
+from gz_testauto.spec.model import NotNegative, Positive, Spec, SpecPath, as_tuple, fault
 
 MOST_RELATIVE = 0.5  # limit of the relative error of a wheel radius or of the track width
 MOST_SLIP = 0.9
@@ -251,3 +252,22 @@ class CorrectedSpec(DriftSpec):
         errors = CorrectionErrors(spec.rate_hz, spec.delay_s, usual, share, outlier)
         generator = child_generator(numbers.seed, *path, "corrections")
         return CorrectedOdometry(self.odometry.draw(inputs), errors, generator, lost)
+
+
+class RecordedErrorsSpec(LocalizationSpec):
+    """The planner receives the true pose plus the errors of a recording, such as those that
+    ``world-from-bag`` writes. They depend only on the time since the start of the trial."""
+
+    estimate: Literal["recorded"] = "recorded"  # type: ignore[assignment]
+    errors: SpecPath
+    """A CSV file with the columns ``time,x,y,yaw``: the time (s) since the start of the trial, and
+    the errors of x, y (m) and yaw (rad) in the map frame at this time, which are interpolated."""
+
+    @property
+    def is_true(self) -> bool:
+        return self.scale == 0.0
+
+    def estimator(self, inputs: EstimatorInputs) -> RecordedErrors:
+        errors = read_errors(self.errors)
+        errors[:, 1:] *= inputs.scale
+        return RecordedErrors(errors)
