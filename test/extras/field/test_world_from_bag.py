@@ -89,6 +89,9 @@ def test_walker_becomes_a_track_of_an_actor_and_no_obstacle(tmp_path):
     assert list(rows[0]) == ["time", "id", "x", "y"]
     values = np.array([[float(row[key]) for key in ("time", "x", "y")] for row in rows])
     truth = np.array([walker(time_s) for time_s in values[:, 0]])
+    # in sight at the end, so it continues
+    assert values[-1, 0] - values[-2, 0] == pytest.approx(3.0)
+    assert values[-1, 1:] == pytest.approx(truth[-1], abs=0.3)
     assert np.sqrt(np.mean((values[:, 1:] - truth) ** 2)) < 0.15
     assert "behavior: recorded, tracks: tracks.csv" in (out / "campaign.yaml").read_text()
 

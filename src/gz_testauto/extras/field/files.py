@@ -159,7 +159,9 @@ def _tracks_text(rebuilt: Reconstruction) -> str:
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(["time", "id", "x", "y"])
-    for number, track in enumerate(rebuilt.tracks):
+    end_s = float(rebuilt.scans.times_s[-1])
+    # Without a continuation, an object would disappear in front of the robot.
+    for number, track in enumerate(track.continued(end_s) for track in rebuilt.tracks):
         for time_s, (x_m, y_m) in zip(track.times_s - rebuilt.start_s, track.points_m):
             writer.writerow([f"{time_s:.3f}", number, f"{x_m:.3f}", f"{y_m:.3f}"])
     return stream.getvalue()

@@ -15,6 +15,8 @@ LOST_S = 1.0  # longest time without points
 LEAST_S, LEAST_M = 0.8, 0.4  # least duration and motion of a track
 MOST_RADIUS_M = 0.5
 SMOOTH_S = 0.3
+VELOCITY_S = 1.0  # time over which the last velocity is measured
+CONTINUED_S = 3.0  # time after the recording in which an object remains
 
 
 class SeenTrack(NamedTuple):
@@ -27,6 +29,21 @@ class SeenTrack(NamedTuple):
     def since(self, time_s: float) -> "SeenTrack":
         is_later = self.times_s >= time_s
         return self._replace(times_s=self.times_s[is_later], points_m=self.points_m[is_later])
+
+    def continued(self, end_s: float) -> "SeenTrack":
+        """Return the track with a further point, at its last velocity, if the object was in sight
+        at the end of the recording, ``end_s``."""
+        if end_s - self.times_s[-1] > LOST_S:
+            return self
+        first = min(
+            int(np.searchsorted(self.times_s, self.times_s[-1] - VELOCITY_S)), len(self.times_s) - 2
+        )
+        moved_m = self.points_m[-1] - self.points_m[first]
+        velocity_mps = moved_m / (self.times_s[-1] - self.times_s[first])
+        return self._replace(
+            times_s=np.append(self.times_s, self.times_s[-1] + CONTINUED_S),
+            points_m=np.vstack([self.points_m, self.points_m[-1] + CONTINUED_S * velocity_mps]),
+        )
 
 
 class _Sighting(NamedTuple):
