@@ -46,12 +46,13 @@ def test_error_is_interpolated_over_the_time_of_the_trial(tmp_path, scale):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", r"errors\.csv:1: the columns are missing; they must be time, x, y, yaw"),
-        ("t,x,y,yaw\n0,0,0,0\n", r"errors\.csv:1: the columns are t, x, y, yaw; they must be"),
+        ("", r"errors\.csv:1: the header is ''; it must be 'time,x,y,yaw'"),
+        ("t,x,y,yaw\n0,0,0,0\n", r"errors\.csv:1: the header is 't,x,y,yaw'; it must be"),
         (HEADER, r"errors\.csv: the file has no errors"),
-        (HEADER + "0,0,0,0\n1,0,0\n", r"errors\.csv:3: '1,0,0' is not four finite numbers"),
+        (HEADER + "0,0,0,0\n1,0,0\n", r"errors\.csv:3: '1,0,0' is not four numbers"),
         (HEADER + "0,0,a,0\n", r"errors\.csv:2: '0,0,a,0' is not four numbers"),
-        (HEADER + "0,0,nan,0\n", r"errors\.csv:2: '0,0,nan,0' is not four finite numbers"),
+        (HEADER + "0,1e10,0,0\n", r"errors\.csv:2: '0,1e10,0,0' is not four numbers of at most"),
+        (HEADER + "0,0,nan,0\n", r"errors\.csv:2: '0,0,nan,0' is not four numbers"),
         (HEADER + "1,0,0,0\n1,0,0,0\n", r"errors\.csv:3: the time 1 s is not after the time"),
     ],
 )
