@@ -140,7 +140,7 @@ def main():
                 print(f"{world.name} {planner.name}: rejected: {error}", flush=True)
                 continue
             out = Path(tempfile.mkdtemp(dir=str(folder)))
-            files = write_files(rebuilt, bag.name, out, str(spec.robot.model), (1.0, 1.5))
+            files = write_files(rebuilt, bag.name, out, f"model: {spec.robot.model}", (1.0, 1.5))
             poses = {"start": rebuilt.start, "goals": [rebuilt.goal]}
             actors = read_campaign_spec(files.campaign).actors
             built = plain.model_copy(update={"actors": actors})

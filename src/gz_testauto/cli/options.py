@@ -2,12 +2,15 @@
 
 import argparse
 import functools
+import json
+import math
 import os
 from pathlib import Path
 from typing import Any, Optional, Tuple, Type, TypeVar, Union
 
 from typing_extensions import Annotated, get_args, get_origin
 
+from gz_testauto.base.errors import ResourceError, SdfError
 from gz_testauto.spec.options import Options
 
 ROBOT = "package://gz_testauto/models/jackal_sized/model.sdf"
@@ -45,10 +48,28 @@ def add_robot_argument(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def robot_of(arguments: argparse.Namespace) -> str:
-    """Return the URI, or the absolute path, of :func:`add_robot_argument`."""
+def robot_keys(arguments: argparse.Namespace, lidar_m: Optional[Tuple[float, float]] = None) -> str:
+    """Return the key ``model`` of a campaign for :func:`add_robot_argument`, as YAML, and the key
+    ``lidar`` if the robot has several planar lidars: that at ``lidar_m`` in the base frame, or
+    all."""
+    from gz_testauto.base import resources
+    from gz_testauto.sdf.robot import read_sensors
+
     robot: str = arguments.robot
-    return robot if "://" in robot else str(Path(robot).absolute())
+    model = robot if "://" in robot else str(Path(robot).absolute())
+    text = f"model: {json.dumps(model, ensure_ascii=False)}"
+    try:
+        sensors = read_sensors(resources.resolve(model, Path.cwd()))
+    except (ResourceError, SdfError):  # `run` reports it, perhaps after a correction
+        return text
+    lidars = [sensor for sensor in sensors if sensor.kind == "scan"]
+    if len(lidars) < 2:
+        return text
+    if lidar_m is not None:
+        nearest = min(lidars, key=lambda it: math.dist(it.mount.position[:2], lidar_m))
+        return f"{text}\n  lidar: {json.dumps(nearest.name, ensure_ascii=False)}"
+    names = [lidar.name for lidar in lidars]
+    return f"{text}\n  lidar: {json.dumps(names, ensure_ascii=False)}"
 
 
 def read_options(arguments: argparse.Namespace, options: Type[OptionsType]) -> OptionsType:

@@ -191,3 +191,12 @@ def test_map_of_a_file_replaces_that_of_the_bag(tmp_path):
     bag = write_bag(tmp_path / "file.bag", grid=OccupancyGrid.rasterize([BOX], (0, 0, 8, 6), 0.1))
     assert convert(bag, tmp_path / "out", "--map", str(path)) == 0
     assert len(seen_outlines(tmp_path / "out")) == 1
+
+
+def test_lidar_of_the_robot_is_the_one_at_the_pose_in_tf(tmp_path):
+    robot = "package://gz_testauto/models/service_robot/model.sdf"
+    for x_m, name in ((0.3, "front_lidar"), (-0.3, "rear_lidar")):
+        bag, out = tmp_path / f"{name}.bag", tmp_path / name
+        write_bag(bag, mount=Pose.from_rpy(x_m, 0.0, 0.3, 0.0, 0.0, 0.0))
+        assert convert(bag, out, "--robot", robot) == 0
+        assert load(out / "campaign.yaml", CampaignSpec).robot.lidar == name

@@ -195,3 +195,18 @@ def test_campaign_of_missions_runs_without_a_change(office, tmp_path):
     with TrialRunner(spec, simulator="embedded") as runner:
         assert [world.name for world in runner.worlds] == ["office_m0", "office_m1", "office_m2"]
         assert runner.run("office_m1", "dwa").outcome.value == "reached"
+
+
+def test_campaign_merges_the_lidars_of_the_robot(office, tmp_path):
+    out = tmp_path / "out"
+    robot = "package://gz_testauto/models/service_robot/model.sdf"
+    convert(office, out, "--missions", "1", "--robot", robot)
+    with TrialRunner(load(out / "campaign.yaml", CampaignSpec), simulator="embedded") as runner:
+        assert runner.run("office", "dwa").outcome.value == "reached"
+
+
+def test_robot_that_cannot_be_read_is_left_to_the_campaign(office, tmp_path):
+    out = tmp_path / "out"
+    robot = tmp_path / "later.sdf"
+    convert(office, out, "--robot", str(robot))
+    assert f'robot:\n  model: "{robot}"\n  start:' in (out / "campaign.yaml").read_text()

@@ -20,7 +20,7 @@ import numpy as np
 from gz_testauto.base.disk import disk_errors, replace_file
 from gz_testauto.base.pose import Pose2D
 from gz_testauto.campaign.campaign_files import input_path
-from gz_testauto.cli.options import add_robot_argument, robot_of
+from gz_testauto.cli.options import add_robot_argument, robot_keys
 from gz_testauto.extras.field.topics import BagContent, open_bag
 from gz_testauto.grid.map_server import read_map_file
 
@@ -85,7 +85,7 @@ def run(arguments: argparse.Namespace) -> int:
         None if values is None else Pose2D(*values) for values in (arguments.mount, arguments.start)
     )
     rebuilt = reconstruct(bag_path, content, scans, window, map_file, mount, start)
-    robot = robot_of(arguments)
+    robot = robot_keys(arguments, tuple(rebuilt.rays.origin_m))
     limits, guesses = _limits(content)
     rebuilt = rebuilt._replace(guesses=[*rebuilt.guesses, *guesses])
     files = write_files(rebuilt, bag_path.name, arguments.out, robot, limits)

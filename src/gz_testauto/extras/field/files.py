@@ -46,7 +46,7 @@ worlds:
     - file: {world}
 {recorded_end}{obstacle_names}
 robot:
-  model: {robot}
+  {robot}
   start: {{x_m: {start[0]:.3f}, y_m: {start[1]:.3f}, yaw_rad: {start[2]:.4f}}}
   max_linear_mps: {linear:g}
   max_angular_radps: {angular:g}
@@ -87,8 +87,8 @@ class Files(NamedTuple):
 def write_files(
     rebuilt: Reconstruction, source: str, out: Path, robot: str, limits: "tuple[float, float]"
 ) -> Files:
-    """Write all files except the page. ``limits`` are the largest linear (m/s) and angular (rad/s)
-    velocity. Raises ``DiskError``."""
+    """Write all files except the page. ``robot`` are keys of the campaign as YAML. ``limits`` are
+    the largest linear (m/s) and angular (rad/s) velocity. Raises ``DiskError``."""
     stem = re.sub(r"[^A-Za-z0-9_]", "_", Path(source).stem)
     files = Files(
         out / f"{stem}.world",
@@ -115,7 +115,7 @@ def write_files(
         world=json.dumps(files.world.name),
         recorded_end=_recorded_end(rebuilt),
         obstacle_names=_OBSTACLE_NAMES if rebuilt.obstacles else "",
-        robot=json.dumps(robot, ensure_ascii=False),
+        robot=robot,
         start=rebuilt.start,
         goal=rebuilt.goal,
         tolerance=TOLERANCE_M,

@@ -23,7 +23,7 @@ import numpy as np
 from gz_testauto.base.disk import disk_errors, make_directory, write_new_files
 from gz_testauto.base.errors import SpecError
 from gz_testauto.campaign.campaign_files import input_path
-from gz_testauto.cli.options import add_robot_argument, robot_of
+from gz_testauto.cli.options import add_robot_argument, robot_keys
 from gz_testauto.extras.map_world.distant_ends import find_mission
 from gz_testauto.grid.map_server import read_map_file
 from gz_testauto.grid.occupancy import rectangles_of
@@ -59,7 +59,7 @@ worlds:
   count: 20
 
 robot:
-  model: {robot}
+  {robot}
   start: {{x_m: {start[0]:.3f}, y_m: {start[1]:.3f}, yaw_rad: {start[2]:.3f}}}
   max_linear_mps: 1.0
 
@@ -83,7 +83,7 @@ worlds:
   missions: {{count: {missions}, path_m: [2, 1000]{clearance}}}
 
 robot:
-  model: {robot}
+  {robot}
   max_linear_mps: 1.0
 
 goal: {{tolerance_m: 0.3}}
@@ -158,14 +158,13 @@ def run(arguments: argparse.Namespace) -> int:
     out: Path = arguments.out
     world, campaign = out / f"{path.stem}.world", out / "campaign.yaml"
     free_m2 = float(np.count_nonzero(~walls)) * map_file.resolution_m**2
-    robot = robot_of(arguments)
     text = (_CAMPAIGN if arguments.missions is None else _CAMPAIGN_OF_MISSIONS).format(
         source=path.name,
         name="map_" + re.sub(r"[^A-Za-z0-9_]", "_", path.stem),
         world=json.dumps(world.name, ensure_ascii=False),
         start=mission.start,
         goal=mission.goal,
-        robot=json.dumps(robot, ensure_ascii=False),
+        robot=robot_keys(arguments),
         missions=arguments.missions,
         clearance="" if arguments.radius is None else f", clearance_m: {arguments.radius:g}",
     )
