@@ -1,6 +1,7 @@
 """A bag of a robot in a known room becomes that room, or one line with the cause."""
 
 import csv
+import re
 
 import numpy as np
 import pytest
@@ -51,6 +52,8 @@ def test_box_that_the_map_lacks_is_in_the_world_and_the_failure_runs_in_its_camp
     assert convert(bag, out) == 0
     text = capsys.readouterr().out
     assert "goal 1 of 1, aborted" in text
+    seen_m2 = int(re.search(r"(\d+) m² seen", text)[1])
+    assert 0.8 * 7.6 * 5.6 < seen_m2 <= 8 * 6
     (outline,) = seen_outlines(out).values()
     seen_sides = outline.boundary.intersection(BOX.boundary.buffer(0.03)).length
     assert seen_sides > 0.5 * BOX.boundary.length

@@ -106,7 +106,7 @@ def run(arguments: argparse.Namespace) -> int:
     )
     print(
         f"{len(rebuilt.obstacles)} obstacles that the map lacks, {len(rebuilt.tracks)} moving "
-        f"objects, {rebuilt.evidence.seen_m2:.0f} m² seen"
+        f"objects, {rebuilt.seen_m2:.0f} m² seen"
     )
     for guess in rebuilt.guesses:
         print(f"assumed: {guess}")

@@ -34,9 +34,13 @@ class Evidence(NamedTuple):
     corner_m: np.ndarray
     crossing_share: float
 
-    @property
-    def seen_m2(self) -> float:
-        return float(((self.hits + self.passes) > 0).sum() * CELL_M**2)
+    def seen_m2(self, map_file: MapFile) -> float:
+        """Return the area in the map (m²) that rays crossed or hit."""
+        centers = np.argwhere(self.hits + self.passes > 0)[:, ::-1] + 0.5
+        cells = np.floor(in_map_cells(self.corner_m + CELL_M * centers, map_file))
+        rows, columns = map_file.occupied.shape
+        inside = ((cells >= 0) & (cells < (columns, rows))).all(axis=1)
+        return float(inside.sum() * CELL_M**2)
 
 
 def collect_evidence(

@@ -118,8 +118,8 @@ def _rows(rebuilt: Reconstruction) -> Iterable[str]:
         "static returns repeated within 5 cm": f"{100 * rebuilt.explained_share:.1f} %",
         "median error of matched points": f"{100 * rebuilt.match.residual_m:.2f} cm",
         "returns": ", ".join(f"{name}: {kinds[kind]}" for kind, name in NAMES.items()),
-        "seen area": f"{rebuilt.evidence.seen_m2:.0f} m², of a map of {map_m2:.0f} m². Surfaces "
-        "that the robot did not see are missing",
+        "seen area": f"{rebuilt.seen_m2:.0f} m² of the map of {map_m2:.0f} m². Surfaces that "
+        "the robot did not see are missing",
         "moving objects": str(len(rebuilt.tracks)),
         "noise of ranges": f"{100 * rebuilt.noise_m:.1f} cm",
     }

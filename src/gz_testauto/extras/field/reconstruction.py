@@ -97,6 +97,10 @@ class Reconstruction(NamedTuple):
         return np.column_stack([self.scans.times_s - self.start_s, errors])
 
     @property
+    def seen_m2(self) -> float:
+        return self.evidence.seen_m2(self.map_file)
+
+    @property
     def noise_m(self) -> float:
         """The standard deviation of ranges, from the median distance of points from lines."""
         return 1.48 * self.match.residual_m
