@@ -7,9 +7,11 @@ from gz_testauto.extras.field.matching import (
     Rays,
     Reference,
     composed,
+    map_reference,
     match_scans,
     relative,
 )
+from gz_testauto.grid.map_server import MapFile
 
 HALL_M, RANGE_M = 30.0, 8.0
 ANGLES = np.linspace(-2.3, 2.3, 181)
@@ -34,7 +36,7 @@ def walls():
     points = [np.column_stack([along, np.full_like(along, end)]) for end in (0.0, HALL_M)]
     points += [side[:, ::-1] for side in points]
     normals = np.repeat([[0, 1], [0, -1], [1, 0], [-1, 0]], len(along), axis=0)
-    return Reference.of(np.concatenate(points), normals.astype(float))
+    return [Reference.of(np.concatenate(points), normals.astype(float))]
 
 
 def noisy(generator):
@@ -68,3 +70,19 @@ def test_localizer_bounds_the_drift_in_the_open_and_the_walls_remove_it(seed):
     assert errors_m.max() < estimate_errors_m.max()
     assert errors_m[in_the_open].mean() < 0.6 * estimate_errors_m[in_the_open].mean()
     assert errors_m[[0, -1]].max() < 0.01
+
+
+def test_points_are_matched_to_the_side_of_a_wall_that_the_lidar_sees():
+    # 15 cm off, the points of two walls of 20 cm are nearer to their outer sides.
+    wall = np.ones((60, 60), dtype=bool)
+    wall[4:-4, 4:-4] = False
+    sides = map_reference(MapFile(wall, np.zeros_like(wall), 0.05, (0.0, 0.0, 0.0)))
+    angles = np.linspace(-np.pi, np.pi, 180, endpoint=False)
+    directions = np.column_stack([np.cos(angles), np.sin(angles)])
+    true = np.array([1.0, 1.5, 0.0])
+    with np.errstate(divide="ignore"):
+        ranges = np.min(np.maximum((0.2 - true[:2]) / directions, (2.8 - true[:2]) / directions), 1)
+    rays = Rays(np.zeros(2), directions, np.tile(ranges, (6, 1)))
+    start = np.tile(true - [0.15, 0.15, 0.0], (6, 1))
+    match = match_scans(rays, np.arange(6.0), start, start, False, sides, lambda _: None)
+    assert match.poses == pytest.approx(np.tile(true, (6, 1)), abs=0.01)

@@ -64,10 +64,14 @@ class Match(NamedTuple):
 
 
 class Reference(NamedTuple):
+    """Points (n, 2) on surfaces, with their normals. Those of walls have one normal, ``side``: only
+    rays against it hit them."""
+
     points: np.ndarray
     normals: np.ndarray
     tree: Optional[cKDTree]
     weight: float = 1.0
+    side: Optional[np.ndarray] = None
 
     @classmethod
     def of(cls, points: np.ndarray, normals: np.ndarray) -> "Reference":
@@ -99,31 +103,23 @@ def composed(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     return np.array([*turned(first, second[None, :2])[0], first[2] + second[2]])
 
 
-def map_reference(map_file: MapFile) -> Reference:
-    """Return the middles of the edges between occupied and free cells, with normals to the free
-    side."""
-    free = ~(map_file.occupied | map_file.unknown)
-    points, normals = [], []
-    for row_step, column_step in ((0, 1), (0, -1), (1, 0), (-1, 0)):
-        moved = np.zeros_like(free)
-        rows, columns = free.shape
-        target = (
-            slice(max(-row_step, 0), rows - max(row_step, 0)),
-            slice(max(-column_step, 0), columns - max(column_step, 0)),
+def map_reference(map_file: MapFile) -> Tuple[Reference, ...]:
+    """Return the middles of the edges between occupied and other cells, for each of the four sides
+    of cells, with normals to the other cells."""
+    occupied = np.pad(map_file.occupied, 1)
+    turn = np.array([0.0, 0.0, map_file.origin[2]])
+    sides = []
+    for step in ((0, 1), (0, -1), (1, 0), (-1, 0)):  # rows, columns
+        beyond = np.roll(occupied, (-step[0], -step[1]), axis=(0, 1))
+        cells = np.argwhere(occupied & ~beyond)[:, ::-1] - 1
+        normal = np.array([step[1], step[0]], dtype=float)
+        points = map_file.resolution_m * (cells + 0.5 + 0.5 * normal)
+        side = turned(turn, normal[None])
+        reference = Reference.of(
+            turned(np.array(map_file.origin), points), np.repeat(side, len(points), axis=0)
         )
-        source = (
-            slice(max(row_step, 0), rows - max(-row_step, 0)),
-            slice(max(column_step, 0), columns - max(-column_step, 0)),
-        )
-        moved[target] = free[source]
-        row, column = np.nonzero(map_file.occupied & moved)
-        normal = np.array([column_step, row_step], dtype=float)
-        points.append(np.column_stack([column, row]) + 0.5 + 0.5 * normal)
-        normals.append(np.tile(normal, (len(row), 1)))
-    pose = np.array(map_file.origin)
-    turn = np.array([0.0, 0.0, pose[2]])
-    joined = np.concatenate(points) * map_file.resolution_m
-    return Reference.of(turned(pose, joined), turned(turn, np.concatenate(normals)))
+        sides.append(reference._replace(side=side[0]))
+    return tuple(sides)
 
 
 def match_scans(
@@ -132,7 +128,7 @@ def match_scans(
     start: np.ndarray,
     odometry: np.ndarray,
     has_localizer: bool,
-    walls: Reference,
+    walls: Sequence[Reference],
     progress: Callable[[str], None],
 ) -> Match:
     """Return the refined poses of all scans. ``start`` (n, 3) are the estimated poses in the map,
@@ -163,12 +159,12 @@ def match_scans(
         else:
             estimate = start[scan] if has_localizer else None
             poses[scan], covariance = _match(
-                thinned, guess, covariance, estimate, surfaces.references
+                thinned, rays.origin_m, guess, covariance, estimate, surfaces.references
             )
         placed = turned(poses[scan], points)
         if scan and len(points) >= LEAST_POINTS:
             _, error, _, is_matched, _ = _errors(
-                thinned, poses[scan], surfaces.references, 0.5 * NEAR_M
+                thinned, rays.origin_m, poses[scan], surfaces.references, 0.5 * NEAR_M
             )
             errors.append(np.abs(error))
             matched[scan] = max(is_matched.mean(), _share_near(latest, placed))
@@ -218,6 +214,7 @@ def _smoothed(
 
 def _match(
     points: np.ndarray,
+    origin: np.ndarray,
     guess: np.ndarray,
     covariance: np.ndarray,
     estimate: Optional[np.ndarray],
@@ -234,7 +231,9 @@ def _match(
     for iteration in range(ITERATIONS):
         wide = widening if iteration < 4 else 1.0
         near_m = NEAR_M * wide if iteration < 4 else 0.5 * NEAR_M
-        placed, errors, normals, is_matched, weights = _errors(points, pose, references, near_m)
+        placed, errors, normals, is_matched, weights = _errors(
+            points, origin, pose, references, near_m
+        )
         arm = placed[is_matched] - pose[:2]
         jacobian = np.column_stack([normals, normals[:, 1] * arm[:, 0] - normals[:, 0] * arm[:, 1]])
         weights = weights / (1.0 + (errors / (SIGMA_M * wide)) ** 2)
@@ -256,11 +255,16 @@ def _wrapped(difference: np.ndarray) -> np.ndarray:
 
 
 def _errors(
-    points: np.ndarray, pose: np.ndarray, references: Sequence[Reference], near_m: float
+    points: np.ndarray,
+    origin: np.ndarray,
+    pose: np.ndarray,
+    references: Sequence[Reference],
+    near_m: float,
 ) -> Tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Return all placed points; the errors (m) and normals of matched points; their mask; and their
     weights."""
     placed = turned(pose, points)
+    rays = placed - turned(pose, origin[None])
     nearest = np.full(len(points), np.inf)
     targets, normals = np.zeros_like(placed), np.zeros_like(placed)
     weights = np.ones(len(points))
@@ -268,6 +272,8 @@ def _errors(
         if reference.tree is None or not len(points):
             continue
         distance, index = reference.tree.query(placed, distance_upper_bound=near_m)
+        if reference.side is not None:
+            distance[(rays * reference.side).sum(axis=1) >= 0] = np.inf
         # new points are used only where nothing else is near
         is_nearer = np.isfinite(distance) & (
             (distance < nearest) & (reference.weight == 1.0) | np.isinf(nearest)
@@ -285,7 +291,7 @@ class _Surfaces:
     """The references that matching uses: walls of the map, static points of earlier scans, and new
     points, which can belong to a moving object until a later scan hits them again."""
 
-    def __init__(self, walls: Reference) -> None:
+    def __init__(self, walls: Sequence[Reference]) -> None:
         self.walls_seen = 0
         self._walls, self._static, self._new = walls, _empty(), _empty()
         self._ages_s = np.zeros(0)
@@ -293,7 +299,7 @@ class _Surfaces:
 
     @property
     def references(self) -> Tuple[Reference, ...]:
-        return self._walls, self._static, self._new._replace(weight=NEW_WEIGHT)
+        return (*self._walls, self._static, self._new._replace(weight=NEW_WEIGHT))
 
     def add(self, time_s: float, pose: np.ndarray, points: np.ndarray) -> None:
         """Add the points of a scan if robot or time have moved on."""
@@ -334,9 +340,13 @@ def _empty() -> Reference:
     return Reference.of(np.zeros((0, 2)), np.zeros((0, 2)))
 
 
-def _away_from(walls: Reference, points: np.ndarray) -> np.ndarray:
+def _away_from(walls: Sequence[Reference], points: np.ndarray) -> np.ndarray:
     """Return the points that the map does not explain: near walls, the map is the reference."""
-    return points if walls.tree is None else points[walls.tree.query(points)[0] > WALL_M]
+    is_away = np.ones(len(points), dtype=bool)
+    for side in walls:
+        if side.tree is not None:
+            is_away &= side.tree.query(points)[0] > WALL_M
+    return points[is_away]
 
 
 def _normals(points: np.ndarray, around: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:
