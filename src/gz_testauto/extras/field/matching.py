@@ -164,7 +164,7 @@ def match_scans(
         placed = turned(poses[scan], points)
         if scan and len(points) >= LEAST_POINTS:
             _, error, _, is_matched, _ = _errors(
-                thinned, rays.origin_m, poses[scan], surfaces.references, 0.5 * NEAR_M
+                thinned, poses[scan], surfaces.references, 0.5 * NEAR_M
             )
             errors.append(np.abs(error))
             matched[scan] = max(is_matched.mean(), _share_near(latest, placed))
@@ -229,10 +229,12 @@ def _match(
     uncertainty_m = float(np.sqrt(covariance[[0, 1], [0, 1]].sum() + ARM_M**2 * covariance[2, 2]))
     widening = max(1.0, min(uncertainty_m / UNCERTAIN_M, MOST_NEAR_M / NEAR_M))
     for iteration in range(ITERATIONS):
+        # Far errors need the side of a wall that the lidar sees. For near ones, both sides are
+        # references: maps of thin walls can differ from these by more than the thickness.
         wide = widening if iteration < 4 else 1.0
         near_m = NEAR_M * wide if iteration < 4 else 0.5 * NEAR_M
         placed, errors, normals, is_matched, weights = _errors(
-            points, origin, pose, references, near_m
+            points, pose, references, near_m, origin if iteration < 4 else None
         )
         arm = placed[is_matched] - pose[:2]
         jacobian = np.column_stack([normals, normals[:, 1] * arm[:, 0] - normals[:, 0] * arm[:, 1]])
@@ -256,15 +258,15 @@ def _wrapped(difference: np.ndarray) -> np.ndarray:
 
 def _errors(
     points: np.ndarray,
-    origin: np.ndarray,
     pose: np.ndarray,
     references: Sequence[Reference],
     near_m: float,
+    origin: Optional[np.ndarray] = None,
 ) -> Tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Return all placed points; the errors (m) and normals of matched points; their mask; and their
-    weights."""
+    weights. With the ``origin`` of the rays in the base frame, only sides of walls that they can
+    hit are matched."""
     placed = turned(pose, points)
-    rays = placed - turned(pose, origin[None])
     nearest = np.full(len(points), np.inf)
     targets, normals = np.zeros_like(placed), np.zeros_like(placed)
     weights = np.ones(len(points))
@@ -272,7 +274,8 @@ def _errors(
         if reference.tree is None or not len(points):
             continue
         distance, index = reference.tree.query(placed, distance_upper_bound=near_m)
-        if reference.side is not None:
+        if origin is not None and reference.side is not None:
+            rays = placed - turned(pose, origin[None])
             distance[(rays * reference.side).sum(axis=1) >= 0] = np.inf
         # new points are used only where nothing else is near
         is_nearer = np.isfinite(distance) & (
