@@ -5,12 +5,13 @@ import subprocess
 import sys
 
 import pytest
+import yaml
 
 from gz_testauto.base import installation
-from gz_testauto.base.errors import ResourceError
+from gz_testauto.base.errors import MissingDependencyError, ResourceError, SpecError
 from gz_testauto.base.installation import install_command
 from gz_testauto.base.resources import share_directory
-from gz_testauto.campaign.campaign_files import campaign_path
+from gz_testauto.campaign.campaign_files import campaign_path, read_campaign_spec
 from gz_testauto.cli import init
 from gz_testauto.cli.main import VERBS, help_text, main
 from gz_testauto.spec.campaign import CampaignSpec
@@ -128,6 +129,20 @@ def test_command_for_an_extra_names_the_checkout_if_nothing_is_installed(monkeyp
 
     monkeypatch.setattr(installation.metadata, "distribution", missing)
     assert install_command("plot").endswith(f"'{share_directory()}[plot]'")
+
+
+def test_examples_without_default_values_are_the_same_campaigns():
+    # "shrink" and "tune" write campaigns without default values.
+    for path in sorted((share_directory() / "config").rglob("*.yaml")):
+        keys = yaml.safe_load(path.read_text(encoding="utf-8"))
+        if not {"worlds", "planners"} <= set(keys):
+            continue
+        try:
+            spec = read_campaign_spec(path)
+        except (SpecError, MissingDependencyError):
+            continue  # it needs files or extras that are not here
+        data = spec.model_dump(mode="json", exclude_defaults=True)
+        assert type(spec).model_validate(data) == spec, path
 
 
 @pytest.mark.parametrize("verb", VERBS.names())

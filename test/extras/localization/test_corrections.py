@@ -120,7 +120,10 @@ def test_errors_differ_between_worlds_and_robots_only():
 def test_drift_and_corrected_have_the_same_odometry():
     numbers = RandomNumbers(seed=5, world=0, repetition=0)
     inputs = EstimatorInputs(numbers, "robot", 1.0, 0.5)
-    drift, corrected = DriftSpec().estimator(inputs), CorrectedSpec().estimator(inputs)
+    drift, corrected = (
+        kind.model_validate({"estimate": name}).estimator(inputs)
+        for name, kind in (("drift", DriftSpec), ("corrected", CorrectedSpec))
+    )
     errors_m(drift, 5.0)
     errors_m(corrected, 5.0)
     assert drift.odometry == drift.pose == corrected.odometry != corrected.pose

@@ -132,7 +132,9 @@ def localize(drive, field_m, run):
     inputs = EstimatorInputs(
         RandomNumbers(seed=1, world=run, repetition=0), "robot", 1.0, robot.drive.wheel_separation_m
     )
-    odometry = DriftSpec(odometry=OdometryErrorSpec(alpha=ALPHA)).estimator(inputs)
+    odometry = DriftSpec(estimate="drift", odometry=OdometryErrorSpec(alpha=ALPHA)).estimator(
+        inputs
+    )
     noise = ScanNoise(SIGMA_M, 0.0, lambda stamp_s: random)
     localizer = ParticleFilter(truth[0], field_m, robot.lidar.mount, random)
     errors, covariances, updated = [], [], truth[0]

@@ -22,7 +22,7 @@ HEADER = "time,x,y,yaw\n"
 def estimator(tmp_path, text, scale=1.0):
     file = tmp_path / "errors.csv"
     file.write_text(text)
-    return RecordedErrorsSpec(errors=file).estimator(
+    return RecordedErrorsSpec(estimate="recorded", errors=file).estimator(
         EstimatorInputs(RandomNumbers(seed=1, world=0, repetition=0), "robot", scale)
     )
 

@@ -12,12 +12,14 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import yaml
 from trial_values import trial_value
 
 from gz_testauto.analysis.repeatability import compare_recordings
 from gz_testauto.base.errors import ResultsError
 from gz_testauto.base.pose import Pose2D
 from gz_testauto.base.resources import share_directory
+from gz_testauto.campaign.campaign_files import read_campaign_spec
 from gz_testauto.campaign.runner import run_campaign
 from gz_testauto.campaign.simulator import chosen_executor
 from gz_testauto.campaign.trial_runner import TrialRunner
@@ -31,6 +33,7 @@ from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.results.store import ResultStore
 from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.spec.loader import load
+from gz_testauto.spec.worlds import RandomNumbers
 from gz_testauto.trial.outcome import Outcome
 
 
@@ -247,6 +250,46 @@ def test_paths_of_this_package_are_portable(smoke):
         "robot": {"model": "package://gz_testauto/models/wheelchair/model.sdf"},
         "planners": ["/a/b"],
     }
+
+
+def test_written_campaign_contains_its_recordings(tmp_path):
+    pytest.importorskip("gz_testauto.extras.localization")
+    pytest.importorskip("gz_testauto.extras.people")
+    sources = [tmp_path / name / "tracks.csv" for name in ("a", "b")]
+    for number, tracks in enumerate(sources):
+        tracks.parent.mkdir()
+        tracks.write_text(f"time,id,x,y\n0,{number},1,2\n1,{number},1,2\n")
+    errors = tmp_path / "errors.csv"
+    errors.write_text("time,x,y,yaw\n0,0,0,0\n")
+    spec = read_campaign_spec(share_directory() / "config" / "people" / "recorded_campaign.yaml")
+    data = spec.model_dump(mode="json", exclude_defaults=True)
+    data["localization"] = {"estimate": "recorded", "errors": str(errors)}
+    data["actors"] = [
+        {"name": name, "behavior": "recorded", "tracks": str(tracks)}
+        for name, tracks in zip(("walker", "visitor"), sources)
+    ]
+    spec = CampaignSpec.kind_of(data).model_validate(data)
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "shrunk.world").write_bytes((share_directory() / "worlds" / "room.world").read_bytes())
+    texts = [path.read_text() for path in (*sources, errors)]
+    one_trial.write_campaign(spec, COMPLETE, RandomNumbers(seed=1), out)
+    for path in (*sources, errors):
+        path.unlink()
+    again = read_campaign_spec(out / "campaign.yaml")
+    copies = [*(actor.tracks for actor in again.actors), again.localization.errors]
+    assert [path.parent for path in copies] == [out] * 3
+    assert [path.read_text() for path in copies] == texts
+
+
+def test_campaign_without_obstacles_names_none(smoke, tmp_path):
+    data = smoke.model_dump(mode="json")
+    data["worlds"]["obstacle_names"] = "obstacle_.*"
+    spec = CampaignSpec.kind_of(data).model_validate(data)
+    for candidate, names in ((COMPLETE, "obstacle_.*"), (COMPLETE.keep([]), None)):
+        one_trial.write_campaign(spec, candidate, RandomNumbers(seed=1), tmp_path)
+        text = (tmp_path / "campaign.yaml").read_text()
+        assert yaml.safe_load(text)["worlds"].get("obstacle_names") == names
 
 
 def test_campaign_of_one_trial_has_the_drawn_mission(smoke, tmp_path):

@@ -35,6 +35,12 @@ def test_each_maneuver_on_each_terrain_is_a_case(tmp_path):
     assert read(tmp_path).cases == ["flat/straight", "flat/slow"]
 
 
+def test_specification_without_default_values_is_the_same(tmp_path):
+    spec = read(tmp_path)
+    data = spec.model_dump(mode="json", exclude_defaults=True)  # as on the page
+    assert BenchSpec.model_validate(data) == spec
+
+
 def test_default_maneuvers_are_all_kinds_with_a_suitable_terrain(tmp_path):
     drives = ("maneuvers:\n  - straight\n  - {name: slow, kind: straight, linear_mps: 0.2}\n", "")
     flat = read(tmp_path, drives)

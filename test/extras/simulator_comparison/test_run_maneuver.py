@@ -45,8 +45,8 @@ from gz_testauto.simulators.kinematic import KinematicSimulator
 
 ROBOT = BenchRobotSpec(model=share_directory() / "models" / "wheelchair")
 HUSKY = read_robot(share_directory() / "models" / "husky_a200")
-STEP = make_terrain(StepTerrain(name="step", height_m=0.076), 0)
-TERRAIN = make_terrain(FlatTerrain(name="flat", pixels=17), 0)
+STEP = make_terrain(StepTerrain(kind="step", name="step", height_m=0.076), 0)
+TERRAIN = make_terrain(FlatTerrain(kind="flat", name="flat", pixels=17), 0)
 
 
 @pytest.fixture
@@ -200,7 +200,13 @@ def test_run_through_a_step_is_not_plausible(order):
 @pytest.mark.slow
 def test_wheels_penetrate_edges_of_ode_height_maps_but_not_of_meshes(order, tmp_path):
     spec = StepTerrain(
-        name="step", height_m=0.076, position_m=1.0, size_m=6.4, pixels=257, clear_m=0.5
+        kind="step",
+        name="step",
+        height_m=0.076,
+        position_m=1.0,
+        size_m=6.4,
+        pixels=257,
+        clear_m=0.5,
     )
     step = make_terrain(spec, 0)
     start = PlacedRobot(HUSKY, Pose2D(0.0, 0.0, 0.0))
@@ -289,7 +295,9 @@ def test_wheel_speed_is_joint_rate_times_radius():
 
 @pytest.mark.slow
 def test_wheels_with_friction_drive_do_not_penetrate_stones(order, tmp_path):
-    spec = GravelTerrain(name="gravel", friction=0.55, size_m=6.4, pixels=257, clear_m=0.5)
+    spec = GravelTerrain(
+        kind="gravel", name="gravel", friction=0.55, size_m=6.4, pixels=257, clear_m=0.5
+    )
     gravel = make_terrain(spec, 1)
     start = PlacedRobot(HUSKY, Pose2D(0.0, 0.0, 0.0))
     straight = np.tile([0.5, 0.0], (45, 1))

@@ -213,7 +213,7 @@ class DriftSpec(LocalizationSpec):
     """The planner receives the pose of the odometry, which starts at the true pose and is never
     corrected."""
 
-    estimate: Literal["drift"] = "drift"
+    estimate: Literal["drift"]
     odometry: OdometryErrorSpec = OdometryErrorSpec()
     """The errors of the odometry."""
 
@@ -228,7 +228,7 @@ class DriftSpec(LocalizationSpec):
 class CorrectedSpec(DriftSpec):
     """The planner receives the pose of the odometry, corrected by a localizer with errors."""
 
-    estimate: Literal["corrected"] = "corrected"  # type: ignore[assignment]
+    estimate: Literal["corrected"]  # type: ignore[assignment]
     corrections: CorrectionsSpec = CorrectionsSpec()
     """The corrections of the localizer."""
 
@@ -258,7 +258,7 @@ class RecordedErrorsSpec(LocalizationSpec):
     """The planner receives the true pose plus the errors of a recording, such as those that
     ``world-from-bag`` writes. They depend only on the time since the start of the trial."""
 
-    estimate: Literal["recorded"] = "recorded"  # type: ignore[assignment]
+    estimate: Literal["recorded"]  # type: ignore[assignment]
     errors: SpecPath
     """A CSV file with the columns ``time,x,y,yaw``: the time (s) since the start of the trial, and
     the errors of x, y (m) and yaw (rad) in the map frame at this time, which are interpolated."""

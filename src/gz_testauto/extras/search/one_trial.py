@@ -1,6 +1,7 @@
 """A campaign of one trial: the file and the picture that shrinking writes."""
 
 import os
+import re
 from pathlib import Path
 from typing import Any, Dict, Tuple, TypeVar
 
@@ -8,10 +9,12 @@ import numpy as np
 import shapely
 import yaml
 
-from gz_testauto.base.errors import MissingDependencyError
+from gz_testauto.base.disk import read_input
+from gz_testauto.base.errors import MissingDependencyError, ResultsError
 from gz_testauto.base.pose import Pose2D
 from gz_testauto.base.resources import PACKAGE, share_directory
 from gz_testauto.extras.search.shrink import Candidate, FailedTrial
+from gz_testauto.results.directory import write_atomically
 from gz_testauto.sdf.document import SdfDocument
 from gz_testauto.sdf.floor import obstructing_heights
 from gz_testauto.sdf.scene import read_scene
@@ -49,9 +52,15 @@ def one_trial_spec(spec: AnySpec, trial: Trial, bounds: Bounds, directory: Path)
     return type(spec).model_validate(data)
 
 
-def campaign_text(
-    spec: CampaignSpec, candidate: Candidate, numbers: RandomNumbers, repeats: int = 1
-) -> str:
+def write_campaign(
+    spec: CampaignSpec,
+    candidate: Candidate,
+    numbers: RandomNumbers,
+    directory: Path,
+    repeats: int = 1,
+) -> None:
+    """Write the campaign of a candidate, whose world is in ``directory``. Recorded tracks and
+    localization errors are copied there, so that all remain together. Raises ``ResultsError``."""
     data: Dict[str, Any] = spec.model_dump(mode="json", exclude_defaults=True)
     for key in REMOVABLE:
         entries = [entry for entry in data.get(key, ()) if entry["name"] not in candidate.without]
@@ -71,8 +80,26 @@ def campaign_text(
     if repeats > 1:
         files = [{**entry, "name": f"repeat_{number:02d}"} for number in range(repeats)]
     data["worlds"] = {**data["worlds"], "directory": ".", "files": files}
+    names = spec.worlds.obstacle_names
+    if names is not None and not any(re.fullmatch(names, name) for name in candidate.kept):
+        del data["worlds"]["obstacle_names"]
+    _copy_recordings(data, directory)
     text: str = yaml.safe_dump(_portable(data), sort_keys=False, allow_unicode=True)
-    return text
+    write_atomically(directory / CAMPAIGN, text.encode("utf-8"))
+
+
+def _copy_recordings(data: Dict[str, Any], directory: Path) -> None:
+    users = [(data.get("localization", {}), "errors")]
+    users += [(actor, "tracks") for actor in data.get("actors", ())]
+    sources: Dict[str, str] = {}
+    for user, key in users:
+        if key in user:
+            source = Path(user[key])
+            name = source.name
+            if sources.setdefault(name, user[key]) != user[key]:
+                name = f"{user['name']}_{name}"
+            write_atomically(directory / name, read_input(source, ResultsError))
+            user[key] = name
 
 
 def _portable(value: Any) -> Any:

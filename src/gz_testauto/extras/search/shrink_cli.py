@@ -41,9 +41,9 @@ from gz_testauto.extras.search.one_trial import (
     CAMPAIGN,
     PICTURE,
     WORLD,
-    campaign_text,
     draw,
     one_trial_spec,
+    write_campaign,
 )
 from gz_testauto.extras.search.repeats import Examination
 from gz_testauto.extras.search.shrink import (
@@ -178,8 +178,7 @@ class _Shrinking:
             last = fails.trial(smallest)
             write_atomically(self._out / WORLD, fails.content(smallest))
             shrunk = smallest.trial(self._trial, runner.record(self._out / WORLD))
-        text = campaign_text(spec, smallest, self._trial.numbers)
-        write_atomically(self._out / CAMPAIGN, text.encode("utf-8"))
+        write_campaign(spec, smallest, self._trial.numbers, self._out)
         self._draw_picture(fails, smallest, failed, FailedTrial(last.outcome, last.recording))
         result = self._summary(fails, smallest, failed)
         result["original_repeated_bit_by_bit"] = same_bits

@@ -16,7 +16,7 @@ from gz_testauto.campaign.simulator import chosen_executor
 from gz_testauto.campaign.trial_runner import path_of_mission_m
 from gz_testauto.extras.search.edited_world import EditedWorld
 from gz_testauto.extras.search.journal import Journal
-from gz_testauto.extras.search.one_trial import CAMPAIGN, WORLD, campaign_text
+from gz_testauto.extras.search.one_trial import CAMPAIGN, WORLD, write_campaign
 from gz_testauto.extras.search.shrink import Candidate, FailedTrial, FailureTest
 from gz_testauto.results.directory import CampaignDirectory, reporting_disk, write_atomically
 from gz_testauto.results.records import TrialRecord
@@ -132,8 +132,7 @@ class StackFailureTest(FailureTest):
 
     def write_campaign(self, candidate: Candidate, folder: Path, repeats: int) -> None:
         _write_file(folder / WORLD, self.content(candidate))
-        text = campaign_text(self._spec, candidate, self._failed.numbers, repeats)
-        _write_file(folder / CAMPAIGN, text.encode("utf-8"))
+        write_campaign(self._spec, candidate, self._failed.numbers, folder, repeats)
 
     @staticmethod
     def _is_decided(repeats: Repeats) -> bool:

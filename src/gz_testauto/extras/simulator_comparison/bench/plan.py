@@ -42,7 +42,7 @@ SIMULATION = "simulation"
 
 LOADS = {IDLE: 0, ONE: 1, FIVE: 5}  # number of moving robots by case
 
-LOAD_TERRAIN = FlatTerrain(name=LOAD, friction=1.0, size_m=40.0, pixels=17)
+LOAD_TERRAIN = FlatTerrain(kind="flat", name=LOAD, friction=1.0, size_m=40.0, pixels=17)
 
 LOAD_DRIVE = ManeuverSpec.model_validate(
     {"name": "load", "kind": "circle", "duration_s": 1.0, "linear_mps": 0.5, "angular_radps": 0.5}

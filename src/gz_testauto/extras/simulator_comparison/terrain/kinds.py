@@ -62,7 +62,7 @@ class TerrainKind(Spec):
 class FlatTerrain(TerrainKind):
     """A plane, such as a laboratory floor or artificial grass, which differ in friction."""
 
-    kind: Literal["flat"] = "flat"
+    kind: Literal["flat"]
     """Kind of terrain."""
 
     def relief(self, x_m: np.ndarray, y_m: np.ndarray, draw: np.random.Generator) -> np.ndarray:
@@ -73,7 +73,7 @@ class StepTerrain(TerrainKind):
     """A vertical step across the path of the robot. It rises within the cell of the grid that ends
     at ``position_m``."""
 
-    kind: Literal["step"] = "step"
+    kind: Literal["step"]
     """Kind of terrain."""
     height_m: float = Field(0.05, gt=0.0, le=2.0)
     """Height (m) of the step."""
@@ -112,7 +112,7 @@ class BumpsTerrain(TerrainKind):
     within one cell of the grid. Tile, heights of 38 and 76 mm, and friction are those of Farley et
     al. 2022. Positions and sizes of the patches are random, not those of the paper."""
 
-    kind: Literal["bumps"] = "bumps"
+    kind: Literal["bumps"]
     """Kind of terrain."""
     friction: float = Field(0.95, ge=0.0, le=10.0)
     """Friction coefficient of the ground."""
@@ -175,7 +175,7 @@ class GravelTerrain(TerrainKind):
     not those of the mesh. They do not roll, and details smaller than the pitch of the grid are
     missing."""
 
-    kind: Literal["gravel"] = "gravel"
+    kind: Literal["gravel"]
     """Kind of terrain."""
     friction: float = Field(0.55, ge=0.0, le=10.0)
     """Friction coefficient of the ground."""
@@ -275,7 +275,7 @@ class FractalTerrain(TerrainKind):
     """Fractional Brownian ground. The spectrum along any line is proportional to n^-(2H + 1), where
     H is ``hurst``. With H = 0.5 the ground is a road of ISO 8608."""
 
-    kind: Literal["fbm"] = "fbm"
+    kind: Literal["fbm"]
     """Kind of terrain."""
     hurst: float = Field(0.7, gt=0.0, lt=1.0)
     """Hurst exponent; lower values give rougher ground."""
@@ -294,7 +294,7 @@ class ImageTerrain(TerrainKind):
     and resampled to ``pixels``; its top is at the greatest y. Pillow reads the image; color images
     are converted to gray."""
 
-    kind: Literal["image"] = "image"
+    kind: Literal["image"]
     """Kind of terrain."""
     image: SpecPath
     """Image file."""
