@@ -102,7 +102,7 @@ class TrialActors:
         return {name: text for hook in self.hooks for name, text in hook.activities.items()}
 
     def complete(self, result: TrialResult) -> TrialResult:
-        """Add the drawn values, and those that hooks recorded, to the result.
+        """Return ``result`` with the drawn values and the values that hooks recorded.
 
         Call this method before :meth:`close`. Raises ``SceneError`` if a hook fails.
         """
@@ -112,12 +112,13 @@ class TrialActors:
         return result.with_values(self.numbers)
 
     def numbers_so_far(self) -> Dict[str, float]:
-        """Return the recorded numbers by name. Raises ``SceneError`` if a hook fails."""
+        """Return the numbers that hooks have recorded until now, by name. Raises ``SceneError`` if
+        a hook fails."""
         hook_results = [_results_of(hook).numbers for hook in self.hooks if hook.numbers]
         return {name: float(value) for numbers in hook_results for name, value in numbers.items()}
 
     def scene(self, scene: Scene) -> Scene:
-        """Return ``scene`` with the models of the hooks; spare models can be spawned later."""
+        """Return ``scene`` with the models of the hooks, but without their spare models."""
         return replace(scene, models=(*scene.models, *self.models))
 
     def simulation(self, simulation: Simulation, robot: Optional[str] = None) -> Simulation:
@@ -149,7 +150,8 @@ def _results_of(hook: Hook) -> HookResults:
 class ActorContext(NamedTuple):
     """The inputs from which the actors of a trial are created.
 
-    ``file`` and ``scene`` are the world. Starts are in the world frame.
+    ``file`` and ``scene`` are the world. ``companions`` are the other robots with their start
+    poses. Poses are in the world frame.
     """
 
     spec: CampaignSpec
@@ -362,7 +364,7 @@ class FreePlaces:
             )
 
     def contains(self, place: Pose2D, states: Mapping[str, ModelState]) -> bool:
-        """Return whether the robot can be moved to ``place``, with these states of the models."""
+        """Return whether the robot can be moved to ``place`` while the models have ``states``."""
         if not shapely.intersects_xy(self._region, place.x_m, place.y_m):
             return False
         reach_m = (-self._stop_m if self._can_reverse else 0.0, self._stop_m)
@@ -422,10 +424,10 @@ def check_actors(spec: CampaignSpec) -> None:
     if spec.worlds.has_agents:
         needed_changes.append((f"worlds.{spec.worlds.source_name}", SetModel))
     roads = [spec.road_of(world) for world in range(len(spec.worlds.files or ()) or 1)]
-    different = {id(road): road for road in roads}.values()
+    distinct_roads = {id(road): road for road in roads}.values()
     for actor in spec.actors:
         actor.check()
-        for road in different:
+        for road in distinct_roads:
             actor.check_road(road)
     for term in spec.randomize:
         needed_changes.extend((f"randomize {term.name!r}", kind) for kind in kinds_of([term]))
@@ -440,12 +442,12 @@ def check_actors(spec: CampaignSpec) -> None:
     supported_changes = SIMULATORS.get(simulator).changes if needed_changes else frozenset()
     for key, kind in needed_changes:
         if kind not in supported_changes:
-            able = [
+            able_names = [
                 name for name, candidate in _installed_simulators() if kind in candidate.changes
             ]
             remedy = "remove it"
-            if able and isinstance(spec, BuiltinCampaignSpec):
-                remedy = f"use {' or '.join(map(repr, able))}, or remove it"
+            if able_names and isinstance(spec, BuiltinCampaignSpec):
+                remedy = f"use {' or '.join(map(repr, able_names))}, or remove it"
             raise SpecError(f"{key}: {subject} cannot change the {kind.properties}; {remedy}")
     for actor in spec.actors:
         if not (actor.has_contact_forces or SIMULATORS.get(simulator).contacts_without_forces):
@@ -509,11 +511,11 @@ def _require_stack_support(spec: CampaignSpec) -> None:
 def _require_several_robots_support(spec: BuiltinCampaignSpec) -> None:
     if not spec.robots:
         return
-    able = [name for name, simulator in _installed_simulators() if simulator.several_robots]
-    if spec.simulator not in able:
+    able_names = [name for name, simulator in _installed_simulators() if simulator.several_robots]
+    if spec.simulator not in able_names:
         raise SpecError(
             f"campaign {spec.name}: robots: the simulator {spec.simulator!r} supports only one "
-            f"robot; use {' or '.join(map(repr, able))}, or remove robots"
+            f"robot; use {' or '.join(map(repr, able_names))}, or remove robots"
         )
 
 

@@ -58,9 +58,9 @@ def check_trials(
 ) -> Tuple[str, ...]:
     """Return notices of one line each about ``trials``.
 
-    ``progress`` is called after each world. If ``should_stop`` returns True, the other worlds are
-    not checked. Raises ``SpecError`` for an input with which no planner can succeed, such as a goal
-    inside an obstacle, or a static map without a path.
+    ``progress`` is called after each world. If ``should_stop`` returns True, the checks end and the
+    result is empty. Raises ``SpecError`` for an input with which no planner can succeed, such as a
+    goal inside an obstacle, or a static map without a path.
     """
     check_actors(bed.spec)
     notices: Dict[int, str] = {}
@@ -85,10 +85,10 @@ def check_trials(
                     f"robot {robot.name!r} has Ackermann steering ({steering_parts}), which its "
                     f"drive does not turn; {ACKERMANN_REMEDY}"
                 )
-            # For the first robot, the records of the worlds list the models.
+            # For the first robot, this notice is in the records of the worlds.
             if robot.name != bed.robot.name and robot.has_gpu_lidar and not sees_visuals:
                 lidar_lines.append(f"robot {robot.name!r}: {GPU_LIDAR}")
-            for trial in trials[:1]:  # the robot has the parts that its localization needs
+            for trial in trials[:1]:  # raises if the robot lacks a part for its localization
                 spec = robot_bed.spec
                 make_estimator(spec.localization, spec.randomize, robot_bed.robot, trial.numbers)
         _check_start_overlaps(bed, checked_trials)
@@ -106,8 +106,8 @@ def _one_trial_per_world(trials: Sequence[Trial]) -> List[Trial]:
 
 
 def _check_mission(bed: TestBed, trial: Trial) -> str:
-    """Return a notice about ``<actor>`` elements of the world, or raise ``SpecError`` if a start or
-    goal is invalid."""
+    """Return a notice about ``<actor>`` elements of the world, or "" if it has none. Raises
+    ``SpecError`` if the world, the start or a goal is invalid, or if no path exists."""
     spec, outline = bed.spec, np.asarray(bed.limits.footprint_m)
     name = f"robot {spec.robot.name!r}"
     world, mission = trial.world, bed.mission(trial)
@@ -162,7 +162,8 @@ def _check_start_overlaps(bed: BuiltinTestBed, trials: Sequence[Trial]) -> None:
 
 
 def _check_training(bed: BuiltinTestBed, trials: Sequence[Trial]) -> None:
-    """Reject planners that need absent tracked objects, or were trained in a tested world."""
+    """Raise ``SpecError`` for a planner that was trained in a tested world, or that needs tracked
+    objects in a campaign without ``tracking``."""
     for planner in {trial.planner.name: bed.planner(trial) for trial in trials}.values():
         with planner.locating("plugin", "parameters"):
             origin = planner_origin(planner.plugin, **planner.parameters)
@@ -225,8 +226,8 @@ def _check_scene(bed: TestBed, scene: WorldScene, location: str) -> None:
 
 
 def _reject_moving_static_models(scene: WorldScene, location: str) -> None:
-    # The file has only one position of such a model, and the simulator does not report the motion
-    # of static models.
+    # The file contains only the start position of such a model, and the simulator does not report
+    # the motion of static models.
     by_pose: Dict[Pose, List[str]] = {}
     plugins = set()
     for name, model in scene.models.items():
@@ -238,12 +239,12 @@ def _reject_moving_static_models(scene: WorldScene, location: str) -> None:
         if model.static and moving_plugins:
             by_pose.setdefault(model.pose, []).append(name)
             plugins.update(moving_plugins)
-    models = max(by_pose.values(), key=len, default=[])
-    if len(models) > 1:
+    names = max(by_pose.values(), key=len, default=[])
+    if len(names) > 1:
         raise SpecError(
             f"{location}: plugins ({min(plugins)}{', ...' if len(plugins) > 1 else ''}) move "
-            f"{len(models)} static models, which are at one position in the file ({models[0]}, "
-            f"{models[1]}{', ...' if len(models) > 2 else ''}); this is not supported, so remove "
+            f"{len(names)} static models, which are at one position in the file ({names[0]}, "
+            f"{names[1]}{', ...' if len(names) > 2 else ''}); this is not supported, so remove "
             "this world. The simulator does not report the poses of static models that move"
         )
 

@@ -36,7 +36,7 @@ def footprint_at(outline_m: np.ndarray, pose: Pose2D) -> shapely.Polygon:
 
 
 def footprints_at(outline_m: np.ndarray, poses: Sequence[Pose2D]) -> np.ndarray:
-    """Return the polygon of an outline, shape (n, 2) in the base frame, at each of p ``poses``."""
+    """Return the polygons (p,) of an outline, shape (n, 2) in the base frame, at p ``poses``."""
     turns = [(math.cos(pose.yaw_rad), math.sin(pose.yaw_rad)) for pose in poses]
     # The outline has one point per row, so the rotation matrices are transposed.
     turned_outlines = matrix_product(
@@ -121,11 +121,11 @@ class ObstacleField:
 
     @property
     def initial_states(self) -> Dict[str, ModelState]:
-        """Return the poses of movable models in the world file."""
+        """Return the states of movable models at their initial poses, by name."""
         return {mover.name: ModelState(mover.initial_pose) for mover in self._movers}
 
     def outlines(self) -> Dict[str, BaseGeometry]:
-        """Return the outlines by obstacle, at their poses in the world file."""
+        """Return the outlines of all obstacles at their initial poses, by the name of the model."""
         return {**self._fixed_outlines, **{mover.name: mover.outline for mover in self._movers}}
 
     def _by_bound(

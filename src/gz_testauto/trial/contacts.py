@@ -51,7 +51,8 @@ class ContactClassifier:
         return partner
 
     def _find_partner(self, first_shape: str, second_shape: str) -> str:
-        """Return the model that the robot touches; ``_IGNORE`` for ground and other pairs."""
+        """Return the name of the model that the robot touches. Return ``_IGNORE`` for the ground,
+        and unless exactly one shape belongs to the robot."""
         models = self._model_of(first_shape), self._model_of(second_shape)
         is_robot = models[0] == self._robot, models[1] == self._robot
         if is_robot[0] == is_robot[1]:  # both shapes belong to the robot, or neither does
@@ -85,7 +86,8 @@ class EpisodeLog:
         self._open_rows: Dict[str, int] = {}
 
     def touch(self, time_s: float, partner: str, speed_mps: float, source: str) -> None:
-        """Extend the episode with ``partner``, or begin a new one after a gap."""
+        """Extend the last episode with the model ``partner``. If it ended more than
+        :data:`EPISODE_GAP_S` ago, or if there is none, begin a new episode."""
         index = self._open_rows.get(partner)
         if index is not None:
             episode = self._episodes[index]

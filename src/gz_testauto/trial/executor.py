@@ -84,7 +84,7 @@ class TrialResult:
     """The result of a valid trial.
 
     ``detail`` describes the outcome in one line, for example ``touched obstacle_box_3 at 12.4 s``.
-    ``notices`` are the checks and values that the trial does not have, for the report.
+    ``notices`` state for the report which checks and values the trial does not have.
     """
 
     outcome: Outcome

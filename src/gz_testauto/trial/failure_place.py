@@ -7,13 +7,14 @@ import numpy as np
 from gz_testauto.metrics.recording import Recording
 from gz_testauto.trial.outcome import Outcome
 
-PLACE_M = {Outcome.TIMED_OUT: 2.0}  # largest distance of the places of equal failures; else 0.5
+PLACE_M = {Outcome.TIMED_OUT: 2.0}  # largest distance of equal failures; other outcomes: 0.5 m
 
-TIMED_OUT_S = 30.0  # the place of a trial that timed out is the median position of this last time
+TIMED_OUT_S = 30.0
 
 
 def place_of(outcome: Outcome, recording: Recording) -> Tuple[float, float]:
-    """Return the position (m, world frame) at which a failed trial ended."""
+    """Return the position (m, world frame) at which a failed trial ended. After a timeout, it is
+    the median position of the last :data:`TIMED_OUT_S`."""
     xy = recording.pose[:, :2]
     if outcome is Outcome.TIMED_OUT:
         xy = np.median(xy[recording.time_s >= recording.time_s[-1] - TIMED_OUT_S], axis=0)[None]

@@ -118,7 +118,7 @@ def launches_of(spec: StackCampaignSpec) -> Iterator[Tuple[str, LaunchSpec, Tupl
 
 
 def _declared_arguments(file: Path) -> Optional[Dict[str, Any]]:
-    """Return the declared arguments of a launch file; None if it has ``pass_all_args``.
+    """Return the ``<arg>`` elements of a launch file by name; None if it has ``pass_all_args``.
 
     Raises ``SpecError`` if it is no launch file, or if an included file does not exist.
     """

@@ -344,7 +344,7 @@ def run_trial(
     """Run a loaded simulation until the trials of all robots have ended.
 
     The planners must already have received their tasks. The result is that of the first robot, with
-    numbers of the other robots. Raises ``TrialStopped`` and ``SimulatorError``.
+    numbers of the other robots. Raises ``TrialStopped`` if a stop was requested.
     """
     started_s = time.monotonic()
     snapshot = simulation.snapshot()

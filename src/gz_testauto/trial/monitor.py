@@ -63,7 +63,7 @@ class TrialMonitor:
 
         After a goal that is not the last, :attr:`goal` is the next goal, and :attr:`goal_is_new` is
         True. Raises ``SimulatorError`` if the robot is missing, its pose jumped, or simulated time
-        did not advance, and ``SceneError`` if the robot fell or is tilted too far in the first
+        did not advance. Raises ``SceneError`` if the robot fell or is tilted too far in the first
         snapshot, or if the :class:`StabilityCheck` fails.
         """
         recorder, rules = self._recorder, self._rules
@@ -164,7 +164,8 @@ class TrialMonitor:
         abort_reason: Optional[str] = None,
         abort_outcome: Outcome = Outcome.PLANNER_ABORTED,
     ) -> Optional[TrialEnd]:
-        """Return the end of the trial, after advancing past all goals that are reached."""
+        """Return the end of the trial, or None while it continues. If a goal is reached that is not
+        the last, the next goal becomes the current goal."""
         recorder = self._recorder
         while True:
             verdict = check_termination(

@@ -1,5 +1,5 @@
-"""Plan the trials of a campaign, with their seeds: world by world, in each world repetition by
-repetition, and in each of them planner by planner."""
+"""Plan the trials of a campaign, with their seeds. They are sorted by world, then by repetition,
+then by planner."""
 
 from dataclasses import dataclass
 from typing import FrozenSet, List, Optional, Sequence, Tuple
@@ -17,8 +17,8 @@ from gz_testauto.worlds.source import Missions
 class TrialSelection:
     """The part of the plan to run; a field that is None selects all.
 
-    ``worlds`` selects the first worlds, ``only`` worlds by name, and ``trials`` trials by index,
-    which does not depend on the selection.
+    ``worlds`` is the number of first worlds. ``only`` are names of worlds, and ``trials`` are
+    indices in the complete plan.
     """
 
     worlds: Optional[int] = None

@@ -15,7 +15,8 @@ _CAUSE = "real-time factor "  # start of the stored cause of an attempt with a l
 
 
 def low_real_time_factor(spec: CampaignSpec, recording: Recording) -> Optional[float]:
-    """Return the real-time factor of a parallel trial that must be repeated alone, else None."""
+    """Return the real-time factor of a parallel trial if it is so low that the trial must be
+    repeated alone; else None."""
     # The wall times of a slow parallel trial depend more on other trials than on the planner.
     factor = real_time_factor(recording, MetricContext())
     return factor if factor < spec.limits.min_parallel_real_time_factor else None

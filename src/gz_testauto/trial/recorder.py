@@ -134,7 +134,7 @@ class Recorder:
 
     @property
     def off_road_m(self) -> float:
-        """The largest distance (m) of a part of the robot from all lanes, or 0 without lanes."""
+        """The largest distance (m) of a corner of the footprint from the lanes; 0 without lanes."""
         if not self._lanes:
             return 0.0
         footprint = footprint_at(self._outline, self._planar_pose)

@@ -37,9 +37,9 @@ CREEP_START_S, CREEP_DURATION_S = 0.5, 0.3  # start, shortest duration of the ch
 
 BOUNDS_TOLERANCE_M = 0.01
 
-CREEP_RISE_M = 0.5e-3
+CREEP_RISE_M = 0.5e-3  # largest change of height of a model that creeps
 
-LISTED = 3
+LISTED = 3  # largest number of models in a message
 
 MIN_UPWARD = 1e-6  # smallest z component of the normal of a plane that can carry a body
 
@@ -119,7 +119,7 @@ class StabilityCheck:
     def check(
         self, snapshot: Snapshot, time_s: float, collision: Optional[ContactEpisode] = None
     ) -> None:
-        """Raise ``SceneError`` if the scene is physically impossible.
+        """Raise ``SceneError`` if the scene is physically impossible within :data:`DURATION_S`.
 
         ``time_s`` is relative to the first snapshot. ``collision`` is the robot's first collision.
         """
@@ -190,7 +190,7 @@ class StabilityCheck:
         time_s: float,
         collision: Optional[ContactEpisode],
     ) -> str:
-        """Return a text about a motion of a model that is physically impossible, or ""."""
+        """Return a message if the motion since the first snapshot is impossible, else ""."""
         state = snapshot.models.get(model.name)
         if state is None:
             return ""

@@ -71,8 +71,8 @@ class StaticMaps:
     def waypoints(self, world: WorldRecord, mission: Mission) -> Tuple[np.ndarray, ...]:
         """Return the waypoints to each goal from the previous goal or the start.
 
-        The shape of each array is (n, 2) (m, world frame). Raises ``SpecError`` if the static map
-        has no path.
+        The shape of each array is (n, 2) (m, world frame). On a road, they are along its route.
+        Raises ``SpecError`` if the static map has no path.
         """
         lanes, inputs = self.lanes(mission), self.inputs(world, mission)
         if not lanes:
@@ -81,7 +81,7 @@ class StaticMaps:
         return waypoints_along(lanes[0], inputs.start, inputs.goals, names)
 
     def adopt(self, plans: Dict[MapInputs, GlobalPlan]) -> None:
-        """Use the plans of another process."""
+        """Add plans that another process computed. Their waypoints become read-only."""
         for plan in plans.values():
             for path in plan.waypoints_m:
                 path.setflags(write=False)  # pickle makes arrays writable
@@ -142,8 +142,8 @@ class StaticMaps:
     def _plan_within(
         self, inputs: MapInputs, scene: WorldScene, candidate_bounds: Sequence[Bounds]
     ) -> GlobalPlan:
-        """Plan within the first bounds in which all legs have a path. Raises ``SpecError`` if there
-        are none."""
+        """Return the plan within the first of ``candidate_bounds`` in which all legs have a path,
+        or raise ``SpecError``."""
         for bounds in candidate_bounds:
             grid = self._make_map(scene, bounds)
             paths = _paths(
@@ -248,7 +248,7 @@ class StaticMaps:
         return nearest[1], nearest[0]
 
 
-_last_map_of = functools.lru_cache(maxsize=1)(map_of)  # the page draws the paths again
+_last_map_of = functools.lru_cache(maxsize=1)(map_of)  # the HTML page uses the map again
 
 
 # Worlds of one directory often have the same static map.
@@ -268,7 +268,8 @@ def _paths(
 
 
 def scan_height_m(spec: CampaignSpec, robot: RobotBody) -> float:
-    """Return the height (m) at which the map shows obstacles, by default that of the lidar."""
+    """Return the height (m) at which the map shows obstacles: by default that of the lidar, or
+    :data:`DEFAULT_HEIGHT_M` without a lidar."""
     if spec.robot.scan_height_m is not None:
         return spec.robot.scan_height_m
     lidar = robot.lidar if isinstance(robot, RobotModel) else None

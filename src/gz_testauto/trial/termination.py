@@ -102,7 +102,7 @@ def is_stuck(rules: TerminationRules, time_s: np.ndarray, position_m: np.ndarray
     the last ``stuck_window_s``.
 
     Turning in place does not count as motion. ``time_s`` (n,) and ``position_m`` (n, 3) are all
-    samples of the trial, which can be shorter than the window.
+    samples of the trial. The result is False if they cover less than ``stuck_window_s``.
     """
     begin_s = float(time_s[-1]) - rules.stuck_window_s + TIME_SLACK_S
     if time_s[0] > begin_s:
@@ -119,9 +119,9 @@ def is_stuck(rules: TerminationRules, time_s: np.ndarray, position_m: np.ndarray
 def lost_motion(
     rules: TerminationRules, time_s: np.ndarray, position_m: np.ndarray, speed_mps: np.ndarray
 ) -> str:
-    """Return a clause for the message of a stuck trial if the robot moved much less than commanded
-    in the last ``stuck_window_s``, for example because its wheels slid; else "".
+    """Return a clause about lost motion for the message of a stuck trial, or "".
 
+    Motion is lost if the robot moved much less than commanded in the last ``stuck_window_s``.
     ``speed_mps`` (n,) are the commanded speeds, NaN before the first command.
     """
     first = int(np.searchsorted(time_s, time_s[-1] - rules.stuck_window_s - TIME_SLACK_S))
@@ -155,10 +155,10 @@ def check_termination(
     """Return the end of the trial; None while the robot continues to the current goal.
 
     ``time_s`` (n,) is the time since the goal was sent, ``position_m`` has the shape (n, 3) and
-    ``tilt_rad`` (n,), with at least one sample. ``collision`` is the first collision, and
-    ``abort_reason`` the reason why the planner finished, with the outcome ``abort_outcome`` if no
-    rule before it holds. ``off_road_m`` is the largest distance (m) of a part of the robot from all
-    lanes. The module docstring states the precedence of the rules.
+    ``tilt_rad`` (n,), with at least one sample. ``collision`` is the first collision.
+    ``abort_reason`` is the planner's message if it has finished. The trial then ends with
+    ``abort_outcome``, unless an earlier rule holds. ``off_road_m`` is the largest distance (m) of a
+    part of the robot from all lanes. The module docstring states the precedence of the rules.
     """
     on_path = "" if rules.count == 1 else f", on the path to {rules.goal_text}"
     now_s = float(time_s[-1])
@@ -218,7 +218,7 @@ def require_plausible(
 ) -> None:
     """Raise ``SimulatorError`` if the latest sample is impossible.
 
-    Impossible are a jump, a pose that is not finite, and a clock that does not advance. ``placed``
+    A jump, a pose that is not finite, and a clock that does not advance are impossible. ``placed``
     is the pose to which the campaign moved the robot after the previous sample. Raises
     ``SceneError`` if the robot has fallen: its highest point ``top_m`` is below the lowest point
     ``bottom_m`` of the world, or it moves down faster than :data:`FREE_FALL_MPS`.

@@ -392,9 +392,9 @@ def read_body(spec: CampaignSpec) -> RobotBody: ...
 
 
 def read_body(spec: CampaignSpec) -> RobotBody:
-    """Return the robot from its model file, or the body in the campaign if a stack spawns it.
+    """Return the robot from its model file, or the body in the campaign without a model file.
 
-    Raises ``SdfError`` if the model file cannot be read.
+    Raises ``SdfError`` if the model file cannot be read, and ``SpecError`` for an incomplete body.
     """
     robot = spec.robot
     if robot.model is not None:
