@@ -46,12 +46,12 @@ class Actor(Hook):
     words by which other actors find the actor. While ``enabled`` is False, the model does not move
     and :meth:`act` is not called. With ``spawn_later``, the model is not in the world at the start
     of a trial. ``spare_models`` are further models that the actor can spawn. ``touchable`` maps the
-    actors with which this actor can have contact to the largest distance (m) of their origins then.
+    names of actors that this actor can touch to the largest distance (m) of the origins in contact.
 
     The actor is absent before ``appear_s`` and after ``leave_s``, times (s) since the start of the
-    trial. With ``entrance``, it is spawned at this pose, at least the distances (m)
-    ``robot_gaps_m`` from the robots with these names. The trial and the behavior start at the
-    simulated times ``trial_start_s`` and ``started_s``, which are above 0 on a running stack.
+    trial. With ``entrance``, it is spawned at this pose when the distance (m) to each robot is at
+    least ``robot_gaps_m[name]``. The trial and the behavior start at the simulated times
+    ``trial_start_s`` and ``started_s``, which are above 0 on a running stack.
     """
 
     fixed_period_s: Optional[float] = None
@@ -148,7 +148,8 @@ class Actor(Hook):
         return time_s >= self.appear_s - ROUNDING_S and not is_late
 
     def appear(self, entrance: Pose, context: StepContext) -> None:
-        """Spawn the actor at its ``entrance``, unless another model is in its place."""
+        """Spawn the actor at ``entrance``, unless a robot or an actor in ``touchable`` is too near.
+        After the spawn, the attribute ``entrance`` is None."""
         poses = {model.name: model.pose for model in context.to_spawn}
         for name, gap_m in (*self.robot_gaps_m.items(), *self.touchable.items()):
             state = context.state(name)

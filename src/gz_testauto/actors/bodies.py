@@ -40,9 +40,9 @@ def body_sdf(geometry: Geometry, mass_kg: float, center_m: Tuple[float, float, f
     for tag, value in zip(("ixx", "iyy", "izz"), geometry.inertia_kgm2(mass_kg)):
         set_numbers(etree.SubElement(moments, tag), value)
     for tag in ("collision", "visual"):
-        part = etree.SubElement(link, tag, name=tag)
-        etree.SubElement(part, "pose").text = Pose(center_m).to_text()
-        shape = etree.SubElement(part, "geometry")
+        element = etree.SubElement(link, tag, name=tag)
+        etree.SubElement(element, "pose").text = Pose(center_m).to_text()
+        shape = etree.SubElement(element, "geometry")
         if isinstance(geometry, Box):
             set_numbers(ensure_child(etree.SubElement(shape, "box"), "size"), *geometry.size)
         elif isinstance(geometry, Cylinder):
@@ -50,9 +50,9 @@ def body_sdf(geometry: Geometry, mass_kg: float, center_m: Tuple[float, float, f
             set_numbers(etree.SubElement(cylinder, "radius"), geometry.radius)
             set_numbers(etree.SubElement(cylinder, "length"), geometry.length)
         if tag == "visual":
-            material = etree.SubElement(part, "material")
-            for light in ("ambient", "diffuse"):
-                set_numbers(etree.SubElement(material, light), *COLOR)
+            material = etree.SubElement(element, "material")
+            for color_tag in ("ambient", "diffuse"):
+                set_numbers(etree.SubElement(material, color_tag), *COLOR)
     return _as_actor_body(root)
 
 
@@ -84,7 +84,7 @@ def actor_body_of(model: Element, version: str, place: str) -> str:
 
 
 def in_contact_group(sdf: str, group: int) -> str:
-    """Return the SDF in which all collisions without a bit mask have that of the contact group."""
+    """Return ``sdf`` with the bit mask of ``group`` in all collisions without a bit mask."""
     root = parse_xml(sdf.encode())
     for collision in root.iter("collision"):
         contact = ensure_child(ensure_child(collision, "surface"), "contact")
@@ -94,7 +94,7 @@ def in_contact_group(sdf: str, group: int) -> str:
 
 
 def without_contact_forces(sdf: str) -> str:
-    """Return the SDF in which the contacts of all collisions are reported, but exert no force."""
+    """Return ``sdf`` changed so that all contacts are reported, but exert no force."""
     root = parse_xml(sdf.encode())
     for collision in root.iter("collision"):
         contact = ensure_child(ensure_child(collision, "surface"), "contact")
@@ -103,7 +103,8 @@ def without_contact_forces(sdf: str) -> str:
 
 
 def _as_actor_body(root: Element) -> str:
-    """Return the SDF of an upright model without plug-ins, joints and gravity."""
+    """Remove plug-ins, joints and gravity from the model in ``root``, set an inertia that keeps it
+    upright, and return its SDF."""
     model = root.find("model")
     for tag in ("static", "plugin", "joint"):
         for element in model.findall(tag):

@@ -50,8 +50,8 @@ class EffectTargets:
     robot: str
 
     def models_of(self, selector: str) -> Sequence[str]:
-        """Return the names of the models that ``selector``, a name or a tag, selects. Raises
-        ``SpecError`` for an unknown one."""
+        """Return the names of the models that ``selector`` selects: ``robot``, a tag of actors, or
+        the name of a model. Raises ``SpecError`` for an unknown selector."""
         if selector == "robot":
             return (self.robot,)
         if selector in self.tags:
@@ -263,8 +263,8 @@ def _models_of(spec: spec_of.EffectSpec, selector: str, targets: EffectTargets) 
 
 
 def _check_target(spec: spec_of.EffectSpec, targets: EffectTargets) -> Dict[str, str]:
-    """Validate the target of an effect. Return the link to push of each model, empty if the effect
-    does not push."""
+    """Validate the target of an effect. Return the scoped name of the link to push by model, empty
+    if the effect does not push."""
     description = targets.description
     if isinstance(spec, spec_of.LightEffect):
         if spec.target not in description.lights:

@@ -51,7 +51,7 @@ class ObstacleOutlines:
         return min((self._names[int(index)] for index in hits), default=None)
 
     def crossed(self, lines: np.ndarray) -> np.ndarray:
-        """Return whether each line crosses an obstacle, shape (n,)."""
+        """Return for each of n lines whether it crosses an obstacle, shape (n,)."""
         crosses = np.zeros(len(lines), dtype=bool)
         crosses[self._tree.query(lines, predicate="intersects")[0]] = True
         return crosses
@@ -64,7 +64,7 @@ class ObstacleOutlines:
         return float(distance[0]) if len(nearest_index) else float("inf")
 
     def nearest_point(self, x_m: float, y_m: float) -> Optional[Tuple[float, float]]:
-        """Return the nearest point (m) of an obstacle, or None without obstacles or inside one."""
+        """Return the nearest point (m) of an obstacle; None without obstacles, and inside them."""
         point = shapely.Point(x_m, y_m)
         nearest_index = self._tree.query_nearest(point, all_matches=False)
         if not len(nearest_index):
@@ -87,7 +87,8 @@ class ObstacleOutlines:
 
 
 def draw_point(region: BaseGeometry, random: np.random.Generator) -> Optional[Tuple[float, float]]:
-    """Return a uniformly distributed point of the region, or None if the region has no area."""
+    """Return a uniformly distributed random point of the region. Return None if it has no area, or
+    if :data:`TRIES_TO_START` points in its bounding box are all outside of the region."""
     if region.is_empty or region.area <= 0.0:
         return None
     min_x, min_y, max_x, max_y = region.bounds
@@ -103,8 +104,8 @@ def draw_point(region: BaseGeometry, random: np.random.Generator) -> Optional[Tu
 class ActorPlacementArea:
     """The surroundings that determine where actors can start.
 
-    ``companions`` are start and circumscribed radius of the other robots. ``has_bit_masks`` is True
-    if collisions of the world or of the robot have bit masks, which actors then must not use.
+    ``companions`` are the starts and circumscribed radii (m) of the other robots.
+    ``has_bit_masks`` is True if the world or the robot uses bit masks, so that actors must not.
     ``robots`` maps the names of all robots to their outlines (n, 2) (m, in the frame of the robot).
     """
 
@@ -121,10 +122,10 @@ class ActorPlacementArea:
 class NewActor:
     """The input for the creation of one actor.
 
-    ``index`` counts the actors of one entry in ``actors:``. ``started`` contains x, y and radius
-    (m) of the starts of all previous actors, and ``others`` these actors by name. ``outlines`` maps
-    robots and actors to their outlines (n, 2) (m, in the frame of the model). It contains all
-    actors when the trial starts.
+    ``index`` counts the actors of one entry in ``actors:``. ``others`` are all previous actors by
+    name. ``started`` contains x, y and radius (m) of those that are in the world at the start.
+    ``outlines`` maps robots and actors to their outlines (n, 2) (m, in the frame of the model).
+    Later actors are added to it before the trial starts.
     """
 
     name: str
@@ -182,22 +183,22 @@ class PluginActorSpec(PlacedActorSpec, LocatedSpec):
 def create_actors(
     specs: Sequence[ActorSpec], seed: int, world: int, repetition: int, area: ActorPlacementArea
 ) -> Tuple[Actor, ...]:
-    """Return the actors of a trial in their order.
+    """Return the actors of a trial in the order of ``specs``.
 
     Raises ``PlacementError`` if no free start or path is found for an actor, and ``SpecError`` for
     an unknown behavior or for two actors with the same name.
     """
     actors: Dict[str, Actor] = {}
     started_circles: List[Tuple[float, float, float]] = []
-    outlines: Dict[str, BaseGeometry] = {}
+    start_outlines: Dict[str, BaseGeometry] = {}
     groups = _ContactGroups(1 if area.has_bit_masks else CONTACT_GROUPS)
     local_outlines = dict(area.robots)
     for spec in specs:
         sdf = sdf_of(spec)
         outline = placed_model(sdf, spec.name, Pose()).footprint(-math.inf, math.inf)
         for index, name in enumerate(spec.names):
-            path = (ACTOR, spec.name, index, world, repetition)
-            random = child_generator(seed, *path)
+            random_path = (ACTOR, spec.name, index, world, repetition)
+            random = child_generator(seed, *random_path)
             new_actor = NewActor(name, index, random, area, started_circles, actors, local_outlines)
             actor, start = spec.create(new_actor)
             if spec.count > 1:  # effects and other actors can select all actors of the entry
@@ -213,7 +214,7 @@ def create_actors(
                         f"actor {name!r}: the path crosses the obstacle {obstacle}; change the "
                         "path, or add a keep-out around it"
                     )
-            actor.start(child_generator(seed, *path, 1))
+            actor.start(child_generator(seed, *random_path, 1))
             actors[name] = actor
             local_outlines[name] = shapely.get_coordinates(outline)
             grouped_sdf = sdf if spec.has_contact_forces else without_contact_forces(sdf)
@@ -227,8 +228,8 @@ def create_actors(
             else:
                 started_circles.append((start.x_m, start.y_m, reach_of(spec)))
                 if spec.needs_free_path:
-                    outlines[name] = shapely.transform(outline, start.apply)
-                    _require_apart(outlines, name)
+                    start_outlines[name] = shapely.transform(outline, start.apply)
+                    _require_apart(start_outlines, name)
                 actor.models = (model,)
     return tuple(actors.values())
 
@@ -249,10 +250,11 @@ class _ContactGroups:
         self._groups: List[List[Tuple[Actor, BaseGeometry, float]]] = [[] for _ in range(count)]
 
     def add(self, actor: Actor, number: int, area: Optional[BaseGeometry], reach_m: float) -> int:
-        """Add the actor to the first group, from that of its ``number`` on, in which it meets no
-        other actor, and return the group. ``area`` is None if the actor can be anywhere.
+        """Add the actor to a contact group, and return the index of the group.
 
-        If there is no such group, the actor joins that of its number.
+        It is the first group in which the actor meets no other actor. The search starts at the
+        index ``number``. If there is no such group, the actor joins the group at which the search
+        starts. ``area`` is None if the actor can be anywhere.
         """
         body_area = _EVERYWHERE if area is None else area.buffer(reach_m)
         count = len(self._groups)
@@ -271,7 +273,7 @@ class _ContactGroups:
 
 
 def _reachable_area(spec: ActorSpec) -> Optional[BaseGeometry]:
-    """Return the area (m) of the actor's origin, or None if it is unknown before the trial."""
+    """Return the area in which the actor's origin remains, or None if it is unknown."""
     # A type that does not override the path has only the start of the actor as its path.
     is_unknown = getattr(type(spec), "path", None) is PlacedActorSpec.path
     return None if is_unknown else spec.ground
@@ -297,7 +299,8 @@ def sdf_of(spec: ActorSpec) -> str:
 
 
 def reach_of(spec: ActorSpec) -> float:
-    """Return the radius of the free circle that an actor needs at its start."""
+    """Return the radius (m) of the free circle that an actor needs at its start, or 0 if the actor
+    can overlap obstacles."""
     if not spec.needs_free_path:
         return 0.0
     if spec.model is None:

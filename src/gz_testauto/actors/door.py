@@ -47,16 +47,16 @@ class DoorSpec(ActorSpec):
     @property
     @override
     def path(self) -> BaseGeometry:
-        length, width, _ = self.size_m
+        width_m, thickness_m, _ = self.size_m
         hinge = shapely.Point(self.pose.x_m, self.pose.y_m)
         if self.kind == "swinging":
-            return hinge.buffer(length + width / 2)
+            return hinge.buffer(width_m + thickness_m / 2)
         direction = (math.cos(self.pose.yaw_rad), math.sin(self.pose.yaw_rad))
         ends = [
-            (self.pose.x_m + far * direction[0], self.pose.y_m + far * direction[1])
-            for far in (-length / 2, length * 1.5)
+            (self.pose.x_m + along_m * direction[0], self.pose.y_m + along_m * direction[1])
+            for along_m in (-width_m / 2, width_m * 1.5)
         ]
-        return shapely.LineString(ends).buffer(width / 2, cap_style="flat")
+        return shapely.LineString(ends).buffer(thickness_m / 2, cap_style="flat")
 
     @property
     def swept_area(self) -> BaseGeometry:
@@ -68,9 +68,9 @@ class DoorSpec(ActorSpec):
 
     @property
     def solid(self) -> Solid:
-        length, _, height = self.size_m
-        shift = length / 2 if self.kind == "swinging" else 0.0
-        return self.size_m, self.mass_kg, (shift, 0.0, height / 2)
+        width_m, _, height_m = self.size_m
+        shift_m = width_m / 2 if self.kind == "swinging" else 0.0
+        return self.size_m, self.mass_kg, (shift_m, 0.0, height_m / 2)
 
 
 class Door(Actor):

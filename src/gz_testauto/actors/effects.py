@@ -201,8 +201,8 @@ class Effects:
         self._forget_deleted(context)
         self._store_originals(context)
         for part, look in list(self._originals.items()):
-            layers = [running for running in self._running_effects if running.acts_on(*part)]
-            for running_effect in layers:
+            acting = [running for running in self._running_effects if running.acts_on(*part)]
+            for running_effect in acting:
                 assert running_effect.started_s is not None, "_start_and_end has set it"
                 passed_s = context.time_s - running_effect.started_s
                 share = (
@@ -214,7 +214,7 @@ class Effects:
             if look != self._shown.get(part):
                 context.change(_create_change(*part, look))
                 self._shown[part] = look
-            if not layers:
+            if not acting:
                 del self._originals[part], self._shown[part]
         for running_effect in ended_effects:
             if running_effect.on_end is not None:

@@ -91,7 +91,7 @@ class StepContext:
         return self._effects
 
     def change(self, *changes: Change) -> None:
-        """Request changes. A later change replaces an earlier one."""
+        """Request changes. A later change of a property replaces an earlier change of it."""
         self.changes.extend(changes)
 
     def spawn(self, name: str, pose: Pose) -> None:
@@ -103,7 +103,7 @@ class StepContext:
                 f"no spare model is named {name!r}; add it to spare_models of the hook, which has "
                 f"{', '.join(self.spare_models) or 'none'}"
             )
-        if name in self.snapshot.models or any(spawned.name == name for spawned in self.to_spawn):
+        if name in self.snapshot.models or any(other.name == name for other in self.to_spawn):
             raise ValueError(f"the model {name!r} cannot be spawned: it already exists")
         self.to_spawn.append(replace(model, pose=pose))
 
@@ -124,8 +124,8 @@ class StepContext:
         if state is None or previous_snapshot is None or model not in previous_snapshot.models:
             return (0.0, 0.0, 0.0)
         passed_s = self.snapshot.time_s - previous_snapshot.time_s
-        was = previous_snapshot.models[model].pose.position
-        x, y, z = ((a - b) / passed_s for a, b in zip(state.pose.position, was))
+        previous_m = previous_snapshot.models[model].pose.position
+        x, y, z = ((a - b) / passed_s for a, b in zip(state.pose.position, previous_m))
         return (x, y, z)
 
     def turn_radps(self, model: str) -> float:
@@ -144,8 +144,8 @@ class StepContext:
         return [self.actors[name] for name in sorted(self.actors) if tag in self.actors[name].tags]
 
     def names_of(self, selector: str) -> Sequence[str]:
-        """Return the names of the robot's model for ``robot``, of the actors with this tag, or of
-        the model with this name."""
+        """Return the names of the models that ``selector`` selects: the first robot for ``robot``,
+        all actors with a tag, or the model with another name."""
         if selector == "robot":
             return () if self.robot is None else (self.robot,)
         return [actor.name for actor in self.tagged(selector)] or (selector,)

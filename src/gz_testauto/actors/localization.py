@@ -70,8 +70,7 @@ class PoseEstimator(abc.ABC):
 
 
 def compose(first: Pose2D, second: Pose2D) -> Pose2D:
-    """Return the pose ``second`` in the frame ``first`` as a pose in the parent frame of
-    ``first``."""
+    """Transform the pose ``second`` from the frame ``first`` to the parent frame of ``first``."""
     cos, sin = math.cos(first.yaw_rad), math.sin(first.yaw_rad)
     return Pose2D(
         first.x_m + cos * second.x_m - sin * second.y_m,
@@ -89,8 +88,8 @@ def inverse(pose: Pose2D) -> Pose2D:
 def as_estimated(
     objects: Sequence[TrackedObject], true_pose: Pose2D, estimated_pose: Pose2D
 ) -> Tuple[TrackedObject, ...]:
-    """Return tracked objects at the poses in the map frame that a robot would report if it measured
-    them exactly from ``true_pose``, and used its estimated pose."""
+    """Return tracked objects as a robot reports them that measures exactly from ``true_pose``, but
+    converts to the map frame with ``estimated_pose``."""
     shift = compose(estimated_pose, inverse(true_pose))
     cos, sin = math.cos(shift.yaw_rad), math.sin(shift.yaw_rad)
     moved_objects = []

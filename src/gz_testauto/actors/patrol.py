@@ -34,8 +34,8 @@ class PatrolSpec(ActorSpec):
     @property
     @override
     def path(self) -> BaseGeometry:
-        ends = [*self.waypoints_m, *(self.waypoints_m[:1] if self.closed else ())]
-        return shapely.LineString(ends)
+        points_m = [*self.waypoints_m, *(self.waypoints_m[:1] if self.closed else ())]
+        return shapely.LineString(points_m)
 
     has_several_starts: ClassVar[bool] = True
 
@@ -93,8 +93,8 @@ class Patrol(PrescribedActor):
 def round_trip(
     waypoints_m: Sequence[Tuple[float, float]], is_closed: bool
 ) -> List[Tuple[float, float]]:
-    """Return the waypoints of one pass, after which the actor returns to the first one. If
-    ``is_closed`` is false, the pass contains the return along the waypoints."""
+    """Return the waypoints of a closed round trip, without the first waypoint at its end. If
+    ``is_closed`` is false, they contain the return along ``waypoints_m``."""
     forth = [(float(x), float(y)) for x, y in waypoints_m]
     return forth if is_closed else forth + forth[-2:0:-1]
 

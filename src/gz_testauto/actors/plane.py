@@ -22,8 +22,9 @@ class MotionPlane:
         self._level = None
 
     def require(self, pose: Pose, time_s: float, model: str, remedy: str) -> None:
-        """Raise ``SceneError`` with ``model`` and ``remedy`` if contacts have lifted or tilted the
-        model, which is now at ``pose``, since the first call."""
+        """Raise ``SceneError`` if contacts have lifted or tilted the model, which is at ``pose``.
+        The first call, also after :meth:`leave`, defines the plane. ``model`` and ``remedy`` are
+        parts of the message."""
         if self._level is None:
             self._level = pose
             return

@@ -10,7 +10,7 @@ from gz_testauto.actors.bodies import CONTACT_GROUPS
 from gz_testauto.actors.hook import StepContext
 from gz_testauto.base.errors import SceneError
 
-# Distance from its requested position at which an actor in contact with another one was pushed.
+# Distance from the requested position above which a contact has pushed an actor.
 OFF_COURSE_M = 0.01
 
 

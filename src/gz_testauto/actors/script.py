@@ -53,8 +53,8 @@ class ScriptSpec(ActorSpec):
     @property
     def path(self) -> BaseGeometry:
         """The path of the actor, or the area of all possible paths with random shifts."""
-        ends = [*self.waypoints_m, *(self.waypoints_m[:1] if self.repeat == "loop" else ())]
-        path = shapely.LineString(ends) if len(ends) > 1 else shapely.Point(ends[0])
+        points_m = [*self.waypoints_m, *(self.waypoints_m[:1] if self.repeat == "loop" else ())]
+        path = shapely.LineString(points_m) if len(points_m) > 1 else shapely.Point(points_m[0])
         shifts = [(x, y) for x in self.shift_x_m.support for y in self.shift_y_m.support]
         paths = [shapely.affinity.translate(path, *shift) for shift in dict.fromkeys(shifts)]
         return paths[0] if len(paths) == 1 else shapely.unary_union(paths).convex_hull
@@ -112,7 +112,7 @@ class ScriptSpec(ActorSpec):
 
 class Timetable:
     """A path through ``points_m`` (n, 2), with a speed for each leg and a pause of ``wait_s`` at
-    each point, which is followed ``once``, ``back_and_forth``, or in a ``loop``."""
+    each point. ``repeat`` is ``once``, ``back_and_forth`` or ``loop``."""
 
     def __init__(
         self,
@@ -131,8 +131,8 @@ class Timetable:
     def of_times(
         cls, points_m: np.ndarray, times_s: np.ndarray, repeat: str = "once"
     ) -> "Timetable":
-        """Return a timetable with a time (s) for each of ``points_m`` (n, 2), the first of which is
-        0, and with ``loop`` a further time for the return to the first point."""
+        """Return a timetable from the time (s) at each of ``points_m`` (n, 2). The first time is 0.
+        With ``loop``, the last time is that of the return to the first point."""
         table = cls.__new__(cls)
         durations = np.diff(np.asarray(times_s, dtype=float))
         table._set_legs(_closed(points_m, repeat), durations, 0.0, repeat)
@@ -154,7 +154,7 @@ class Timetable:
 
     def at(self, times_s: np.ndarray, standing_yaw_rad: float = 0.0) -> np.ndarray:
         """Return the poses at times (k,) since the start, shape (k, 3): x, y (m) and yaw (rad).
-        Times before the first point, and after the last one without repetition, give its pose.
+        Before the start, the result is the first pose; without repetition, the last after the end.
 
         ``standing_yaw_rad`` is the yaw of an actor with a single point.
         """

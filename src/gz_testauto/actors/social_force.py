@@ -92,11 +92,11 @@ class SocialForce(Wander):
     def go(self, context: StepContext) -> bool:
         x, y, _ = self.pose.position
         offset_m = np.array([self._target[0] - x, self._target[1] - y])
-        left_m = float(np.hypot(*offset_m))
-        if left_m <= ARRIVED_M:
+        remaining_m = float(np.hypot(*offset_m))
+        if remaining_m <= ARRIVED_M:
             self.stop()
             return True
-        heading = offset_m / left_m
+        heading = offset_m / remaining_m
         velocity, speed = self.pushed(context, self.speed_mps * heading, heading, self.speed_mps)
         turn = 0.0
         if speed > SLOWEST_MPS:
@@ -113,8 +113,9 @@ class SocialForce(Wander):
         speed_mps: float,
         extra: Optional[np.ndarray] = None,
     ) -> Tuple[np.ndarray, float]:
-        """Return the velocity (m/s), shape (2,), and its length after one step under the social
-        forces and the acceleration ``extra`` (m/s²)."""
+        """Return the velocity (m/s), shape (2,), and the speed after one step under social forces.
+        The speed is at most :data:`FASTEST` times ``speed_mps``. ``desired`` (2,) is a velocity,
+        ``heading`` (2,) a direction, and ``extra`` (2,) an additional acceleration (m/s²)."""
         velocity = np.array(self.linear_mps[:2])
         acceleration = driving(desired, velocity, self._forces)
         if extra is not None:
