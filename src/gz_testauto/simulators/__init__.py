@@ -35,7 +35,7 @@ __all__ = [
 
 
 def chosen_simulator(name: str) -> str:
-    """Return ``name``, in which ``auto`` is replaced by ``gazebo`` or ``embedded``."""
+    """Return ``name``, or for ``auto`` the name of the simulator that it selects."""
     if name != AUTOMATIC:
         return name
     from gz_testauto.simulators.gazebo.installation import find_gazebo

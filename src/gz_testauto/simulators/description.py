@@ -59,7 +59,8 @@ MOST_COLLISIONS = 1_000
 
 
 def check_model(name: str, sdf: str) -> None:
-    """Raise ``SdfError`` for an unreadable mesh, and a number beyond the limits of this module."""
+    """Raise ``SdfError`` for an unreadable mesh, an invalid inertia or joint, and if the SDF text,
+    the number of collisions or the size of a collision is too large."""
     size = len(sdf.encode())
     if size > MOST_SDF_BYTES:
         raise SdfError(f"its SDF text has {size} bytes; the limit is {MOST_SDF_BYTES}")
@@ -96,7 +97,8 @@ class LinkDescription:
 
 @dataclass(frozen=True)
 class JointDescription:
-    """A joint, of which ``kind`` is the SDF type, and ``parent`` is None for the world."""
+    """A joint. ``kind`` is its SDF type, and ``axes`` the number of its axes. ``parent`` is a link,
+    or None for the world."""
 
     kind: str
     parent: Optional[str]
@@ -138,7 +140,7 @@ class Description:
 
 
 class DescribedWorld:
-    """A description of a world with all property changes, ``now``, and without them, ``before``."""
+    """Two descriptions of a world: ``now`` with all property changes, ``before`` without them."""
 
     def __init__(self, scene: WorldScene) -> None:
         self._library = ModelLibrary()
@@ -229,7 +231,7 @@ class DescribedWorld:
             self.now = replace(description, gravity_mps2=change.mps2)
 
     def write_changes(self, path: Path) -> None:
-        """Write the changed properties into a saved world."""
+        """Write the changed properties into the world file ``path``."""
         changed_tables = {
             part: {n: value for n, value in table.items() if self.before.parts[part][n] != value}
             for part, table in self.now.parts.items()

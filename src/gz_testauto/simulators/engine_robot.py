@@ -141,7 +141,8 @@ class ImuMotion(NamedTuple):
     def sample(
         self, stamp_s: float, velocity_before: Sequence[float], step_s: float
     ) -> List[ImuSample]:
-        """Return one sample with the mean specific force over a step, in the sensor's frame."""
+        """Return a list of one sample with the mean specific force over a step (sensor frame), at
+        whose start the velocity (m/s, world frame) was ``velocity_before``."""
         # as in a digital IMU: the change of velocity over the step, minus gravity
         change = np.subtract(self.velocity_mps, velocity_before) / step_s
         sensor_from_world = Pose(quaternion=self.quaternion).rotation.T
@@ -181,8 +182,8 @@ class SimulatedRobot(abc.ABC):
         """Select the physics steps after ``start`` and up to ``end`` in which sensors measure."""
         robot = self.engine_robot.robot
         self._imu_steps = due_steps(robot.imu, self._step_s, start, end)
-        scans = due_steps(robot.single_lidar, self._step_s, start, end)
-        self._scan_step = max(scans, default=-1)  # only the latest scan can be read
+        scan_steps = due_steps(robot.single_lidar, self._step_s, start, end)
+        self._scan_step = max(scan_steps, default=-1)  # only the latest scan can be read
         if start + 1 in self._imu_steps:
             self._velocity_mps = self._imu_velocity_mps()
 

@@ -274,7 +274,7 @@ class EngineSimulation(SeveralRobotsSimulation[Robot]):
 
     @property
     def _present_models(self) -> Mapping[str, EngineModel]:
-        """The models at present, also after later changes."""
+        """The present models by name. Later changes have no effect on this mapping."""
         changing_models = {name: self._models[name] for name in self._changing}
         return ChainMap(changing_models, self._first_models)
 
@@ -306,7 +306,7 @@ def _complete_state(pose: Pose, twist: Any) -> ModelState:
 def velocity_at(linear: Vector, angular: Vector, point: Vector, origin: Vector) -> Vector:
     """Return the linear velocity (m/s) of a rigid body at ``point``.
 
-    ``linear`` is that at ``origin``, and ``angular`` is in rad/s. All vectors have the same frame.
+    ``linear`` is the velocity at ``origin``. ``angular`` is in rad/s. All vectors have one frame.
     """
     x, y, z = point[0] - origin[0], point[1] - origin[1], point[2] - origin[2]
     return (

@@ -157,8 +157,8 @@ class Simulation(abc.ABC):
             self._drive_other(command, name)
 
     def step_count(self, duration_s: float) -> int:
-        """Return the number of physics steps in a duration. Raises ``ValueError`` if it is not a
-        whole number of steps, of at least one."""
+        """Return the number of physics steps in a duration. Raises ``ValueError`` unless the
+        duration is a whole number of steps, at least 1."""
         count = round(duration_s / self.step_size_s)
         if count < 1 or not math.isclose(
             duration_s, count * self.step_size_s, rel_tol=1e-9, abs_tol=1e-12
@@ -457,9 +457,9 @@ class Simulator(abc.ABC):
     def load(self, scene: Scene) -> Simulation:
         """Load ``scene`` and return its simulation, paused at time zero.
 
-        The previous simulation ends, unless :attr:`loads_beside`, even if the adaptor cannot load
-        the scene. Raises ``SimulatorError`` if the world cannot be loaded or the simulator is
-        closed.
+        The previous simulation ends, even if the scene cannot be loaded. With :attr:`loads_beside`,
+        it ends only after the scene is loaded. Raises ``SimulatorError`` if the world cannot be
+        loaded or the simulator is closed.
         """
         if self._closed:
             raise SimulatorError("this simulator has been closed")
@@ -488,7 +488,7 @@ class Simulator(abc.ABC):
         return simulation
 
     def require_senses(self, robot: RobotModel, sensors: Iterable[Sensor]) -> None:
-        """Raise ``SimulatorError`` if the simulator does not simulate the sensors of a scene."""
+        """Raise ``SimulatorError`` if the simulator cannot simulate ``sensors``."""
         sensors = tuple(sensors)
         if sensors and not self.senses:
             names = ", ".join(repr(sensor.name) for sensor in sensors)

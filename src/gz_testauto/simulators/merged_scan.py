@@ -59,7 +59,8 @@ def merged_scan(lidar: LidarDescription, readings: Sequence[SensorReading]) -> L
 def _returns(reading: SensorReading) -> Tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the points (n, 2) in the base frame at which the rays end, and two flags (n,).
 
-    The flags are whether the ray has a return, and whether it and the next one are on one surface.
+    The flags are whether the ray has a return, and whether this return and that of the next ray are
+    on one surface.
     """
     sensor, ranges, hits = reading.sensor, reading.ranges_m.ravel(), _hit_mask(reading)
     finite_ranges = np.where(hits, ranges, 0.0)

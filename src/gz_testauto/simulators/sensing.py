@@ -108,7 +108,7 @@ class RobotSensors:
 
 
 def _of_shapes(contacts: Sequence[Contact], shapes: "frozenset[str]") -> List[Contact]:
-    """Return the contacts of the shapes, each with its shape in ``shapes`` first."""
+    """Return the contacts of ``shapes``, with shapes swapped so that ``first`` is in ``shapes``."""
     return [
         contact if contact.first in shapes else _swap_shapes(contact)
         for contact in contacts

@@ -42,9 +42,9 @@ class LoadedWorld:
         added_texts: Mapping[str, str],
         poses: Mapping[str, Pose],
     ) -> None:
-        """Write the world with the models ``added_texts`` (SDF by name), all models at ``poses``.
+        """Write the world without ``deleted_names`` and with ``added_texts`` (SDF by name).
 
-        Joints are written with the positions in their SDF.
+        The models are at ``poses``. Joints are written with the positions in their SDF.
         """
         world = self.document.copy()
         ModelLibrary().absolutize(world, world.world)

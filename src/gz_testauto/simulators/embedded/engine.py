@@ -420,7 +420,7 @@ class MujocoSettling:
 
 
 def _count_geoms_with_all_bits(model: Any) -> int:
-    """Return the number of first geoms of the world that contain all its contact bits."""
+    """Return how many geoms of the world, from the first, together have all its contact bits."""
     bits = np.bitwise_or.accumulate(model.geom_contype[: model.body_geomnum[_WORLD]])
     # MuJoCo tests two bodies with one geom each without a tree
     return max(int(np.searchsorted(bits, bits[-1:])[0]) + 1, 2) if len(bits) > 1 else len(bits)

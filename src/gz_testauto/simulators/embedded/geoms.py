@@ -89,8 +89,8 @@ class GeomFactory:
     def wheel(self, shape: BodyShape, axis: np.ndarray, held: bool = False) -> List[Geom]:
         """Return the geoms of a wheel that rotates about ``axis`` (in the frame of the shape).
 
-        The geom for contacts is an ellipsoid. With ``held``, for a motor that keeps the speed, it
-        is the shape itself, or the cylinder around a mesh.
+        The geom for contacts is an ellipsoid. With ``held``, a motor keeps the speed of the wheel,
+        and the geom is the shape itself, or the cylinder around a mesh.
         """
         if held and not isinstance(shape.geometry, Mesh):
             return self.geoms(shape, True)
@@ -160,15 +160,15 @@ class GeomFactory:
         if mesh not in self._surface_assets:
             self._surface_assets[mesh] = self._add_surface_assets(mesh.surface.triangles)
         return [
-            Geom(Role.LIDAR, {"type": "mesh", "mesh": part}) for part in self._surface_assets[mesh]
+            Geom(Role.LIDAR, {"type": "mesh", "mesh": name}) for name in self._surface_assets[mesh]
         ]
 
     def _polyline_geoms(self, polyline: Polyline) -> Iterator[Geom]:
         if polyline not in self._surface_assets:
             prisms = hulls.extruded_prisms(polyline.outline, polyline.height)
             self._surface_assets[polyline] = [self._add_mesh_asset(prism) for prism in prisms]
-        for part in self._surface_assets[polyline]:
-            yield Geom(Role.BOTH, {"type": "mesh", "mesh": part})
+        for name in self._surface_assets[polyline]:
+            yield Geom(Role.BOTH, {"type": "mesh", "mesh": name})
 
     def _terrain_geoms(self, shape: str, terrain: Heightmap) -> Iterator[Geom]:
         heights = terrain.heights
@@ -200,11 +200,11 @@ class GeomFactory:
         (name,) = self._surface_assets[terrain]
         base = Pose((0.0, 0.0, float(heights.min())))
         yield Geom(Role.CONTACT, {"type": "hfield", "hfield": name}, base)
-        for part in self._surface_assets[terrain, "seen"]:
-            yield Geom(Role.LIDAR, {"type": "mesh", "mesh": part})
+        for asset in self._surface_assets[terrain, "seen"]:
+            yield Geom(Role.LIDAR, {"type": "mesh", "mesh": asset})
 
     def _add_surface_assets(self, triangles: np.ndarray) -> List[str]:
-        """Return the mesh files of a surface for the lidar; none for a surface without an area."""
+        """Add the meshes of a surface for the lidar, and return their names; none without area."""
         chunks = (
             hulls.with_volume(triangles[first : first + MAX_FACES])
             for first in range(0, len(triangles), MAX_FACES)
@@ -258,10 +258,10 @@ def _primitive_geom(name: str, geometry: Geometry) -> Geom:
 
 def stl(triangles: np.ndarray) -> bytes:
     """Return triangles (n, 3, 3) as a binary STL file, in single precision like MuJoCo."""
-    record = np.zeros(len(triangles), np.dtype([("n", "<f4", 3), ("v", "<f4", 9), ("a", "<u2")]))
-    record["v"] = triangles.reshape(-1, 9)
+    records = np.zeros(len(triangles), np.dtype([("n", "<f4", 3), ("v", "<f4", 9), ("a", "<u2")]))
+    records["v"] = triangles.reshape(-1, 9)
     buffer = io.BytesIO()
     buffer.write(bytes(80))
     buffer.write(np.uint32(len(triangles)).tobytes())
-    buffer.write(record.tobytes())
+    buffer.write(records.tobytes())
     return buffer.getvalue()

@@ -148,9 +148,10 @@ class _GeomGroups:
 
 @compiled
 def _cut_slab(origin, direction, half, near, far):  # type: ignore[no-untyped-def]
-    """Cut the interval (near, far) of distances along a ray to a slab, within ±``half`` of an axis.
+    """Return the part of the interval (near, far) of a ray in a slab; empty if near > far.
 
-    ``origin`` and ``direction`` are components along that axis. If near > far, it is empty.
+    The slab is within ±``half`` of zero along an axis. ``origin`` and ``direction`` of the ray are
+    components along this axis.
     """
     if abs(direction) < _PARALLEL:
         return (near, far) if abs(origin) <= half else (1.0, 0.0)
@@ -160,7 +161,8 @@ def _cut_slab(origin, direction, half, near, far):  # type: ignore[no-untyped-de
 
 @compiled
 def _cut_round(a, b, c, near, far):  # type: ignore[no-untyped-def]
-    """Cut the interval (near, far) of distances t to a quadric, a t² + 2 b t + c <= 0."""
+    """Return the part of the interval (near, far) of distances t with a t² + 2 b t + c <= 0, empty
+    if near > far."""
     if a < _PARALLEL * _PARALLEL:
         return (near, far) if c <= 0 else (1.0, 0.0)
     discriminant = b * b - a * c

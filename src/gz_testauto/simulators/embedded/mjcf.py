@@ -33,8 +33,8 @@ MAX_FRICTION = 2.0
 # range (rad or m) of motion of a locked joint
 MIN_RANGE = 1e-6
 
-# Contact type of a visual, which matches no shape. Rays miss the geoms of a body without a contact
-# type that are outside the bounds of its others.
+# Contact type of a visual, which matches no shape. Without a contact type, rays miss a visual that
+# is outside the bounds of the other geoms of its body.
 RAY_BIT = str(1 << 16)
 
 # Number of bodies above which MuJoCo's memory size is set, and the smallest size.
@@ -84,10 +84,10 @@ def write_mjcf(
 ) -> Blueprint:
     """Convert models at their poses to a MuJoCo model.
 
-    The static models in ``placeable`` are bodies whose pose can be changed; the shapes of the
-    others are part of the world, so that their number has nearly no effect on the time of a step.
-    MuJoCo's sensor data have the order of the IMUs in ``robots``, which is by name. With ``grip``,
-    bodies slide according to Coulomb's law.
+    The static models in ``placeable`` are bodies whose pose can be changed. The shapes of other
+    static models are part of the world, and hardly increase the time of a step. ``robots`` maps
+    names to equipment. MuJoCo's sensor data have the order of its IMUs. With ``grip``, bodies slide
+    according to Coulomb's law.
     """
     return _MjcfWriter(models, coverage, robots, grip, placeable).write(step_s, gravity_mps2)
 
@@ -251,8 +251,8 @@ class _MjcfWriter:
     def _write_geoms(self, body: Element, shape: BodyShape, pose: Pose, geoms: List[Geom]) -> None:
         friction = _friction_coefficient(shape)
         bits = str(shape.surface.collide_bitmask & 0xFFFF)
-        can_be_elsewhere = self._lidar_sees_visuals and body.tag != "worldbody"
-        untouched_bits = RAY_BIT if can_be_elsewhere else "0"
+        needs_ray_bit = self._lidar_sees_visuals and body.tag != "worldbody"
+        untouched_bits = RAY_BIT if needs_ray_bit else "0"
         for geom in geoms:
             name = shape.name
             if name in self._shapes:

@@ -63,20 +63,20 @@ def drive_robot(robot: RobotModel, coverage: SdfCoverage, skid: Skid) -> DrivenR
     if not wheels:
         return DrivenRobot(engine_robot, Drivetrain())
     shapes = {body.name: body.shapes for body in model.bodies}
-    at_rest = _settle_on_plane(model, wheels, coverage)
-    loads_n = at_rest.loads_n()
+    settled = _settle_on_plane(model, wheels, coverage)
+    loads_n = settled.loads_n()
     on_robot_n = sum(load for load in loads_n.values() if load > 0.0)
     on_wheels_n = sum(loads_n.get(shape.name, 0.0) for w in wheels for shape in shapes[w.link])
-    above_m = min(
+    gap_m = min(
         (
-            shape.geometry.bounds(at_rest.body_pose(at_rest.body(wheel.link)) * shape.pose)[2, 0]
+            shape.geometry.bounds(settled.body_pose(settled.body(wheel.link)) * shape.pose)[2, 0]
             for wheel in wheels
             for shape in shapes[wheel.link]
         ),
         default=0.0,
     )
     without_load = 0.0 < on_robot_n * MIN_LOAD > on_wheels_n
-    if skid == "servo" and without_load and above_m < MOST_GAP_M:
+    if skid == "servo" and without_load and gap_m < MOST_GAP_M:
         coverage.warn_once(
             f"wheels without load of {robot.path}",
             f"{robot.path}: the casters carry the robot, and its driven wheels carry "

@@ -106,7 +106,7 @@ class MujocoViewer:
         if self._window is not None:
             self._window.close()
             self._window = None
-            for thread in self._threads:  # one that runs at the exit of the process crashes it
+            for thread in self._threads:  # a thread that runs at the exit crashes the process
                 thread.join(CLOSES_S)
 
 
@@ -165,7 +165,7 @@ class EmbeddedSimulation(EngineSimulation[MujocoRobot]):
         super()._apply(changes)
 
     def _make_placeable(self, names: Iterable[str]) -> None:
-        """Recompile static models that are part of the world as bodies."""
+        """Recompile static models that are part of the world as bodies, which can be moved."""
         fixed_names = {
             name for name in names if name not in self._placeable and self._models[name].static
         }

@@ -45,7 +45,8 @@ class Wheel(DrivenWheel):
     gain: float
 
     def with_load(self, load_n: float, mu: float) -> "Wheel":
-        """Limit the torque to that which the tire can transmit under a load."""
+        """Return the wheel with its torque limited by the friction of the tire under a load, or
+        the unchanged wheel without load or friction."""
         if load_n <= 0 or mu <= 0:
             return self
         bearable = PUSH * min(mu, 1.0) * load_n / abs(self.per_speed)

@@ -113,7 +113,8 @@ def _replace_gpu_lidar(model: Element, robot: RobotModel) -> List[str]:
 def _with_diff_drive(
     document: SdfDocument, drive: DriveDescription
 ) -> Tuple[AdaptedRobot, List[str]]:
-    """Replace the drive; return the robot without its SDF, and descriptions of the changes."""
+    """Replace the drive in ``document``. Return the robot with empty SDF text, and descriptions of
+    the changes."""
     model, library = document.require_model(), ModelLibrary()
     for plugin in list(model.findall("plugin")):
         if is_drive_plugin(plugin.get("filename") or ""):  # the key robot.drive replaces it

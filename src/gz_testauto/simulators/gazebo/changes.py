@@ -109,14 +109,15 @@ class PropertyMessages:
             self._link.modify(list(models.values()))
 
     def _link_message(self, model_messages: Dict[str, Any], scoped_name: str) -> Any:
-        """Return the message of a link in that of its model, and create missing ones."""
+        """Return the message of a link, which is a part of the message of its model. Add missing
+        messages to ``model_messages``, by the model's name on the server."""
         model, link = scoped_name.split("::")
         name = self._name_on_server(model)
         published_link = self._published_link(name, link)
         message = model_messages.setdefault(name, MESSAGES["Model"](name=name))
-        for part in message.link:
-            if part.id == published_link.id:
-                return part
+        for link_message in message.link:
+            if link_message.id == published_link.id:
+                return link_message
         return message.link.add(id=published_link.id, name=link)
 
     def _add_friction(
@@ -127,11 +128,11 @@ class PropertyMessages:
         published_link = self._published_link(self._name_on_server(model), link_name)
         number = next(c.id for c in published_link.collision if c.name.split("::")[-1] == collision)
         friction = description.collisions[scoped_name]
-        message = self._link_message(model_messages, link)
-        part = next((c for c in message.collision if c.id == number), None)
-        if part is None:
-            part = message.collision.add(id=number, name=collision)
-        part.surface.friction.mu, part.surface.friction.mu2 = friction.mu, friction.mu2
+        link_message = self._link_message(model_messages, link)
+        message = next((c for c in link_message.collision if c.id == number), None)
+        if message is None:
+            message = link_message.collision.add(id=number, name=collision)
+        message.surface.friction.mu, message.surface.friction.mu2 = friction.mu, friction.mu2
 
     def _published_link(self, model: str, link: str) -> Any:
         """Return the ``Link`` message that Gazebo has published, with ids of its collisions."""
@@ -237,7 +238,7 @@ class Impulses:
         description: Callable[[], Description],
     ) -> None:
         """Publish the wrenches for the start of an interval."""
-        total, self._impulses = self._impulses, {}
+        impulses, self._impulses = self._impulses, {}
         for pushing in self._pushing:
             acting_s = min(pushing.left_s, interval_s)
             early_share = 1.0 - acting_s / (2.0 * interval_s)
@@ -246,11 +247,11 @@ class Impulses:
                 (1.0 - early_share) * acting_s,
                 pushing.left_s - acting_s,
             )
-            linear, angular = total.setdefault(pushing.push.name, (np.zeros(3), np.zeros(3)))
+            linear, angular = impulses.setdefault(pushing.push.name, (np.zeros(3), np.zeros(3)))
             linear += np.asarray(pushing.push.force_n) * now_s
             angular += np.asarray(pushing.push.torque_nm) * now_s
         self._pushing = [p for p in self._pushing if p.left_s > 0 or p.deferred_s > 0]
-        for name, (linear, angular) in total.items():
+        for name, (linear, angular) in impulses.items():
             if not (linear.any() or angular.any()):
                 continue
             inertial = description().links[name].inertial

@@ -283,7 +283,7 @@ def _require_plane_of_link(
     shape_pose: Pose,
     link: Pose,
 ) -> None:
-    """Raise ``SdfError`` for a plane that DART, at z = 0 of the link, places elsewhere than ODE.
+    """Raise ``SdfError`` for a plane that is not at z = 0 of its link, where DART places it.
 
     ``shape_pose`` and ``link`` are the poses of the collision and its link in the world.
     """
@@ -309,8 +309,8 @@ def _share_friction(
 ) -> Dict[str, Element]:
     """Set the same friction for all collisions of a link; return the originals by scoped name.
 
-    It is the smallest friction among the collisions that touch or are ground, or, if there are
-    none, among all.
+    It is the smallest friction of the collisions that touch the ground, or are ground in a static
+    model. Without these collisions, it is the smallest friction of all.
     """
     surfaces = [read_surface(document, element) for _, element in parts]
     if len({(surface.mu, surface.mu2) for surface in surfaces}) < 2:

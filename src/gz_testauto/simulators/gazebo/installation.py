@@ -113,7 +113,8 @@ def find_gazebo() -> GazeboInstallation:
 
 
 def installation_in_tree(root: Path, where: str) -> GazeboInstallation:
-    """Raise ``MissingDependencyError`` if the tree does not contain Gazebo 11."""
+    """Return the Gazebo in the unpacked tree ``root``, which ``where`` describes in messages.
+    Raises ``MissingDependencyError`` if the tree does not contain Gazebo 11."""
     server = _first_file(root, ("usr/bin/gzserver-1*", "usr/bin/gzserver"))
     if server is None:
         raise MissingDependencyError(

@@ -67,9 +67,9 @@ def sensor_rate(period_ns: int) -> str:
 class InstrumentedModel:
     """A model with the added sensors.
 
-    The name of ``model`` is the one on the server, and ``name`` that in the scene and in scoped
-    names of links. ``links`` contains the poses of the links in the model frame, by scoped name,
-    starting with the canonical link. ``probes`` maps the topic of each probe to its link. Topics
+    ``model.name`` is the name on the server. ``name`` is the name in the scene and in scoped names
+    of links. ``links`` contains the poses of the links in the model frame, by scoped name, starting
+    with the canonical link. ``probes`` maps the topic of each probe to its link. Topics
     are relative to the world's namespace. ``rates`` contains the original update rates of the
     sensors, and ``originals`` the original collisions that were adapted.
     """
@@ -108,7 +108,8 @@ def instrument_model(
 ) -> InstrumentedModel:
     """Add probes to a model that is not a robot, and ``suffix`` to its name.
 
-    All its sensors get the period ``sensor_period_ns`` (simulated time).
+    Its sensors, except those of the types in :data:`RENDERED`, get the period ``sensor_period_ns``
+    (simulated time). Raises ``SimulatorError`` for a model that cannot be spawned.
     """
     document, scene = _read_named_model(model, suffix)
     surfaces = [read_surface(document, element) for element in document.root.iter("collision")]
@@ -143,11 +144,11 @@ def instrument_robot(
             f"{robot.path}: in DART rays detect nothing, so the lidar {robot.lidar.sensor!r} does "
             "not work; use another engine, or a robot without a lidar"
         )
-    rays = [sensor.name for sensor in sensors if sensor.kind != "contact"]
-    if rays and engine == "dart":
+    ray_names = [sensor.name for sensor in sensors if sensor.kind != "contact"]
+    if ray_names and engine == "dart":
         raise SimulatorError(
-            f"{robot.path}: in DART rays detect nothing, so the sensors {', '.join(rays)} do not "
-            "work; use another engine, or a planner that does not read these sensors"
+            f"{robot.path}: in DART rays detect nothing, so the sensors {', '.join(ray_names)} do "
+            "not work; use another engine, or a planner that does not read these sensors"
         )
     lidar, imu = robot.single_lidar, robot.imu
     _remove_unused_rays(model, lidar)
@@ -166,9 +167,9 @@ def instrument_robot(
             text = _RAYS.format(
                 name=sensor_name, sensor=sensor, columns=sensor.columns, rows=sensor.rows
             )
-            rays = parse_xml(text.encode())
-            set_pose(rays, scene.links[sensor.link].inverse() * sensor.mount)
-            element.append(rays)
+            ray_element = parse_xml(text.encode())
+            set_pose(ray_element, scene.links[sensor.link].inverse() * sensor.mount)
+            element.append(ray_element)
             ray_topics[sensor.name] = _join_topic(name, sensor.link, sensor_name, "scan")
     pose = pose_value(document, model.find("pose")).moved_to(start)
     named_model = NamedModel(robot.name, sdf, pose)

@@ -93,7 +93,8 @@ class LockStep:
         return self.time_ns + self._ahead_ns
 
     def pass_period(self) -> None:
-        """Advance Gazebo's clock, without physics, by more than the period of the sensors."""
+        """Advance Gazebo's clock by more than the period of the sensors. Physics is disabled, and
+        remains disabled until :meth:`advance`."""
         self._link.wait_for(lambda: self._clock_ns >= 0, "starting the world")
         before_ns = self._clock_ns
         self._switch_physics(is_enabled=False, step_ns=2 * self.sensor_period_ns)
@@ -248,10 +249,10 @@ class ThreadStates:
         Return False if a thread uses ``cpu_s`` of CPU time before that, or after ``timeout_s``.
         """
         awake = _awake(self._files)
-        started_s = awake
+        start_cpu_s = awake
         deadline_s = time.monotonic() + timeout_s
         while awake and time.monotonic() < deadline_s:
-            if any(used_s - started_s[file] >= cpu_s for file, used_s in awake.items()):
+            if any(used_s - start_cpu_s[file] >= cpu_s for file, used_s in awake.items()):
                 return False
             time.sleep(_LOOK_AGAIN_S)
             awake = _awake(awake)

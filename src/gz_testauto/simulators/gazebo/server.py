@@ -114,8 +114,8 @@ class ServerProcess:
         return [line for line in self.log_lines(start_byte) if line.startswith(("[Err]", "Error"))]
 
     def fatal_error_since(self, mark: int, allowed_names: Sequence[str] = ()) -> Optional[str]:
-        """Return the first error about a missing plugin or file that ``allowed_names`` does not
-        match."""
+        """Return the first error about a missing plugin or file after ``mark`` bytes, or None. For
+        an error with a name in ``allowed_names``, only log a warning."""
         for line in self.errors_since(mark):
             # Gazebo continues after this error, but with a different world.
             if any(phrase in line for phrase in _FATAL_ERRORS):
@@ -212,17 +212,17 @@ class ClaimedProcessor:
             yield
             return
         processors = os.sched_getaffinity(0)
-        ordinary = os.sched_getscheduler(0) == os.SCHED_OTHER  # else the user selected it
+        is_default_policy = os.sched_getscheduler(0) == os.SCHED_OTHER  # else the user selected it
         # gzserver's threads pass work to each other thousands of times per second. On several
         # processors they spend more time on waking each other than on the work. On one, a woken
         # thread waits until the working thread has no work left (SCHED_BATCH).
         os.sched_setaffinity(0, {self.number})
         try:
-            if ordinary:
+            if is_default_policy:
                 os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
             yield
         finally:
-            if ordinary:
+            if is_default_policy:
                 os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
             os.sched_setaffinity(0, processors)
 

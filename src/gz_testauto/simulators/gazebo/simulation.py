@@ -111,7 +111,8 @@ class GazeboSimulation(SeveralRobotsSimulation[GazeboRobot]):
         return [instrumented.model.name for instrumented in self._instrumented.values()]
 
     def cancel_probes(self, names: Optional[Iterable[str]] = None) -> None:
-        """Cancel the subscriptions to spawned probes, before their models are deleted."""
+        """Cancel the subscriptions to spawned probes, by default of all models, before the models
+        are deleted."""
         # A new probe with the same name then has no subscriber.
         selected_names = (
             self._instrumented if names is None else self._instrumented.keys() & set(names)
@@ -157,9 +158,8 @@ class GazeboSimulation(SeveralRobotsSimulation[GazeboRobot]):
         except SimulatorError:
             with contextlib.suppress(SimulatorError):  # the first error states the reason
                 existing_models = self._link.list_models()
-                self._link.delete(
-                    [o.model.name for o in instrumented if o.model.name in existing_models]
-                )
+                server_names = [model.model.name for model in instrumented]
+                self._link.delete([name for name in server_names if name in existing_models])
             raise
         for new_model in instrumented:
             self._instrumented[new_model.name] = new_model
@@ -288,7 +288,8 @@ class GazeboSimulation(SeveralRobotsSimulation[GazeboRobot]):
     def set_physics(self, settings: PhysicsSettings) -> None:
         """Change the physics step, gravity and update rate.
 
-        The update rate is only written to saved worlds, since it has no effect in lock-step.
+        The update rate is only written to saved worlds, since it has no effect in lock-step. The
+        server is not used for another scene.
         """
         self._check_usable()
         gravity = MESSAGES["Vector3d"](**dict(zip("xyz", settings.gravity_mps2)))

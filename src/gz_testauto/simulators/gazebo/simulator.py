@@ -171,7 +171,7 @@ class GazeboSimulator(Simulator):
         )
 
     def _take_server(self) -> None:
-        """Keep the server of the last simulation if it can be used again."""
+        """Keep the server of the last simulation if it can be used again; otherwise stop it."""
         simulation, self._last_simulation = self._last_simulation, None
         if simulation is not None:
             self._loaded_names = simulation.spawned

@@ -95,12 +95,12 @@ def split_world(
             engine = stated_name
         document = scene.document.copy()
         physics = physics_of(document)
-        static = [name for name, model in scene.models.items() if model.static]
-        random = [name for name in static if is_obstacle(name, obstacles)]
-        spawned_names = random if len(random) <= MAX_SPAWNED else []
+        static_names = [name for name, model in scene.models.items() if model.static]
+        random_names = [name for name in static_names if is_obstacle(name, obstacles)]
+        spawned_names = random_names if len(random_names) <= MAX_SPAWNED else []
         spawned_names = [
             *spawned_names,
-            *(name for name in static if _has_unrendered_sensor(scene.models[name])),
+            *(name for name in static_names if _has_unrendered_sensor(scene.models[name])),
         ]
         base, movables, originals = _divide(document, scene, library, spawned_names, engine, meshes)
     except SdfError as error:
@@ -175,11 +175,11 @@ def _divide(
 
 
 def _placing_elements(scene: WorldScene, document: SdfDocument) -> Tuple[Element, ...]:
-    """Return the elements in ``document``, a copy, of the models of the scene."""
+    """Return the element of each model of ``scene`` in ``document``, a copy of its document."""
     originals = list(scene.document.root.iter())
     copies = list(document.root.iter())
-    position = {id(element): index for index, element in enumerate(originals)}
-    return tuple(copies[position[id(model.element)]] for model in scene.models.values())
+    index_of = {id(element): index for index, element in enumerate(originals)}
+    return tuple(copies[index_of[id(model.element)]] for model in scene.models.values())
 
 
 def _set_update_rate(world: Element, rate_hz: float) -> None:

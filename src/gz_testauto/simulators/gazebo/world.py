@@ -158,7 +158,8 @@ class WorldLink:
         return self._to_models[topic]
 
     def release(self, models: Optional[Iterable[str]] = None) -> None:
-        """Withdraw the advertisements of command topics before their models are deleted."""
+        """Withdraw the advertisements of command topics, by default of all models, before the
+        models are deleted."""
         # A plugin that is unloaded while its topic has a publisher closes the connection while it
         # holds a lock of gzserver. The transport thread waits for that lock while it holds the
         # connection lock. In about one of 100 cases, these two threads and the removal of a sensor
@@ -181,9 +182,10 @@ class WorldLink:
 
     @contextlib.contextmanager
     def watched(self, activity: str) -> Iterator[None]:
-        """Turn a lost connection or a ``TimeoutError`` into a ``SimulatorError``.
+        """Convert a lost connection or a ``TimeoutError`` to a ``SimulatorError``.
 
-        Its message contains the operation ``activity`` and the end of the server's log.
+        Its message contains the operation ``activity`` and the end of the server's log. The server
+        is then not used again.
         """
         try:
             yield

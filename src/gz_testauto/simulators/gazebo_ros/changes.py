@@ -89,8 +89,8 @@ class ChangeCalls:
         """Apply changes of properties in order, then the states of all models in one call."""
         properties = [change for change in changes if change.part != "model"]
         if properties:
-            truth = self._described_world()
-            self._set_properties(properties, truth.before, truth.now)
+            described_world = self._described_world()
+            self._set_properties(properties, described_world.before, described_world.now)
         model_changes = {
             change.name: change
             for change in changes
@@ -122,8 +122,8 @@ class ChangeCalls:
     def _set_properties(
         self, changes: Sequence[Change], loaded_world: Description, new_world: Description
     ) -> None:
-        """Apply changes of properties. ``loaded_world`` describes the world without any changes, to
-        restore it, and ``new_world`` the world with them."""
+        """Apply changes of properties. ``new_world`` describes the world with the changes, and
+        ``loaded_world`` the world to which :meth:`restore` returns."""
         for change in changes:
             if isinstance(change, SetGravity):
                 self._set_gravity(new_world.gravity_mps2)

@@ -294,7 +294,7 @@ class GazeboRosClient:
         in_use = [name for name in names if name in existing_names or names.count(name) > 1]
         if in_use:
             raise _NameInUseError(f"a model named {in_use[0]!r} exists already")
-        faults = self._request_spawning(parts)
+        messages = self._request_spawning(parts)
         remaining: Set[str] = set(names)
 
         def exist() -> bool:
@@ -302,14 +302,14 @@ class GazeboRosClient:
             return not remaining
 
         if not self._await(exist):
-            reasons = "; ".join(faults[name] for name in sorted(remaining)[:MAX_NAMES])
+            reasons = "; ".join(messages[name] for name in sorted(remaining)[:MAX_NAMES])
             raise SimulatorError(
                 "these models do not exist after they were spawned: "
                 f"{join_truncated(sorted(remaining))} ({reasons})"
             )
 
     def _request_spawning(self, parts: Sequence[Tuple[str, str, Pose]]) -> Dict[str, str]:
-        """Return Gazebo's response by name of the model."""
+        """Request the spawning of models (name, SDF, pose), and return the responses by name."""
         poses = [ros_messages.pose_message(pose) for _, _, pose in parts]
         names, texts = [name for name, _, _ in parts], [xml for _, xml, _ in parts]
         if self._has_batch_service("spawn_sdf_model", "spawn_models"):

@@ -54,7 +54,8 @@ class MasterLink:
         return value if code == 1 else None
 
     def private_service(self, public_name: str, name: str) -> Optional[str]:
-        """Return the full name of a private service of the node that provides ``public_name``."""
+        """Return the full name of the private service ``name`` of the node that provides
+        ``public_name``, or None if the node has no such service."""
         _, _, (_, _, services) = self._call_master("getSystemState")
         nodes = dict(services)
         names = [f"{node}/{name}" for node in nodes.get(public_name, ())]

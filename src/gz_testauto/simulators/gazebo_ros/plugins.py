@@ -48,8 +48,8 @@ def with_ros_plugins(robot: RobotModel, names: TopicNames) -> str:
         model.replace(drive_plugins[0], drive)
     else:
         model.append(drive)
-    for of_another_axle in drive_plugins[1:]:
-        model.remove(of_another_axle)
+    for further_plugin in drive_plugins[1:]:  # of the other axles
+        model.remove(further_plugin)
     for sensor in model.iter("sensor"):
         if robot.lidar is not None and sensor.get("name") == robot.lidar.sensor:
             elements = {"topicName": names.scan, "frameName": robot.lidar.sensor}

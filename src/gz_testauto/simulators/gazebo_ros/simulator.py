@@ -78,10 +78,9 @@ def diff_models(
 ) -> ModelDiff:
     """Return the operations with which the models ``existing_names`` become ``target_models``.
 
-    A model that is neither in the scene, nor in the previous scene, nor in the world with which
-    Gazebo was started belongs to another process and is not changed. ``known_texts`` contains the
-    known SDF texts of models. For other models, the text of the scene's model of the same name is
-    assumed, except for random obstacles, whose names match ``obstacles``.
+    ``known_texts`` contains the known SDF texts of models. For other models, the text of the
+    scene's model of the same name is assumed, except for random obstacles, whose names match
+    ``obstacles``. Any further model belongs to another process and is not changed.
     """
     texts = {name: model.sdf for name, model in target_models.items()}
     our_texts: Dict[str, Optional[str]] = {}

@@ -175,7 +175,7 @@ class RobotTopics:
 
 
 def _without_limits(scan: LaserScan) -> LaserScan:
-    """Return a scan in which distances at or beyond Gazebo's limits are infinite (REP-117)."""
+    """Set distances at or beyond Gazebo's limits to ±inf (REP-117), and return the scan."""
     ranges = scan.ranges_m
     ranges[~(ranges < scan.range_max_m)] = np.inf
     ranges[ranges < scan.range_min_m] = -np.inf

@@ -26,7 +26,7 @@ class GroundSurface:
         """True if the ground has the same height everywhere."""
 
     def height_m(self, x_m: np.ndarray, y_m: np.ndarray) -> np.ndarray:
-        """Return the heights (m) in the world frame at points, which are -inf without ground."""
+        """Return the heights (m, world frame) of the ground at points; -inf without ground."""
         height = np.full(np.shape(x_m), -np.inf)
         for surface in self._surfaces:
             height = np.maximum(height, surface(x_m, y_m))

@@ -74,7 +74,8 @@ class PoseHistory:
     def samples(
         self, mount: Pose, gravity_mps2: np.ndarray, rows: Sequence[int], stamps_s: Sequence[float]
     ) -> List[ImuSample]:
-        """Return the IMU samples at the poses ``rows``. ``mount`` is in the base frame."""
+        """Return the IMU samples at the poses with the indices ``rows`` and times ``stamps_s``.
+        ``mount`` is in the base frame."""
         from scipy.spatial.transform import Rotation
 
         first = min(rows) - EARLIER_POSES

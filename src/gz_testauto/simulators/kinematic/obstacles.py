@@ -139,9 +139,9 @@ class Obstacles:
                 return _Model(
                     previous_model.scene_model, previous_model.read_shapes, model.pose, shapes
                 )
-        level_m = None if self._lidar is None else self._lidar.mount.position[2]
+        lidar_m = None if self._lidar is None else self._lidar.mount.position[2]
         shapes = tuple(
-            _read_shape(shape, self._heights, level_m)
+            _read_shape(shape, self._heights, lidar_m)
             for shape in model.collisions
             if not shape.is_ground
         )

@@ -81,7 +81,8 @@ class Outlines:
 
 @compiled
 def _bounding_circles(edges, ends):  # type: ignore[no-untyped-def]
-    """Return center (x, y) and radius (m) of a circle around each outline; row 0 is zero."""
+    """Return center x, y and radius (m) of a circle around each of k outlines, shape (k + 1, 3),
+    with a first row of zeros."""
     circles = np.zeros((len(ends), 3))
     for group in range(1, len(ends)):
         low_x = low_y = np.inf
@@ -99,9 +100,9 @@ def _bounding_circles(edges, ends):  # type: ignore[no-untyped-def]
 
 @compiled
 def _turning_directions(edges, ends):  # type: ignore[no-untyped-def]
-    """Return 1 for each outline that is a convex counter-clockwise ring, -1 for clockwise, else 0.
+    """Return the turning direction of each of k outlines, shape (k + 1,); element 0 is unused.
 
-    Element 0 is unused.
+    It is 1 for a convex counter-clockwise ring, -1 for a convex clockwise ring, else 0.
     """
     turns = np.zeros(len(ends))
     for group in range(1, len(ends)):
@@ -127,7 +128,9 @@ def _cast_rays(edges, ends, circles, turns, view, cosines, sines, ranges):  # ty
     """Reduce ``ranges`` (n,) to the distances (m) of the first edges; ``inf`` beyond the range.
 
     Outline i has the edges ``edges[ends[i - 1] : ends[i]]``, its bounding circle and its turning
-    direction. ``cosines`` and ``sines`` (n,) are those of the bearings in the world frame.
+    direction. ``view`` is the position x, y (m), the bearing of the first ray and the spacing of
+    the rays (rad), and both ends of the range (m). ``cosines`` and ``sines`` (n,) are those of the
+    bearings in the world frame.
     """
     x, y, first_rad, spacing, range_min, range_max = view
     count = len(ranges)
@@ -172,7 +175,8 @@ def _wrap_angle(angle):  # type: ignore[no-untyped-def]
 
 @compiled
 def _clearance(edges, ends, circles, corners, limit):  # type: ignore[no-untyped-def]
-    """Return the distance (m) of a polygon (k, 2) to the outlines, at most ``limit``."""
+    """Return the distance (m) of a polygon with ``corners`` (k, 2) to the nearest outline, at most
+    ``limit`` and 0 if they overlap. The first arguments are as for :func:`_cast_rays`."""
     x, y, radius = np.mean(corners[:, 0]), np.mean(corners[:, 1]), 0.0
     for corner in corners:
         radius = max(radius, math.hypot(corner[0] - x, corner[1] - y))

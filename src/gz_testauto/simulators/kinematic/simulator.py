@@ -110,23 +110,24 @@ class KinematicSimulation(Simulation):
         if robot is None:
             self._steps = end
             return
-        samples = due_steps(robot.imu, self.step_size_s, self._steps, end)
-        scans = due_steps(robot.lidar, self.step_size_s, self._steps, end)
-        scan = max(scans, default=-1)  # only the latest scan can be read
+        sample_steps = due_steps(robot.imu, self.step_size_s, self._steps, end)
+        scan_steps = due_steps(robot.lidar, self.step_size_s, self._steps, end)
+        scan_step = max(scan_steps, default=-1)  # only the latest scan can be read
         while self._steps < end:
             poses = self._next_poses(end - self._steps)
             previous_steps, self._steps = self._steps, self._steps + len(poses)
             self._history = self._history.followed_by(poses, self._grounded_stance)
             x, y, yaw = poses[-1].tolist()
             self._planar = Pose2D(x, y, wrap_angle(yaw))
-            due_samples = [step for step in samples if previous_steps < step <= self._steps]
-            if due_samples:
+            due_steps_now = [step for step in sample_steps if previous_steps < step <= self._steps]
+            if due_steps_now:
                 self._imu.add(
-                    len(due_samples),
-                    partial(self._imu_samples, self._history, previous_steps, due_samples),
+                    len(due_steps_now),
+                    partial(self._imu_samples, self._history, previous_steps, due_steps_now),
                 )
-            if previous_steps < scan <= self._steps:
-                self._measure_ranges(Pose2D(*poses[scan - previous_steps - 1].tolist()), scan)
+            if previous_steps < scan_step <= self._steps:
+                base = Pose2D(*poses[scan_step - previous_steps - 1].tolist())
+                self._measure_ranges(base, scan_step)
 
     def _spawn(self, models: Sequence[NamedModel]) -> None:
         try:

@@ -54,11 +54,11 @@ class Stance:
             x_m[:, None] + cos * self._ahead - sin * self._offsets_left_m,
             y_m[:, None] + sin * self._ahead + cos * self._offsets_left_m,
         )
-        lifted = np.maximum.reduceat(heights - self._rises_m, self._starts, axis=1)
-        known_heights = np.where(np.isinf(lifted), np.nan, lifted)
-        z_m, forward, left = matrix_product(self._fit, known_heights.T)
-        pitch_rad = arctan2(-forward, np.ones_like(forward))
-        return z_m, arcsin(left / np.sqrt(1 + forward**2 + left**2)), pitch_rad
+        support_heights = np.maximum.reduceat(heights - self._rises_m, self._starts, axis=1)
+        known_heights = np.where(np.isinf(support_heights), np.nan, support_heights)
+        z_m, slope_x, slope_y = matrix_product(self._fit, known_heights.T)
+        pitch_rad = arctan2(-slope_x, np.ones_like(slope_x))
+        return z_m, arcsin(slope_y / np.sqrt(1 + slope_x**2 + slope_y**2)), pitch_rad
 
 
 class GroundedStance:
