@@ -61,10 +61,10 @@ class SdfDocument:
     def read(
         cls, path: Union[str, Path], repair: bool = False, xacro: Optional[XacroInput] = None
     ) -> "SdfDocument":
-        """Read a ``.world`` or ``.sdf`` file, with ``repair`` also if its XML has an error that
-        :mod:`gz_testauto.sdf.repair` corrects, and with ``xacro`` also a ``.xacro`` file. Raises
-        ``SdfError`` with file, line and column if the file cannot be read, is not XML, or is not
-        SDF of version 1.2 or newer."""
+        """Read a ``.world`` or ``.sdf`` file. ``repair`` permits the corrections of
+        :mod:`gz_testauto.sdf.repair`. A ``.xacro`` file is expanded, which requires ``xacro``.
+        Raises ``SdfError`` with the location if the file cannot be read, is not XML, or is not SDF
+        of version 1.2 or newer."""
         path = Path(path)
         if path.suffix != XACRO:
             return cls._parse(read_input(path, SdfError), str(path), path, repair)

@@ -97,8 +97,9 @@ class PlacedJoint(NamedTuple):
         return None if axis is None else matrix_product(self.model_pose.rotation, axis)
 
     def turns(self, least_up: float, most_up: float, has_limits: bool) -> bool:
-        """Return whether the joint turns, with or without limits, about an axis with a vertical
-        component from ``least_up`` to ``most_up``."""
+        """Return whether the joint rotates about an axis whose unit vector has a vertical component
+        from ``least_up`` to ``most_up`` (absolute). Its range must be less than one revolution with
+        ``has_limits``, and at least one revolution without."""
         axis = self.axis
         if self.element.get("type") not in ("revolute", "continuous") or axis is None:
             return False
@@ -245,7 +246,8 @@ class _Axle(NamedTuple):
 def find_drive(
     robot: ModelNode, parts: RobotParts, scene: SceneModel, wheels: Optional[WheelJoints] = None
 ) -> Optional[DriveDescription]:
-    """Return the drive controller of a robot: ``wheels``, or else that of its plug-ins, or None."""
+    """Return the drive controller of a robot, from ``wheels`` or else from its plug-ins. Returns
+    None without a supported plug-in. Raises ``SdfError`` if the drive is inconsistent."""
     document = robot.document
     if wheels is not None:
         axles = _axles_of_wheel_joints(robot, wheels, parts, scene)
@@ -278,8 +280,8 @@ def find_drive(
 
 
 def nested_drive(sdf: str) -> Optional[Tuple[str, str]]:
-    """Return the first nested model with a supported drive plug-in: its name, and the file name of
-    the plug-in."""
+    """Return the name of the first nested model with a supported drive plug-in, and the file name
+    of the plug-in, or None."""
     for plugin in SdfDocument.parse(sdf).root.iterfind("model//model/plugin"):
         if is_drive_plugin(plugin.get("filename") or ""):
             return plugin.getparent().get("name", ""), plugin.get("filename").strip()
@@ -287,7 +289,8 @@ def nested_drive(sdf: str) -> Optional[Tuple[str, str]]:
 
 
 def ackermann_parts(sdf: str) -> str:
-    """Return a description of the plug-ins and joints for Ackermann steering, or "" without."""
+    """Return the plug-ins and joints of a robot for Ackermann steering, separated by commas, or an
+    empty string."""
     scene = placed_model(sdf, "robot", Pose())
     names = [
         f"plugin {(plugin.get('filename') or '').strip()}"
@@ -295,14 +298,16 @@ def ackermann_parts(sdf: str) -> str:
         if "ackermann" in (plugin.get("filename") or "").lower()
     ]
     joints = RobotParts.of(scene.node).joints
-    axles = {joint.parent for joint in joints.values() if joint.turns(0.0, MAX_WHEEL_UP, False)}
+    wheel_carriers = {
+        joint.parent for joint in joints.values() if joint.turns(0.0, MAX_WHEEL_UP, False)
+    }
     for name, joint in joints.items():
         # A caster also carries a wheel, but has no limits. Some models do not limit the steering.
         is_named = "steer" in name.lower() and "caster" not in name.lower()
         is_hinge = joint.turns(MIN_STEERING_UP, 1.0, True) or (
             is_named and joint.turns(MIN_STEERING_UP, 1.0, False)
         )
-        if is_hinge and joint.child.name in axles:
+        if is_hinge and joint.child.name in wheel_carriers:
             names.append(f"joint {name}")
     return ", ".join(names)
 

@@ -81,7 +81,8 @@ class ContactParameters:
     """The Coulomb friction coefficients of a collision along the two friction directions, and a bit
     mask. Two collisions can be in contact only if their masks have a common bit.
 
-    Without ``has_forces``, contacts are only reported. Two such collisions have no contact."""
+    Without ``has_forces``, contacts are reported, but exert no force. Two collisions without
+    ``has_forces`` have no contact."""
 
     mu: float = 1.0
     mu2: float = 1.0
@@ -122,7 +123,7 @@ class Joint:
 
 
 def chosen_physics(world: Element) -> Optional[Element]:
-    """Return the active ``<physics>`` of a world: the default one, otherwise the first."""
+    """Return the active ``<physics>`` of a world: the default, otherwise the first, or None."""
     presets = world.findall("physics")
     default_preset = next((p for p in presets if p.get("default") in ("1", "true")), None)
     return presets[0] if default_preset is None and presets else default_preset
@@ -202,7 +203,8 @@ def read_inertial(document: SdfDocument, link: Element) -> Inertial:
 
 
 def write_inertial(link: Element, inertial: Inertial) -> None:
-    """Set the mass properties of a link, with the center of mass as the frame of the moments."""
+    """Set the mass properties of a link. The ``<pose>`` in its ``<inertial>`` is set to the center
+    of mass, without rotation."""
     element = ensure_child(link, "inertial")
     set_numbers(ensure_child(element, "mass"), inertial.mass_kg)
     for pose_element in element.findall("pose"):
@@ -252,8 +254,8 @@ def read_joints(robot: ModelNode) -> List[Joint]:
 
 
 def check_joints(robot: ModelNode) -> None:
-    """Raise ``SdfError`` if a joint of a model, of any type, has an unknown link, or an axis whose
-    direction is not three numbers."""
+    """Raise ``SdfError`` if a joint of a model has an unknown link, or an axis whose direction is
+    not three numbers. Joints of all types are checked, also those of nested models."""
     for model, element, scope, links in _joint_elements(robot):
         _joint_links(model, element, scope, links)
         for axis in (*element.findall("axis"), *element.findall("axis2")):
@@ -356,7 +358,8 @@ def _read_axis(
 
 
 def axis_direction(model: ModelNode, joint: Element) -> Optional[np.ndarray]:
-    """Return the unit vector (3,) along the axis of a joint, in the frame of its model."""
+    """Return the unit vector (3,) along the axis of a joint, in the frame of its model. Returns
+    None without an axis, or if its direction is zero."""
     axis, document = joint.find("axis"), model.document
     if axis is None:
         return None

@@ -51,7 +51,7 @@ def _find_model_element(document: SdfDocument, name: str) -> Element:
 
 
 def set_model_pose(document: SdfDocument, name: str, pose: Pose) -> None:
-    """Set the pose of a model in the world frame."""
+    """Apply and remove the ``<state>`` of the world, and set the world-frame pose of a model."""
     apply_state(document)
     set_pose(_find_model_element(document, name), pose)
 
@@ -67,8 +67,9 @@ def add_model(
     pose: Optional[Pose] = None,
     name: Optional[str] = None,
 ) -> Element:
-    """Append a model from SDF text (``<sdf><model>…`` or ``<model>…``) to the world. ``pose`` and
-    ``name`` replace those in the text."""
+    """Append a model from SDF text (``<sdf><model>…`` or ``<model>…``) to the world, and return it.
+    ``pose`` and ``name`` replace those in the text. The ``<state>`` of the world is applied and
+    removed first. Raises ``SdfError`` if the name exists."""
     apply_state(document)
     model = parse_model(sdf)
     if name is not None:
@@ -109,7 +110,7 @@ def contact_sensor(name: str, collisions: Sequence[str]) -> Element:
 
 
 def find_link(model: Element, scoped_name: str) -> Optional[Element]:
-    """Return the ``<link>`` with a scoped name. Links of included models are not found."""
+    """Return the ``<link>`` with a scoped name, or None. Included models are not searched."""
     for link in model.findall("link"):  # a link that Gazebo merges keeps "::" in its name
         if link.get("name") == scoped_name:
             return link

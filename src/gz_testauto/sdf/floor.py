@@ -44,8 +44,8 @@ def obstructing_heights(body_m: Tuple[float, float]) -> Heights:
 
 
 def is_floor_slab(bounds: np.ndarray) -> bool:
-    """Return whether a shape with these bounds (m, world frame), shape (3, 2), is wide, flat and
-    near z = 0."""
+    """Return whether a shape is wide, flat and near z = 0. ``bounds``, shape (3, 2), contains its
+    lowest and highest x, y and z (m, world frame)."""
     length, width, thickness = bounds[:, 1] - bounds[:, 0]
     shorter = min(length, width)
     flat = shorter >= SLAB_SIDE_M and thickness <= SLAB_FLATNESS * shorter

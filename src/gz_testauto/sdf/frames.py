@@ -49,7 +49,7 @@ class FrameGraph:
             self._nested_graphs.setdefault(name, nested_graph)
 
     def forbid(self, name: str) -> None:
-        """Reject the name of an ``<include>`` in a model as the name of a frame."""
+        """Reject later poses that are relative to ``name``, the ``<include>`` of a model."""
         self._forbidden_names.add(name)
 
     def add_fixed(self, name: str, pose: Pose, nested_graph: "FrameGraph") -> None:

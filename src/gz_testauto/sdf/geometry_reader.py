@@ -73,16 +73,16 @@ def _read_plane(document: SdfDocument, element: Element, library: ModelLibrary) 
 
 
 def _read_polyline(document: SdfDocument, geometry: Element) -> Geometry:
-    lines = geometry.findall("polyline")
+    polylines = geometry.findall("polyline")
     paths = []
-    for line in lines:
-        points = [numbers(document, point, 2) for point in line.findall("point")]
+    for polyline in polylines:
+        points = [numbers(document, point, 2) for point in polyline.findall("point")]
         if len(points) < 3:
             raise SdfError(
-                f"{document.where(line)}: <polyline> has {len(points)} points; the minimum is 3"
+                f"{document.where(polyline)}: <polyline> has {len(points)} points; the minimum is 3"
             )
         paths.append(tuple(points))
-    return Polyline(tuple(paths), _read_size(document, lines[0], "height"))  # type: ignore[arg-type]
+    return Polyline(tuple(paths), _read_size(document, polylines[0], "height"))  # type: ignore[arg-type]
 
 
 def _resolve_file(document: SdfDocument, element: Element, library: ModelLibrary) -> Path:
@@ -96,12 +96,12 @@ def _resolve_file(document: SdfDocument, element: Element, library: ModelLibrary
 
 
 def _read_mesh(document: SdfDocument, element: Element, library: ModelLibrary) -> Geometry:
-    part = element.find("submesh")
+    submesh = element.find("submesh")
     return Mesh(
         path=_resolve_file(document, element, library),
         scale=vector(document, element, "scale", (1.0, 1.0, 1.0)),
-        submesh=None if part is None else text_of(part, "name"),
-        center=part is not None and flag(document, part, "center"),
+        submesh=None if submesh is None else text_of(submesh, "name"),
+        center=submesh is not None and flag(document, submesh, "center"),
     )
 
 

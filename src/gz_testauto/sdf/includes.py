@@ -52,7 +52,8 @@ class ModelLibrary:
         self._locations: List[str] = []
 
     def resolve(self, document: SdfDocument, element: Element) -> Path:
-        """Return the file or directory to which a ``<uri>`` element refers."""
+        """Return the file or directory to which a ``<uri>`` element refers. Raises
+        ``MissingFileError`` if it does not exist."""
         uri = (element.text or "").strip()
         if not uri:
             raise SdfError(f"{document.where(element)}: <{element.tag}> is empty")
@@ -162,8 +163,8 @@ class ModelLibrary:
                 self.expand(document, include)
 
     def standalone(self, document: SdfDocument, element: Element, name: str) -> Element:
-        """Return a new ``<sdf>`` element with a copy of a ``<model>`` or ``<include>``, with
-        expanded includes and absolute URIs."""
+        """Return a new ``<sdf>`` element with a copy of a ``<model>`` or ``<include>``. The copy
+        has the name ``name``, expanded includes and absolute URIs."""
         root = etree.Element("sdf", version=document.root.get("version"))
         root.append(copy.deepcopy(element))
         root[0].tail = None
@@ -175,7 +176,7 @@ class ModelLibrary:
 
     def expand_changed(self, document: SdfDocument) -> bool:
         """Expand each ``<include>`` for which malformed XML was repaired or xacro was run. Returns
-        whether there was any."""
+        True if an include was expanded."""
         # Programs that read the document later do not repair it, and do not run xacro.
         changed_includes = [
             include
@@ -209,7 +210,8 @@ class ModelLibrary:
         is_removed: Optional[Without] = None,
         static: Optional[bool] = None,
     ) -> Optional[Element]:
-        """Return a copy of the included model, with its includes expanded and overrides applied."""
+        """Return a copy of the included model, converted to the SDF ``version``, with expanded
+        includes and applied overrides. Returns None for a light or an actor."""
         included_model = self.included(document, include)
         if included_model is None:
             return None
@@ -284,8 +286,8 @@ class ModelLibrary:
 
 
 def read_world(path: Path, repair: bool = False, xacro: Optional[XacroInput] = None) -> SdfDocument:
-    """Read a world without macros: a world in xacro is expanded with ``xacro``, and its included
-    models without arguments. In another world, included models are expanded only with ``xacro``.
+    """Read a world and expand xacro in it. ``xacro`` is the input for the world; included models
+    get no arguments. In an SDF world, included models are expanded only if ``xacro`` is not None.
     """
     document = SdfDocument.read(path, repair, xacro or XacroInput())
     if xacro is not None or path.suffix == XACRO:

@@ -23,8 +23,8 @@ _FRAME_ATTRIBUTES = ("relative_to", "frame")
 
 def is_driven_by_include(robot: ModelNode, wheels: Optional[WheelJoints]) -> bool:
     if wheels is not None:
-        inner = {model.name for model in robot.models if model.is_included}
-        return any(name.partition("::")[0] in inner for name in (*wheels.left, *wheels.right))
+        scopes = {model.name for model in robot.models if model.is_included}
+        return any(name.partition("::")[0] in scopes for name in (*wheels.left, *wheels.right))
     included_models = [model for model in robot.models if model.is_included]
     return not _has_drive(robot) and any(
         _has_drive(inner) for model in included_models for _, inner, _ in model.walk()
@@ -80,8 +80,9 @@ def _merge_model(outer: Element, model: ModelNode, pose: Pose, scope: str) -> No
 
 
 def _resolve_joint(model: ModelNode, joint: Element, pose: Pose, links: Dict[str, Pose]) -> None:
-    """Write the pose of a joint relative to its child, and its axes in a frame that is valid in the
-    outer model: the joint frame, or the model frame up to SDF 1.4."""
+    """Write the pose of a joint relative to its child link, and its axes in the joint frame, or up
+    to SDF 1.4 in the outer model's frame. ``pose`` is that of ``model`` in the outer model, and
+    ``links`` contains the poses of the links in ``model``."""
     child = text_of(joint, "child") or ""
     pose_element = joint.find("pose")
     frame = model.frames.of(pose_element, child)

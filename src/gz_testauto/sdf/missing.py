@@ -25,7 +25,8 @@ def is_allowed(name: str, patterns: Iterable[str]) -> bool:
 
 @contextlib.contextmanager
 def without_missing_hint(remedy: str = "") -> Iterator[None]:
-    """Return a context in which errors about a missing file have ``remedy`` as the remedy."""
+    """Return a context that raises each ``MissingFileError`` as an ``SdfError`` with ``remedy`` in
+    place of the original remedy."""
     # The original remedy is an option that not every command supports.
     try:
         yield
@@ -36,7 +37,8 @@ def without_missing_hint(remedy: str = "") -> Iterator[None]:
 def remove_missing(
     document: SdfDocument, library: ModelLibrary, allowed_names: Sequence[str]
 ) -> Tuple[str, ...]:
-    """Remove allowed missing files from a document in place, and return their URIs.
+    """Remove references to missing files from a document in place, and return their URIs. Only
+    URIs that match a pattern in ``allowed_names`` are removed.
 
     An ``<include>`` without its model, and a collision or visual without its file, are removed. An
     included model that references a missing file is expanded, and the reference is removed.

@@ -78,8 +78,8 @@ def select_sensors(
 ) -> Tuple[Sensor, ...]:
     """Return the sensors with the specified names, in the order of the names.
 
-    Raises ``SdfError`` for an unknown name, or for a bumper without a collision shape. ``owner`` is
-    the key or the planner that specifies the names.
+    Raises ``SdfError`` for an unknown name, or for a bumper without a collision shape. Its message
+    contains ``source``, the file, and ``owner``, the key or planner that specifies the names.
     """
     selected_sensors = []
     for name in dict.fromkeys(names):
@@ -161,7 +161,7 @@ def _read_ray_sensor(placed_link: PlacedLink, sensor: Element) -> Sensor:
     document = placed_link.model.document
     plugin = _read_plugin(document, sensor)
     ray = required(document, sensor, "ray")
-    scan, span = required(document, ray, "scan"), required(document, ray, "range")
+    scan, limits = required(document, ray, "scan"), required(document, ray, "range")
     vertical = scan.find("vertical")
     columns = _read_angles(document, required(document, scan, "horizontal"))
     rows = AHEAD if vertical is None else _read_angles(document, vertical)
@@ -170,14 +170,14 @@ def _read_ray_sensor(placed_link: PlacedLink, sensor: Element) -> Sensor:
         kind = "range"
     elif plugin.library in _CLOUD_PLUGINS:
         kind = "cloud"
-    low, high = number(document, span, "min"), number(document, span, "max")
+    low, high = number(document, limits, "min"), number(document, limits, "max")
     plugin_element = plugin.element
     if plugin_element is not None and plugin.library.startswith("gazebo_ros_velodyne"):
         low = max(low, number(document, plugin_element, "min_range", low))
         high = min(high, number(document, plugin_element, "max_range", high))
-    width = max(columns.last - columns.first, rows.last - rows.first)
+    field_of_view_rad = max(columns.last - columns.first, rows.last - rows.first)
     if plugin_element is not None:
-        width = number(document, plugin_element, "fov", width)
+        field_of_view_rad = number(document, plugin_element, "fov", field_of_view_rad)
     common = _common_sensor(placed_link, sensor, plugin, kind)
     is_infrared = plugin_element is not None and text_of(plugin_element, "radiation") == "infrared"
     return _require_valid_rays(
@@ -191,7 +191,7 @@ def _read_ray_sensor(placed_link: PlacedLink, sensor: Element) -> Sensor:
             range_max_m=high,
             noise_m=_noise(document, ray, plugin),
             radiation="infrared" if is_infrared else "ultrasound",
-            field_of_view_rad=width,
+            field_of_view_rad=field_of_view_rad,
         ),
     )
 
@@ -296,8 +296,8 @@ def _read_angles(document: SdfDocument, element: Element) -> Angles:
 
 
 def _noise(document: SdfDocument, ray: Element, plugin: PluginNames) -> Tuple[float, float]:
-    """Return the mean and the standard deviation (m) of the independent noises of the sensor and
-    its plug-in."""
+    """Return the mean and the standard deviation (m) of the sum of the independent noises of a
+    sensor and its plug-in."""
     noise = ray.find("noise")
     mean, stddev = (0.0, 0.0) if noise is None else gaussian_noise(document, noise)[1]
     return mean, math.hypot(stddev, plugin.noise_m)

@@ -33,8 +33,8 @@ from gz_testauto.sdf.tree import ModelNode, read_model
 from gz_testauto.sdf.urdf.xacro import XacroInput
 from gz_testauto.sdf.values import set_pose
 
-# Largest distance of the lowest collision shape of a URDF from the height of its root link, up to
-# which the root link is a base frame on the ground.
+# The root link of a URDF is a base frame on the ground if the lowest collision shape is at most
+# this far above or below it.
 MOST_ABOVE_GROUND_M = 0.005
 
 
@@ -51,8 +51,8 @@ class RobotBody:
     height_m: Tuple[float, float]
 
     def span_m(self, pose: Pose) -> Tuple[float, float]:
-        """Return the lowest and highest z (world frame) of the prism of the robot with its base at
-        ``pose``."""
+        """Return the lowest and highest z (m, world frame) of the robot with its base at ``pose``.
+        The robot is represented by a prism with its footprint."""
         x, y, z, w = pose.quaternion
         # The last row of the rotation matrix: the z components of the axes of the base.
         forward, left, up = 2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)
@@ -100,9 +100,9 @@ def read_robot(
 
     The ``<pose>`` of the model is ignored. With ``on_ground``, the root link of a URDF is moved
     vertically so that the wheels touch the ground. The drive is that of ``wheels``, or of a plug-in
-    in :mod:`gz_testauto.sdf.drives`. The lidar is the ``ray`` or ``gpu_ray`` sensor with a single
-    row that is named ``lidar``, or the only one. Several names, separated by commas, select a
-    merged lidar. Drive, lidar and IMU are None if the model contains no supported one.
+    in :mod:`gz_testauto.sdf.drives`. ``lidar`` names a ``ray`` or ``gpu_ray`` sensor with a single
+    row, and is optional if only one exists. Several names, separated by commas, select a merged
+    lidar. Drive, lidar and IMU are None if the model contains no supported one.
 
     Raises ``SdfError`` with the file and line if a value is missing or inconsistent, if the robot
     would not move as commanded, or if ``lidar`` is None and the robot has several planar lidars.
@@ -182,7 +182,7 @@ def _read_scene(
 def _merge_into_robot(
     document: SdfDocument, sdf: Element, robot: ModelNode, library: ModelLibrary
 ) -> Tuple[SdfDocument, SceneModel]:
-    for model in robot.models:  # an error of their drives then has the place in their own files
+    for model in robot.models:  # an error in a drive then has the location in the file of the model
         find_drive(model, RobotParts.of(model), scene_model(model, library))
     robot_document = SdfDocument(sdf, b"", document.source, document.path)
     element = robot_document.require_model()

@@ -113,8 +113,8 @@ def find_lidars(parts: RobotParts, gpu_lidars: Container[str] = ()) -> Tuple[Lid
 def select_lidar(
     source: str, lidars: Sequence[LidarDescription], name: Optional[str] = None
 ) -> Optional[LidarDescription]:
-    """Return the lidar called ``name``, or without a name the only one that is not a range sensor,
-    or None without lidars.
+    """Return the lidar called ``name``. Without a name, return the only lidar that is not a range
+    sensor, or None if the robot has no lidar.
 
     ``name`` is the name of the sensor, or its link and its name, such as ``base::lidar``. Raises
     ``SdfError`` if the name matches no or several lidars, or if several lidars exist and it is
@@ -228,7 +228,8 @@ def _bearings_of(part: Sensor) -> Tuple[float, float]:
 
 
 def merged_lidar(parts: Sequence[Sensor]) -> LidarDescription:
-    """Return the description of the merged scan, with the rate of the first lidar."""
+    """Return the lidar whose scan in the base frame contains those of ``parts``. It has the
+    smallest angle between rays of the parts, and the rate and height of the first lidar."""
     spacing = min(
         (part.columns.last - part.columns.first) / max(part.columns.samples - 1, 1) or 2 * math.pi
         for part in parts
@@ -257,6 +258,6 @@ def _union(spans: Sequence[Tuple[float, float]]) -> Tuple[float, float]:
     """Return the smallest interval in [-pi, pi] that contains all spans of angles, or the full
     circle if a span crosses the direction backward."""
     turn = 2 * math.pi
-    ends = [((low + math.pi) % turn - math.pi, high - low) for low, high in spans]
-    low, high = min(low for low, _ in ends), max(low + width for low, width in ends)
+    intervals = [((low + math.pi) % turn - math.pi, high - low) for low, high in spans]
+    low, high = min(low for low, _ in intervals), max(low + width for low, width in intervals)
     return (low, high) if high <= math.pi else (-math.pi, math.pi)

@@ -90,17 +90,18 @@ def resize_model(
 
 
 def scale_model(model: Element, factor: float) -> None:
-    """Multiply all lengths in a model, except its pose, by ``factor`` in place. Raises ``SdfError``
-    for a shape that cannot be scaled, such as a plane or a terrain."""
+    """Multiply all lengths in a model, except its pose, by ``factor`` in place. Specified masses
+    change for the same density. Raises ``SdfError`` for a shape that cannot be scaled, such as a
+    plane or a terrain."""
     for geometry in model.iter("geometry"):
         for shape in geometry:
             if isinstance(shape.tag, str):
                 _scale_shape(model, shape, factor)
     model_pose = model.find("pose")
     for pose in model.iter("pose"):
-        numbers = _read_numbers(pose)
-        if pose is not model_pose and numbers:
-            _write_rounded(pose, [*(value * factor for value in numbers[:3]), *numbers[3:]])
+        values = _read_numbers(pose)
+        if pose is not model_pose and values:
+            _write_rounded(pose, [*(value * factor for value in values[:3]), *values[3:]])
     for inertial in model.iter("inertial"):
         for mass in inertial.findall("mass"):
             set_numbers(mass, *(value * factor**3 for value in _read_numbers(mass)))

@@ -75,8 +75,8 @@ class CollisionShape:
 
 
 def footprints(shapes: Iterable[CollisionShape], z_min: float, z_max: float) -> List[BaseGeometry]:
-    """Return the outlines of shapes between two heights (m), in the world frame, as
-    :meth:`CollisionShape.footprint` does. Boxes that are turned about z only are fast."""
+    """Return the outlines of shapes between two heights (m), in the world frame. For boxes that are
+    rotated about z only, this is faster than :meth:`CollisionShape.footprint`."""
     outlines: List[BaseGeometry] = []
     boxes: List[Tuple[int, CollisionShape, Box]] = []
     for shape in shapes:
@@ -122,7 +122,7 @@ class SceneModel:
 
     @property
     def bounds(self) -> Optional[np.ndarray]:
-        """The bounds (m) of all collisions in the world frame, shape (3, 2)."""
+        """The bounds (m) of all collisions in the world frame, shape (3, 2), or None."""
         if not self.collisions:
             return None
         all_bounds = np.stack([shape.bounds for shape in self.collisions])
@@ -140,7 +140,7 @@ class SceneModel:
 
     @property
     def body_shapes(self) -> Tuple[CollisionShape, ...]:
-        """The collisions of a robot that do not touch the ground."""
+        """The collisions of a robot that do not touch the ground at the height of the lowest."""
         lowest_m = [shape.geometry.bounds(shape.local_pose)[2, 0] for shape in self.collisions]
         ground_m = min(lowest_m, default=0.0)
         return tuple(
@@ -150,7 +150,7 @@ class SceneModel:
         )
 
     def obstacle_footprint(self, z_min: float, z_max: float) -> BaseGeometry:
-        """Return the outline of all collisions that are not ground."""
+        """Return the outline between two heights (m) of all collisions that are not ground."""
         heights = (z_min, z_max)
         if heights not in self._outlines:
             shapes = [shape for shape in self.collisions if not shape.is_ground]
@@ -260,13 +260,13 @@ def _plane_heights(nodes: Sequence[ModelNode], library: ModelLibrary) -> Dict[st
         for _, model, _ in node.walk():
             if any(next(link.element.iter("plane"), None) is not None for link in model.links):
                 shapes = scene_model(node, library).collisions
-                planes = [s.pose.position[2] for s in shapes if isinstance(s.geometry, Plane)]
-                plane_heights.setdefault(node.name, planes)
+                heights = [s.pose.position[2] for s in shapes if isinstance(s.geometry, Plane)]
+                plane_heights.setdefault(node.name, heights)
     return plane_heights
 
 
 def scene_model(node: ModelNode, library: ModelLibrary) -> SceneModel:
-    """Return the model of a tree whose pose is in the world frame."""
+    """Return a model with its collision shapes. The pose of ``node`` must be in the world frame."""
     shapes: List[CollisionShape] = []
     links: Dict[str, Pose] = {}
     static_links = frozenset(node.static_links())
@@ -309,8 +309,8 @@ def scene_model(node: ModelNode, library: ModelLibrary) -> SceneModel:
 
 
 class LargeModels:
-    """The last large models of primitive shapes, such as the walls of a building, which many worlds
-    share. Equal elements give the same collisions and outlines."""
+    """A cache of the last large models of primitive shapes, such as the walls of a building in many
+    worlds. Models with equal elements share their collisions and outlines."""
 
     FEWEST_BYTES = 100_000
     MOST_MODELS = 4

@@ -60,7 +60,7 @@ def _bounds_around(center: np.ndarray, half: np.ndarray) -> np.ndarray:
 
 
 def is_upright(rotation: np.ndarray, extent_m: float) -> bool:
-    """Return whether the tilt of a shape moves no point by more than 10 µm, given its extent."""
+    """Return whether the tilt of a shape of the size ``extent_m`` moves no point by over 10 µm."""
     return math.hypot(rotation[2, 0], rotation[2, 1]) * extent_m <= TOLERANCE_M / 20
 
 
@@ -186,8 +186,8 @@ class Sphere(Geometry):
 
 
 def _directions(curvature_radius_m: float) -> np.ndarray:
-    """Return unit vectors (n, 2), along which the support points of a curve form a polygon inside
-    the curve, within the tolerance."""
+    """Return unit vectors (n, 2) for which the support points of a curve form a polygon within the
+    tolerance. ``curvature_radius_m`` is the largest radius of curvature."""
     direction_count = math.pi * math.sqrt(2 * curvature_radius_m / TOLERANCE_M)
     count = int(min(4096, max(64, math.ceil(direction_count))))
     angles = np.arange(count) * (2 * math.pi / count)
@@ -301,8 +301,8 @@ class Capsule(Geometry):
 
 def _concave_maximum(function, first: float, last: float, count: int) -> np.ndarray:  # type: ignore[no-untyped-def]
     """Return the arguments (count,) between ``first`` and ``last`` that maximize ``count`` concave
-    functions, found by ternary search. ``function`` evaluates each function at its argument, in one
-    call for an array (count,)."""
+    functions, by ternary search. ``function`` evaluates all of them in one call: its argument and
+    its result are arrays (count,) with a value for each."""
     low, high = np.full(count, first), np.full(count, last)
     for _ in range(80):  # reduces the interval to the rounding error
         third = (high - low) / 3
@@ -342,7 +342,8 @@ class Plane(Geometry):
         return np.asarray(position + height / np.square(normal).sum() * normal)
 
     def bounds(self, pose: Pose) -> np.ndarray:
-        """Return infinite bounds, except the surface of a plane that is parallel to two axes."""
+        """Return infinite bounds. If the plane is perpendicular to an axis, its surface is a finite
+        bound along this axis."""
         bounds = np.array([[-math.inf, math.inf]] * 3)
         normal = self.world_normal
         for axis in range(3):
@@ -357,13 +358,13 @@ class Plane(Geometry):
         # the half plane in which the slab's deepest point is below the surface
         deepest = z_min if normal[2] > 0 else z_max
         offset = normal[2] * (deepest - z) - normal[0] * x - normal[1] * y
-        level = math.hypot(normal[0], normal[1])
+        horizontal = math.hypot(normal[0], normal[1])
         square = shapely.box(-UNBOUNDED_M, -UNBOUNDED_M, UNBOUNDED_M, UNBOUNDED_M)
-        if level < 1e-12:
+        if horizontal < 1e-12:
             return square if offset <= 0 else EMPTY
-        direction = normal[:2] / level
-        edge, side = -offset / level * direction, np.array([-direction[1], direction[0]])
-        reach = 4 * UNBOUNDED_M + abs(offset / level)
+        direction = normal[:2] / horizontal
+        edge, side = -offset / horizontal * direction, np.array([-direction[1], direction[0]])
+        reach = 4 * UNBOUNDED_M + abs(offset / horizontal)
         corners = [edge + reach * side, edge - reach * side]
         half = shapely.Polygon(
             [*corners, *(corner - reach * direction for corner in corners[::-1])]

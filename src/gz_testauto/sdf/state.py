@@ -122,8 +122,8 @@ def _place_lights(document: SdfDocument, world: Element, state: Element) -> None
 
 @dataclass
 class _Placement:
-    """The new pose of a model, and the new poses, in the model frame, of the links that move within
-    the model."""
+    """The new pose of a model in the frame of its parent. ``links`` contains the new poses (model
+    frame) of the links that move within the model."""
 
     node: ModelNode
     pose: Pose
@@ -191,7 +191,8 @@ def _apply_poses(
 
 
 def _canonical_link(node: ModelNode, pose: Pose) -> Optional[Tuple[str, Pose]]:
-    """Return the scoped name and the world pose of the canonical link, for a model at ``pose``."""
+    """Return the scoped name and the world pose of the canonical link of a model at ``pose``, or
+    None without links."""
     # As in Gazebo 11, this is the first link, even of a nested model. The attribute canonical_link
     # is ignored.
     for scope, model, inner in node.walk():

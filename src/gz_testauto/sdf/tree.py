@@ -97,8 +97,8 @@ def read_model(
     library: ModelLibrary,
     static: Optional[bool] = None,
 ) -> ModelNode:
-    """Return the tree of a ``<model>`` without its ``<pose>``. ``static`` replaces its
-    ``<static>``."""
+    """Return the tree of a ``<model>``, with the identity as its pose. ``static`` replaces its
+    ``<static>``, unless it is None."""
     if element.get("placement_frame"):
         raise SdfError(
             f"{document.where(element)}: placement_frame is SDF 1.8, which Gazebo 11 does not "
@@ -155,7 +155,7 @@ def _read_children(
             frames.add(node.name, pose, nested_graph=node.frames)
         else:
             frames.add_fixed(node.name, node.pose, node.frames)
-    for node in nodes:  # all frames are known, to which poses of these models can refer
+    for node in nodes:  # all frames to which these poses can refer are now known
         node.pose = frames.pose(node.name, document.where(node.placed_by))
         if parent.tag == "model":
             _require_own_frame(document, node)
@@ -181,8 +181,8 @@ def _require_mergeable(document: SdfDocument, node: ModelNode) -> None:
 
 
 def _require_own_frame(document: SdfDocument, node: ModelNode) -> None:
-    """Raise ``SdfError`` if a nested model has a pose relative to a frame that Gazebo 11 ignores:
-    any but that of its parent, except in an ``<include>``."""
+    """Raise ``SdfError`` if a nested model has a pose relative to a frame that Gazebo 11 ignores.
+    This is each frame except that of the parent model."""
     pose = node.placed_by.find("pose")
     name = "" if pose is None else relative_to(document, pose)
     if name not in ("", "__model__") and node.pose != pose_value(document, pose):

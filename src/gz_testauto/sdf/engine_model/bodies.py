@@ -178,8 +178,8 @@ class _BodyTree:
         ]
         roots = tuple(self._make_body(name) for name in names)
         reached_names = {body.name for root in roots for body in walk(root)}
-        model = f"{self._scene.name}::"  # the name of a model can contain "::", too
-        cyclic = sorted(set(self._scene.links) - {name[len(model) :] for name in reached_names})
+        prefix = f"{self._scene.name}::"  # the name of a model can contain "::", too
+        cyclic = sorted(set(self._scene.links) - {name[len(prefix) :] for name in reached_names})
         if cyclic:
             raise SdfError(
                 f"model {self._scene.name!r}: the joints of {', '.join(map(repr, cyclic))} form a "
@@ -191,26 +191,27 @@ class _BodyTree:
     def _possible_inertial(
         self, scoped_name: str, document: SdfDocument, element: Element
     ) -> Inertial:
-        """Return the link's inertia, with equal moments if those in the file are impossible."""
+        """Return the mass properties of a link. Impossible moments of inertia are replaced by their
+        mean, with a warning."""
         inertial = read_inertial(document, element)
         if inertial.is_possible:
             return inertial
-        mean = sum(inertial.tensor_kgm2[:3]) / 3
+        mean_kgm2 = sum(inertial.tensor_kgm2[:3]) / 3
         problem = (
             f"{document.where(element)}: the moments of inertia of {scoped_name} are impossible"
         )
-        if not mean > MIN_INERTIA_KGM2:
+        if not mean_kgm2 > MIN_INERTIA_KGM2:
             raise SdfError(
-                f"{problem}: their mean is {mean:.3g} kg m²; it must be > 0 for "
+                f"{problem}: their mean is {mean_kgm2:.3g} kg m²; it must be > 0 for "
                 f"{self._coverage.simulator!r}. "
                 "Correct ixx, iyy and izz, or remove <inertia>, so that each is 1"
             )
         self._coverage.warn_once(
             f"inertia {scoped_name}",
-            f"{problem}; {self._coverage.simulator!r} uses their mean ({mean:.3g} kg m²) for each "
-            "axis; correct <inertia>",
+            f"{problem}; {self._coverage.simulator!r} uses their mean ({mean_kgm2:.3g} kg m²) for "
+            "each axis; correct <inertia>",
         )
-        return replace(inertial, tensor_kgm2=(mean, mean, mean, 0.0, 0.0, 0.0))
+        return replace(inertial, tensor_kgm2=(mean_kgm2, mean_kgm2, mean_kgm2, 0.0, 0.0, 0.0))
 
     def _make_body(self, name: str) -> Body:
         document, element = self._elements[name]
@@ -235,8 +236,8 @@ def walk(body: Body) -> "List[Body]":
 
 
 def ground_pose(geometry: Union[Heightmap, Plane], pose: Pose) -> Pose:
-    """Return the pose at which Gazebo computes collisions with the ground, for a ``pose`` in the
-    SDF (world frame)."""
+    """Return the pose (world frame) at which Gazebo places a ground shape for collisions. ``pose``
+    is the pose in the SDF (world frame)."""
     # Gazebo centers a height map at the origin of the world and rotates it by the yaw only. It does
     # not rotate a plane, and moves it along its normal only.
     if isinstance(geometry, Plane):

@@ -88,16 +88,16 @@ class SdfCoverage:
         self._logged_kinds: Set[str] = set()
 
     def check_world(self, document: SdfDocument) -> None:
-        """Check the elements of a world, except its models. Raises ``SdfError`` for an element that
-        must not be ignored."""
+        """Log warnings for unsupported elements of a world, except its models. Raises ``SdfError``
+        for an element that must not be ignored."""
         if document.world is not None:
             self._check_children(document, document.world)
 
     def check_model(
         self, model: ModelNode, known_elements: FrozenSet[Element] = frozenset()
     ) -> None:
-        """Check a model and its nested models. ``known_elements`` contains the elements that the
-        simulator implements itself, such as the sensors of the robot."""
+        """Check a model and its nested models as :meth:`check_world` does. ``known_elements`` are
+        implemented by the simulator itself, for example the sensors of the robot."""
         for _, nested_model, _ in model.walk():
             self._check(nested_model.document, nested_model.element, known_elements)
 

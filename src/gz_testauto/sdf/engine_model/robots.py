@@ -138,15 +138,15 @@ def _driven_wheels(robot: RobotModel, model: EngineModel) -> Tuple[DrivenWheel, 
         body, joint = parent_joints[name]
         if joint.kind != "revolute":
             raise SdfError(f"{robot.path}: the drive's joint {name!r} must be revolute")
-        forward = 2.0 / drive.wheel_diameter_m
+        rad_per_m = 2.0 / drive.wheel_diameter_m
         half_m = drive.wheel_separation_m / 2
         side_m = half_m if name in drive.left_joints else -half_m
         wheels.append(
             DrivenWheel(
                 link=body.name,
                 joint=f"{model.name}::{name}",
-                per_speed=forward,
-                per_turn=-forward * side_m,
+                per_speed=rad_per_m,
+                per_turn=-rad_per_m * side_m,
                 torque_nm=drive.torque_nm,
             )
         )

@@ -36,8 +36,9 @@ _STL_HEADER, _STL_TRIANGLE = 84, 50
 
 @functools.lru_cache(maxsize=128)
 def mesh_parts(path: Path, modified_ns: int) -> List[Tuple[str, np.ndarray]]:
-    """Return the named parts of a mesh file, each as triangles (n, 3, 3) in meters. Raises
-    ``MissingDependencyError`` if the library for the format is not installed."""
+    """Return the named parts of a mesh file, each as triangles (n, 3, 3) in meters. The result is
+    cached until ``modified_ns``, the file's time of modification, changes. Raises ``SdfError`` for
+    a damaged file, and ``MissingDependencyError`` if a library for the format is missing."""
     suffix = path.suffix.lower()
     if suffix not in MESH_SUFFIXES:
         raise SdfError(
@@ -61,11 +62,11 @@ def mesh_parts(path: Path, modified_ns: int) -> List[Tuple[str, np.ndarray]]:
             raise SdfError(
                 f"mesh {path} cannot be read: its vertices have no x, y and z; export it again"
             )
-        invalid = int((~np.isfinite(triangles).all(axis=(1, 2))).sum())
-        if invalid:
+        invalid_count = int((~np.isfinite(triangles).all(axis=(1, 2))).sum())
+        if invalid_count:
             raise SdfError(
-                f"mesh {path}: {invalid} of {len(triangles)} triangles have a vertex with NaN or "
-                "infinite coordinates; remove these triangles, or export the mesh again"
+                f"mesh {path}: {invalid_count} of {len(triangles)} triangles have a vertex with "
+                "NaN or infinite coordinates; remove these triangles, or export the mesh again"
             )
     return parts
 
@@ -165,8 +166,9 @@ def _collada_shapes(
 ) -> Iterator[Tuple[str, Any, np.ndarray]]:
     """Return the name, geometry and transform of each shape below a node, in Gazebo's order.
 
-    Gazebo reads nodes before the shapes of their parent. A shape has the last name in ``names``,
-    the names of the nodes that were read before it.
+    Gazebo reads nodes before the shapes of their parent. The name of each node is appended to
+    ``names``, and a shape has the last name at that time. ``parent`` is the transform (4, 4) of the
+    parent node.
     """
     from collada.scene import MatrixTransform, Node, NodeNode
 
@@ -174,7 +176,7 @@ def _collada_shapes(
     # Gazebo uses the first <matrix> of a node, and then none of its other transforms.
     matrices = [part for part in transforms if isinstance(part, MatrixTransform)]
     for transform in matrices[:1] or transforms:
-        axis = [getattr(transform, part, None) for part in ("x", "y", "z", "angle")]
+        axis = [getattr(transform, value, None) for value in ("x", "y", "z", "angle")]
         has_zero_axis = axis[3] is not None and not any(axis[:3])  # occurs in exported files
         if np.isfinite(transform.matrix).all() and not has_zero_axis:
             matrix = matrix @ np.asarray(transform.matrix, dtype=float)

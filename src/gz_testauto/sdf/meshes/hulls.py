@@ -147,21 +147,22 @@ def _plates(triangles: np.ndarray, limit: int) -> Tuple[List["ConvexHull"], floa
     """Return thin plates that cover a surface, and their largest distance (m) from it."""
     from gz_testauto.sdf.meshes.patches import convex_patches
 
-    triangles, coarse = _simplify(triangles)
-    patch, errors = convex_patches(triangles, TOLERANCE_M, limit)
+    triangles, simplification_m = _simplify(triangles)
+    patch_of_triangle, errors = convex_patches(triangles, TOLERANCE_M, limit)
     plates, error = [], 0.0
-    order = np.argsort(patch, kind="stable")
-    ends = np.cumsum(np.bincount(patch))
+    order = np.argsort(patch_of_triangle, kind="stable")
+    ends = np.cumsum(np.bincount(patch_of_triangle))
     for number, faces in enumerate(np.split(order, ends[:-1])):
         plate = _hull_of_plate(triangles[faces])
         if plate is not None:
             plates.append(plate)
             error = max(error, float(errors[number]))
-    return plates, coarse + error
+    return plates, simplification_m + error
 
 
 def _hull_of_plate(triangles: np.ndarray) -> Optional["ConvexHull"]:
-    """Return the hull of nearly flat triangles, made thicker away from their normals."""
+    """Return the convex hull of nearly flat triangles, extended opposite to their normals to a
+    thickness of :data:`THICKNESS_M`, or None if they have no area."""
     area_vectors = np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0])
     area_vector = np.where(area_vectors @ area_vectors[0] < 0, -1.0, 1.0) @ area_vectors
     # toward the side of most triangles
@@ -243,9 +244,9 @@ def _connected_groups(triangles: np.ndarray) -> List[np.ndarray]:
     count = int(faces.max()) + 1
     links = coo_matrix((np.ones(len(edges)), (edges[:, 0], edges[:, 1])), shape=(count, count))
     _, labels = connected_components(links, directed=False)
-    of_face = labels[faces[:, 0]]
-    order = np.argsort(of_face, kind="stable")
-    parts = np.split(order, np.flatnonzero(np.diff(of_face[order])) + 1)
+    face_labels = labels[faces[:, 0]]
+    order = np.argsort(face_labels, kind="stable")
+    parts = np.split(order, np.flatnonzero(np.diff(face_labels[order])) + 1)
     return sorted(parts, key=lambda rows: int(rows[0]))
 
 
@@ -265,7 +266,7 @@ def _convex_hull(points: np.ndarray) -> Optional["ConvexHull"]:
     from scipy.spatial import ConvexHull, QhullError
 
     center = points.mean(axis=0)
-    # With full matrices, the first would have as many entries as the square of the points.
+    # With full matrices, the first matrix would have n² entries for n points.
     axes = np.linalg.svd(points - center, full_matrices=False)[2]
     widths = np.ptp((points - center) @ axes.T, axis=0)
     if len(widths) < 3 or np.sort(widths)[1] < SLIVER_M:
@@ -289,7 +290,7 @@ def _facets(hull: "ConvexHull") -> np.ndarray:
 
 
 def _as_box(hull: "ConvexHull") -> Optional[OrientedBox]:
-    """Return the hull as a box if it is one."""
+    """Return the hull as a box, or None if it is not a box."""
     if len(hull.vertices) != 8:
         return None
     normals = np.unique(np.round(hull.equations[:, :3], 6) + 0.0, axis=0)
@@ -300,8 +301,8 @@ def _as_box(hull: "ConvexHull") -> Optional[OrientedBox]:
     if np.abs(axes.T @ axes - np.eye(3)).max() > 1e-5:
         return None
     axes = np.column_stack([axes[:, 0], np.cross(axes[:, 2], axes[:, 0]), axes[:, 2]])
-    along = hull.points[hull.vertices] @ axes
-    low, high = along.min(axis=0), along.max(axis=0)
+    coordinates = hull.points[hull.vertices] @ axes
+    low, high = coordinates.min(axis=0), coordinates.max(axis=0)
     return OrientedBox((high - low) / 2, axes @ ((low + high) / 2), axes)
 
 

@@ -35,21 +35,21 @@ def convex_patches(
     faces = numbered_corners(triangles)
     corners = np.empty((int(faces.max()) + 1, 3))
     corners[faces.ravel()] = triangles.reshape(-1, 3)
-    edges, pairs = np.unique(
+    edges, edge_of_side = np.unique(
         np.sort(np.stack([faces, np.roll(faces, -1, axis=1)], axis=2).reshape(-1, 2), axis=1),
         axis=0,
         return_inverse=True,
     )
-    order = np.argsort(pairs.ravel(), kind="stable")
-    count = np.bincount(pairs.ravel(), minlength=len(edges))
+    order = np.argsort(edge_of_side.ravel(), kind="stable")
+    count = np.bincount(edge_of_side.ravel(), minlength=len(edges))
     starts = np.concatenate([[0], np.cumsum(count)])
     neighbors = _neighbors(order // 3, starts)
     free_levels = sum(level <= tolerance_m for level in LEVELS_M)
     owner, error = _merge_patches(corners, faces, neighbors, np.array(LEVELS_M), free_levels, limit)
     _, label = np.unique(owner, return_inverse=True)
-    first = np.zeros(label.max() + 1, dtype=np.int64)
-    first[label] = owner
-    return label, error[first]
+    root_triangles = np.zeros(label.max() + 1, dtype=np.int64)
+    root_triangles[label] = owner
+    return label, error[root_triangles]
 
 
 @compiled
@@ -162,7 +162,8 @@ def _fit_hull(points, normal, areas):  # type: ignore[no-untyped-def]
 
 @compiled
 def _pocket_depth(flat, ring):  # type: ignore[no-untyped-def]
-    """Return the largest distance of a point of ``flat`` (n, 2) to the edges of ``ring``."""
+    """Return the largest depth of the points ``flat`` (n, 2) in their convex hull: the distance of
+    a point from the nearest edge. ``ring`` contains the indices of the hull's corners."""
     deepest = 0.0
     for row in range(len(flat)):
         depth = np.inf
@@ -207,10 +208,12 @@ def _merge_pair(a, b, corners, pool, start, size, turn, area, slack):  # type: i
 
 @compiled
 def _merge_patches(corners, faces, neighbors, levels, free_levels, limit):  # type: ignore[no-untyped-def]
-    """Return the patch (n,) of each triangle and the error (n,) (m) of each patch.
+    """Return the patch (n,) of each triangle and the error (n,) (m) of each patch. The index of a
+    patch is the index of a triangle in it.
 
     ``faces`` (n, 3) are indices of ``corners``, and ``neighbors`` (k, 2) are pairs of triangles.
-    Patches are merged completely in the first ``free_levels`` levels, then down to ``limit``.
+    Patches are merged completely in the first ``free_levels`` of the error ``levels`` (m), and
+    then until ``limit`` patches remain.
     """
     n = len(faces)
     pool = np.empty(max(16 * n, 1024), np.int64)

@@ -169,7 +169,8 @@ def _oriented_section(triangles: np.ndarray, z: float) -> np.ndarray:
 
 
 def _cut_points(first: np.ndarray, second: np.ndarray, z: float) -> np.ndarray:
-    """Return where the line segments between two ends (n, 3) cross the height ``z``, (n, 2)."""
+    """Return the points (n, 2) at which the line segments between two ends, each of shape (n, 3),
+    cross the height ``z``."""
     swap = (first[:, 2] > second[:, 2])[:, None]
     low, high = np.where(swap, second, first), np.where(swap, first, second)
     share = (z - low[:, 2]) / (high[:, 2] - low[:, 2])
@@ -197,8 +198,8 @@ def _cut_to_slab(triangle: np.ndarray, z_min: float, z_max: float) -> np.ndarray
 
 
 def _clip_to_level(polygon: np.ndarray, z: float, sign: float) -> np.ndarray:
-    """Return the part of a convex polygon (n, 3) above or below the height ``z``, by Sutherland and
-    Hodgman, "Reentrant polygon clipping" (1974)."""
+    """Return the part of a convex polygon (n, 3) above the height ``z`` if ``sign`` is 1, or below
+    it if ``sign`` is -1. Source: Sutherland and Hodgman, "Reentrant polygon clipping" (1974)."""
     points = []
     for index, point in enumerate(polygon):
         next_point = polygon[(index + 1) % len(polygon)]
@@ -222,10 +223,13 @@ def _widen_lines(triangles: np.ndarray, covered_region: BaseGeometry) -> BaseGeo
     )
     sides[is_backward] = sides[is_backward][:, ::-1]
     sides = np.unique(sides, axis=0) * GRID_M  # many triangles of a wall have the same side
-    points = (sides[:, 0] == sides[:, 1]).all(axis=1)
+    is_point = (sides[:, 0] == sides[:, 1]).all(axis=1)
     shapely.prepare(covered_region)
     wide_regions = []
-    for thin_parts in (shapely.linestrings(sides[~points]), shapely.points(sides[points][:, 0])):
+    for thin_parts in (
+        shapely.linestrings(sides[~is_point]),
+        shapely.points(sides[is_point][:, 0]),
+    ):
         exposed_parts = thin_parts[~shapely.covers(covered_region, thin_parts)]
         wide_regions.append(
             shapely.buffer(shapely.union_all(exposed_parts), TOLERANCE_M / 2, cap_style="square")

@@ -11,11 +11,11 @@ _DIGITS = 7
 def find_solids(triangles: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:
     """Remove duplicate faces, and find the triangles that enclose a solid.
 
-    Returns the triangles (m, 3, 3) without duplicates and reversed duplicates, in their original
-    order, with corners joined that differ by rounding errors. The mask (m,) selects the triangles
-    that enclose a solid, which are oriented consistently. A connected part is solid if its faces
-    without a reversed duplicate form a closed surface, or if all its faces do when each face is
-    used once.
+    Returns the triangles (m, 3, 3) in their original order, without duplicates and reversed
+    duplicates. Corners that differ by rounding errors are joined. The mask (m,) selects the
+    triangles that enclose a solid, which are oriented consistently. A connected part is solid if
+    its faces without a reversed duplicate form a closed surface. It is also solid if all its faces
+    form a closed surface when each face is used once.
     """
     # Many programs write each face twice, once with each orientation. If both copies were used,
     # they would cancel each other, and the mesh would have no interior.
@@ -40,7 +40,7 @@ def find_solids(triangles: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:
     is_closed[part[_has_open_edge(corners, edge, is_single)]] = False
     is_solid = (
         is_closed[part] & is_single | ~has_area
-    )  # triangles without area do not matter in either
+    )  # triangles without area have no effect in either group
 
     is_simple = ~is_closed
     is_simple[part[(uses[edge] != 2).any(axis=1)]] = False
@@ -54,7 +54,8 @@ def find_solids(triangles: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:
 
 
 def numbered_corners(triangles: np.ndarray) -> np.ndarray:
-    """Return the corners of triangles (n, 3, 3) as indices (n, 3), equal for equal positions."""
+    """Return the corners of triangles (n, 3, 3) as indices (n, 3). Corners have the same index if
+    their positions are equal after rounding to 7 digits, relative to the size of the mesh."""
     corners = triangles.reshape(-1, 3)
     span = float(np.ptp(corners, axis=0).max()) or 1.0
     _, index = np.unique(np.round(corners / span, _DIGITS), axis=0, return_inverse=True)
@@ -62,7 +63,8 @@ def numbered_corners(triangles: np.ndarray) -> np.ndarray:
 
 
 def _joined(triangles: np.ndarray, corners: np.ndarray) -> np.ndarray:
-    """Return triangles (n, 3, 3) in which all corners with one number (n, 3) have one position."""
+    """Return a copy of ``triangles`` (n, 3, 3) in which corners with the same index in ``corners``
+    (n, 3) have the same position."""
     _, first = np.unique(corners, return_index=True)
     return np.asarray(triangles.reshape(-1, 3)[first][corners])
 
@@ -98,8 +100,9 @@ def _connected_parts(faces: np.ndarray) -> Tuple[np.ndarray, np.ndarray, np.ndar
 
 
 def _has_open_edge(faces: np.ndarray, edge: np.ndarray, selection: np.ndarray) -> np.ndarray:
-    """Return a mask (n,) of the faces ``selection`` that have an open edge, which the selected
-    faces do not use equally often in both directions."""
+    """Return a mask (n,) of the selected faces that have an open edge. An edge is open if the
+    selected faces do not use it equally often in both directions. ``selection`` is a mask (n,), and
+    ``edge`` (n, 3) contains the indices of the edges of each face."""
     start, end = _directed_edges(faces).reshape(-1, 3, 2).transpose(2, 0, 1)
     balance = np.zeros(int(edge.max()) + 1, dtype=np.int64)
     np.add.at(balance, edge[selection], np.where(start < end, 1, -1)[selection])
@@ -107,14 +110,15 @@ def _has_open_edge(faces: np.ndarray, edge: np.ndarray, selection: np.ndarray) -
 
 
 def _orientation(faces: np.ndarray, edge: np.ndarray) -> Optional[np.ndarray]:
-    """Return a mask (n,) of the faces that must be flipped for a consistent orientation, or None
-    if there is none. The surface must be connected, and each of its edges must be used twice."""
+    """Return a mask (n,) of the faces that must be flipped for a consistent orientation, or None if
+    no consistent orientation exists. The surface must be connected. ``edge`` (n, 3) contains the
+    indices of its edges, and each edge must be used twice."""
     from scipy import sparse
     from scipy.sparse import csgraph
 
-    pairs = np.argsort(edge.ravel(), kind="stable").reshape(-1, 2)
-    first_face, second_face = (pairs // 3).T
-    starts = faces.ravel()[pairs]
+    sides_of_edge = np.argsort(edge.ravel(), kind="stable").reshape(-1, 2)
+    first_face, second_face = (sides_of_edge // 3).T
+    starts = faces.ravel()[sides_of_edge]
     is_same = starts[:, 0] == starts[:, 1]
     graph = sparse.coo_matrix(
         (np.where(is_same, 2, 1), (first_face, second_face)), shape=(len(faces),) * 2

@@ -200,8 +200,9 @@ def _row_rotation(yaw_rad: float) -> np.ndarray:
 
 
 def _is_gray(image: Any, gray: np.ndarray) -> bool:
-    """Return whether the bytes of an image, which Gazebo reads, are its brightness: whether it has
-    8 bits per channel, equal colors, and no other palette."""
+    """Return whether the bytes of an image, which Gazebo reads, equal its brightness ``gray``. It
+    must have 8 bits per channel and equal color channels. In an image with a palette, the indices
+    must equal the brightness."""
     if image.mode not in ("L", "LA", "P", "RGB", "RGBA"):
         return False
     pixels = np.asarray(image)

@@ -101,7 +101,8 @@ class _Conversion:
         return joint.kind == "fixed" and not is_kept
 
     def _merge_fixed(self, link: UrdfLink) -> None:
-        """Merge all links below ``link`` that fixed joints connect, the last links first."""
+        """Merge ``link`` and all links below it into their parents if fixed joints connect them,
+        the last links first."""
         for child in link.children:
             if child.joint is not None and self._is_merged(child.joint):
                 self._merge_fixed(child)
@@ -220,29 +221,33 @@ class _Conversion:
 
 
 def _merge_inertial(link: UrdfLink, joint: UrdfJoint) -> None:
-    """Add the mass of a link to its parent, in the frame of the parent's inertial."""
+    """Add the mass of a link to that of its parent, whose axes of the moments do not change."""
     if link.inertial is None:
         return
     parent_inertial = joint.parent.inertial = joint.parent.inertial or UrdfInertial()
     parts = [
-        (part.mass_kg, np.asarray(pose.position), turned_tensor(pose.rotation, part.moments))
-        for part, pose in (
+        (
+            inertial.mass_kg,
+            np.asarray(pose.position),
+            turned_tensor(pose.rotation, inertial.moments),
+        )
+        for inertial, pose in (
             (parent_inertial, parent_inertial.pose),
             (link.inertial, joint.origin * link.inertial.pose),
         )
     ]
-    mass = sum(part for part, _, _ in parts)
-    if mass == 0.0:
+    total_mass = sum(mass for mass, _, _ in parts)
+    if total_mass == 0.0:
         return
-    center = sum(part * position for part, position, _ in parts) / mass
+    center = sum(mass * position for mass, position, _ in parts) / total_mass
     about_center = np.zeros((3, 3))
-    for part, position, moments in parts:
+    for mass, position, moments in parts:
         arm = position - center  # the parallel axis theorem
-        about_center += moments + part * (np.square(arm).sum() * np.eye(3) - np.outer(arm, arm))
+        about_center += moments + mass * (np.square(arm).sum() * np.eye(3) - np.outer(arm, arm))
     moments = turned_tensor(parent_inertial.pose.rotation.T, about_center)
     x, y, z = map(float, center)
     joint.parent.inertial = UrdfInertial(
-        Pose((x, y, z), parent_inertial.pose.quaternion), mass, moments
+        Pose((x, y, z), parent_inertial.pose.quaternion), total_mass, moments
     )
 
 

@@ -91,9 +91,9 @@ class Extensions:
         for child in element.iterchildren(etree.Element):
             tag = _RENAMED.get(child.tag, child.tag)
             if tag in ("collision", "visual"):
-                part = extension.collision if tag == "collision" else extension.visual
-                part.extend(
-                    copy.deepcopy(part_child) for part_child in child.iterchildren(etree.Element)
+                elements = extension.collision if tag == "collision" else extension.visual
+                elements.extend(
+                    copy.deepcopy(shape_child) for shape_child in child.iterchildren(etree.Element)
                 )
             elif tag in _NUMBERS:
                 extension.values[tag] = self._number(child)
@@ -156,10 +156,10 @@ class Extensions:
 
     def extend_collision(self, element: Element, link: str) -> None:
         for extension in self._of_shape(element, link, "_collision"):
-            for blob in map(copy.deepcopy, extension.collision):
-                if blob.tag == "surface":
+            for child in map(copy.deepcopy, extension.collision):
+                if child.tag == "surface":
                     _remove(element, "surface")
-                element.append(blob)
+                element.append(child)
             surface = _ensure(element, "surface")
             modes = {tag: _ensure(_ensure(surface, tag), "ode") for tag in ("contact", "friction")}
             for tag, (mode, sdf_tag) in _SURFACE.items():
@@ -171,10 +171,10 @@ class Extensions:
 
     def extend_visual(self, element: Element, link: str) -> None:
         for extension in self._of_shape(element, link, "_visual"):
-            for blob in map(copy.deepcopy, extension.visual):
-                if blob.tag == "material":
+            for child in map(copy.deepcopy, extension.visual):
+                if child.tag == "material":
                     _remove(element, "material")
-                element.append(blob)
+                element.append(child)
             if extension.values.get("material"):
                 script = _ensure(_ensure(element, "material"), "script")
                 _replace(script, "name", extension.values["material"])
@@ -227,7 +227,8 @@ def _rename_link(element: Element, link: UrdfLink, parent: str, pose: Pose) -> N
 
 
 def _move_offsets(plugin: Element, link: UrdfLink, pose: Pose) -> None:
-    """Transform the offsets of a plug-in of gazebo_ros as Gazebo 11 does."""
+    """Set the ``<xyzOffset>`` and ``<rpyOffset>`` of a plug-in of gazebo_ros whose link is merged
+    to the values that Gazebo 11 computes."""
     assert link.joint is not None
     position, angles = pose.position, pose.rpy
     xyz, rpy = plugin.find("xyzOffset"), plugin.find("rpyOffset")

@@ -45,8 +45,8 @@ class XacroInput:
 
 
 def expand_xacro(path: Path, xacro: XacroInput) -> bytes:
-    """Return the URDF or SDF that xacro generates. Raises ``MissingDependencyError`` if xacro is
-    not installed."""
+    """Return the URDF or SDF that xacro generates. Raises ``SdfError`` if xacro fails, and
+    ``MissingDependencyError`` if it is not installed."""
     read_input(path, SdfError)  # raises the error of a file that cannot be read
     source = str(Path(resources.__file__).parents[2])
     command = [sys.executable, "-c", _PROGRAM, source, str(path)]
@@ -96,7 +96,8 @@ def _error_excerpt(messages: "list[str]") -> str:
 
 
 def _remedy(cause: str, key: str) -> str:
-    """Return how to specify the argument or environment variable that xacro lacks, or ""."""
+    """Return an instruction to specify the argument or environment variable that xacro lacks, or an
+    empty string if ``cause`` is another error."""
     match = re.search(
         r"Undefined substitution argument (\w+)|environment variable '?(\w+)'? is not set", cause
     )
