@@ -7,20 +7,20 @@ from gz_testauto.base.compiled import compiled
 
 @compiled
 def dilate(occupied, widths):  # type: ignore[no-untyped-def]
-    """Return the cells near an occupied cell, bool. At a distance of ``k`` rows, these are the
-    cells less than ``widths[k]`` columns away."""
+    """Return a bool array of the cells near an occupied cell. A cell ``k`` rows away from it is
+    near if it is less than ``widths[k]`` columns away."""
     rows, columns = occupied.shape
-    away = np.full((rows, columns), columns, np.int32)
+    column_distances = np.full((rows, columns), columns, np.int32)
     for row in range(rows):
         for order in (range(columns), range(columns - 1, -1, -1)):
             distance = columns
             for column in order:
                 distance = 0 if occupied[row, column] else distance + 1
-                away[row, column] = min(away[row, column], distance)
+                column_distances[row, column] = min(column_distances[row, column], distance)
     near = np.zeros((rows, columns), np.bool_)
     for row in range(rows):
-        for other in range(max(0, row - len(widths) + 1), min(rows, row + len(widths))):
-            width = widths[abs(other - row)]
+        for other_row in range(max(0, row - len(widths) + 1), min(rows, row + len(widths))):
+            width = widths[abs(other_row - row)]
             for column in range(columns):
-                near[row, column] |= away[other, column] < width
+                near[row, column] |= column_distances[other_row, column] < width
     return near

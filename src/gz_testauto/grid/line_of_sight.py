@@ -174,8 +174,8 @@ def touches_any(path, grid):  # type: ignore[no-untyped-def]
 
 @compiled
 def _is_tangent(along_x, along_y, nodes, node):  # type: ignore[no-untyped-def]
-    """Return whether the outline at a node is on one side of a line, so that a shortest path can
-    bend there."""
+    """Return whether the outline at a node is on one side of a line in the direction (``along_x``,
+    ``along_y``), so that a shortest path can bend there."""
     into_side = along_x * nodes.incoming[node, 1] - along_y * nodes.incoming[node, 0]
     out_side = along_x * nodes.outgoing[node, 1] - along_y * nodes.outgoing[node, 0]
     return into_side * out_side >= -TOUCH_M * TOUCH_M
@@ -183,11 +183,14 @@ def _is_tangent(along_x, along_y, nodes, node):  # type: ignore[no-untyped-def]
 
 @compiled
 def shortest_paths(nodes, grid, ahead, target, bend_count):  # type: ignore[no-untyped-def]
-    """Return the lengths (m, inf if unknown) of the shortest paths from node 0 and the node before
-    each node, or -1, by A* until the path to ``target`` is known, or for all nodes if it is -1.
+    """Return the lengths (m) of the shortest paths from node 0 to each node, and the previous node
+    on each path. Unknown lengths are inf, and unknown nodes are -1.
+
+    The algorithm is A*. It stops when the path to ``target`` is known, or if ``target`` is -1, when
+    all paths are known.
 
     ``ahead`` are lower bounds of the distances (m) from each node to the target. They need not be
-    consistent: a node is expanded again if a shorter path to it is found. Paths bend only at the
+    consistent: a shorter path to a node expands the node again. Paths bend only at the
     first ``bend_count`` nodes.
     """
     points = nodes.points
@@ -236,7 +239,8 @@ def shortest_paths(nodes, grid, ahead, target, bend_count):  # type: ignore[no-u
 
 @compiled
 def distances(points, corners, first):  # type: ignore[no-untyped-def]
-    """Return the distances of points (n, 2) outside all outlines from m outlines, shape (n, m).
+    """Return the distances (m) from points (n, 2) to m outlines, shape (n, m). The points must be
+    outside all outlines.
 
     The corners of outline k are ``corners[first[k]:first[k + 1]]``. The last corner repeats the
     first one, unless the outline is a point.

@@ -35,7 +35,7 @@ def write_map(
     unknown: Optional[np.ndarray] = None,
 ) -> Tuple[Path, Path]:
     """Write ``name.yaml`` and ``name.pgm`` in the mode ``trinary``, and return their paths. Free
-    cells in ``unknown`` (bool, shape of the grid) are unknown. Raises ``DiskError``."""
+    cells in ``unknown`` (bool, shape of the grid) are written as unknown. Raises ``DiskError``."""
     directory = Path(directory)
     pixels = np.full(grid.occupied.shape, FREE, dtype=np.uint8)
     if unknown is not None:
@@ -125,7 +125,7 @@ def _states(pixels: np.ndarray, fields: _MapFields) -> Tuple[np.ndarray, np.ndar
 
 
 def _read_image(path: Path, mode: str) -> np.ndarray:
-    """Return the mean of the channels, shape (rows, columns)."""
+    """Return the pixels (0 to 255) of an image, the mean of its channels, shape (rows, columns)."""
     try:
         from PIL import Image, UnidentifiedImageError
     except ImportError as error:
@@ -154,7 +154,7 @@ def _read_image(path: Path, mode: str) -> np.ndarray:
 
 
 def _read_pgm(path: Path) -> np.ndarray:
-    """Return the pixels of an 8-bit PGM, binary or plain."""
+    """Return the pixels of an 8-bit PGM, binary or plain, scaled to a maximum of 255."""
     data = read_input(path, SpecError)
     header = _PGM_HEADER.match(data)
     if not header:

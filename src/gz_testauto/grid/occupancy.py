@@ -115,10 +115,10 @@ class OccupancyGrid:
 def cells_within(
     occupied: np.ndarray, resolution_m: float, distance_m: float, to_edges: bool = False
 ) -> np.ndarray:
-    """Return the cells within ``distance_m`` of an occupied cell, bool.
+    """Return a bool array of the cells within ``distance_m`` of an occupied cell.
 
-    The distance is that of both centers, or with ``to_edges`` that of the center from the edges of
-    the occupied cell.
+    The distance is between the centers of both cells, or with ``to_edges`` between the center of a
+    cell and the edges of the occupied cell.
     """
     # It compiles its loop with numba, which takes time to import.
     from gz_testauto.grid.dilation import dilate
@@ -208,8 +208,8 @@ def _cell_count(extent_m: float, resolution_m: float) -> int:
 
 
 class _CellMarker:
-    """Marks the cells of ``occupied`` that any of n ``shapes`` touches. ``origin_m`` is y and x of
-    the outer corner of cell (0, 0), and ``cell_m`` the side of a cell."""
+    """A marker that sets the cells of ``occupied`` that any of n ``shapes`` touches. ``origin_m``
+    is y and x of the outer corner of cell (0, 0), and ``cell_m`` the side of a cell."""
 
     def __init__(
         self, occupied: np.ndarray, shapes: np.ndarray, origin_m: np.ndarray, cell_m: float
@@ -233,8 +233,8 @@ class _CellMarker:
             counts = -(-(self._end - self._first) // size)  # of tiles, shape (n, 2)
             tile_counts = counts.prod(axis=1)
             selected = np.flatnonzero(is_selected)
-            part = np.cumsum(tile_counts[selected]) // _MAX_TILES
-            for owners in np.split(selected, np.flatnonzero(np.diff(part)) + 1):
+            batch = np.cumsum(tile_counts[selected]) // _MAX_TILES
+            for owners in np.split(selected, np.flatnonzero(np.diff(batch)) + 1):
                 before = np.cumsum(tile_counts[owners]) - tile_counts[owners]
                 owner = np.repeat(owners, tile_counts[owners])
                 number = np.arange(len(owner)) - np.repeat(before, tile_counts[owners])

@@ -34,8 +34,8 @@ def shortest_path(
 
 
 def simplify(grid: OccupancyGrid, path: np.ndarray) -> np.ndarray:
-    """Return a path (n, 2) in free cells in which straight lines replace sections of ``path``,
-    which is up to 8 % too long."""
+    """Return a shorter path (n, 2) in free cells, with straight lines instead of sections of
+    ``path``. An 8-connected path is up to 8 % too long."""
     path = np.asarray(path, dtype=float)
     for _ in range(3):  # forward and backward until nothing changes
         shorter = _shortcut(grid, _shortcut(grid, path)[::-1])[::-1]
@@ -53,7 +53,7 @@ def path_length_m(path: np.ndarray) -> float:
 def line_is_free(
     grid: OccupancyGrid, first_xy: Tuple[float, float], second_xy: Tuple[float, float]
 ) -> bool:
-    """Return whether a straight line, in the world frame (m), crosses only free cells."""
+    """Return whether a straight line (m, world frame) crosses only free cells inside the grid."""
     # Sorted, so that rounding at a corner of cells does not depend on the direction.
     (x0, y0), (x1, y1) = sorted((first_xy, second_xy))
     cell = grid.resolution_m

@@ -98,8 +98,8 @@ def shortest_path_through(
 
 
 class PathBounds:
-    """Lower bounds of the lengths (m) of the paths inside ``free_area``, which contains ``points``,
-    between these points and the corners of the outline.
+    """Lower bounds of the lengths (m) of paths inside ``free_area``. The paths start and end at
+    ``points``, which must be in ``free_area``, or at corners of its outline.
 
     They are the lengths of paths in a larger area, whose outline is up to three times
     ``tolerance_m`` away and has fewer corners.
@@ -119,12 +119,12 @@ class PathBounds:
         self._distances: Dict[Point, np.ndarray] = {}
 
     def numbers(self, points: np.ndarray) -> np.ndarray:
-        """Return the indices of points, shape (n, 2), in :meth:`of`."""
+        """Return the indices of points (n, 2) in the result of :meth:`of`, -1 if unknown."""
         return np.array([self._numbers.get(tuple(point), -1) for point in points.tolist()])
 
     def of(self, end: Point) -> np.ndarray:
-        """Return the bounds (m) from one of ``points``; the last one is NaN, that of an unknown
-        point."""
+        """Return the bounds (m) of paths from ``end``, one of ``points``, to each point. The last
+        value is NaN, the bound to an unknown point."""
         if end not in self._distances:
             distances = self._path_lengths_from(end) * (1.0 - 1e-12)  # for rounding
             self._distances[end] = np.append(distances, np.nan)
@@ -187,7 +187,7 @@ class _Edges:
         return edge_grid(self.tails, self.after)
 
     def nodes(self, ends: np.ndarray) -> "Nodes":
-        """Return the ends of a path, then the corners."""
+        """Return the nodes for a search: the ``ends`` (n, 2) of a path, then the corners."""
         from gz_testauto.grid.line_of_sight import Nodes
 
         corners = self.corners
@@ -223,7 +223,8 @@ def _cross_product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 def _shortest_among(
     edges: _Edges, ends: np.ndarray, bounds: Optional[PathBounds]
 ) -> Optional[np.ndarray]:
-    """Return the shortest path between two ``ends``, shape (2, 2), among outlines, or None."""
+    """Return the shortest path between two ``ends``, shape (2, 2), among outlines, or None
+    if no path exists."""
     nodes = edges.nodes(ends)
     ahead_m = np.hypot(*(nodes.points - ends[1]).T)
     if bounds is None:
@@ -245,8 +246,8 @@ def _shortest_among(
 
 
 def _search_path(nodes: "Nodes", edges: _Edges, ahead_m: np.ndarray) -> Optional[np.ndarray]:
-    """Return the shortest path from node 0 to node 1. ``ahead_m`` are lower bounds of distances to
-    node 1."""
+    """Return the shortest path (n, 2) from node 0 to node 1, or None if no path exists. ``ahead_m``
+    contains lower bounds of the distances from each node to node 1."""
     from gz_testauto.grid.line_of_sight import shortest_paths
 
     lengths, predecessors = shortest_paths(nodes, edges.grid, ahead_m, 1, len(nodes.points))
