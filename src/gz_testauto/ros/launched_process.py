@@ -132,14 +132,14 @@ class LaunchedProcess:
         death = DIED.search(output)
         if not death:
             return ""
-        number = _signal(int(death.group(1)))
-        death_text = f"{death.group()}]" + (f" ({number.name})" if number else "")
+        death_signal = _signal(int(death.group(1)))
+        death_text = f"{death.group()}]" + (f" ({death_signal.name})" if death_signal else "")
         lines = (
             readable(self._read_log()[:previous_length]) + output[: death.start()]
         ).splitlines()
         recent = "\n".join(lines[-LINES_BEFORE_A_DEATH:])
         errors = unusual(error_messages(recent), self._usual)[-ERRORS_BEFORE_A_DEATH:]
-        is_cause = errors and number not in KILLED
+        is_cause = errors and death_signal not in KILLED
         return f"{death_text}; just before: {' | '.join(errors)}" if is_cause else death_text
 
     def _read_log(self, mark: int = 0) -> bytes:
@@ -158,5 +158,5 @@ def _signal(status: int) -> Optional[signal.Signals]:
 
 
 def _status_text(status: int) -> str:
-    number = _signal(status)
-    return f"status {status}" if number is None else f"killed by {number.name}"
+    received_signal = _signal(status)
+    return f"status {status}" if received_signal is None else f"killed by {received_signal.name}"

@@ -72,8 +72,8 @@ def _extract_messages(lines: Sequence[str]) -> Iterator[str]:
 
 
 def _exception_start(lines: Sequence[str], index: int) -> Optional[int]:
-    """Return the index of the line that names the exception whose text, or traceback, starts at the
-    line ``index``; otherwise None."""
+    """Return the index of the line with the name of an exception, which follows its traceback.
+    Returns None if no exception or traceback starts at the line ``index``."""
     if lines[index].startswith(_TRACEBACK):
         index += 1
         while index < len(lines) and (lines[index][:1].isspace() or not lines[index]):
@@ -83,7 +83,7 @@ def _exception_start(lines: Sequence[str], index: int) -> Optional[int]:
 
 
 def _read_exception(lines: Sequence[str], start: int) -> Tuple[int, str]:
-    """Return the line after the exception at ``start``, and the text of the exception."""
+    """Return the index of the line after the exception at ``start``, and the exception's text."""
     end = start + 1
     while (
         end < min(len(lines), start + MAX_EXCEPTION_LINES)

@@ -55,7 +55,7 @@ def isolate(master_port: int, gazebo_port: int, home: Path, logs: Path) -> None:
 
 
 def start_master(home: Path, logs: Path, timeout_s: float) -> LaunchedProcess:
-    """Start a roscore on a free port, and set the environment variables to it.
+    """Start a roscore on a free port, and set the environment variables of this process to it.
 
     Raises ``SimulatorError`` after ``timeout_s`` of wall time without a response, and
     ``ConfigurationError`` for an invalid ``package.xml``.
@@ -104,5 +104,5 @@ def _query_master(port: int) -> Dict[str, object]:
             state = master.getSystemState("/gz_testauto")[2]
     except (OSError, xmlrpc.client.Error):
         return {}
-    nodes = {node for part in state for _, nodes in part for node in nodes}
+    nodes = {node for endpoints in state for _, nodes in endpoints for node in nodes}
     return {"pid": pid, "rosout": "/rosout" in nodes}

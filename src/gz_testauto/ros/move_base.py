@@ -185,7 +185,8 @@ class MoveBaseClient:
         self.send_next(goal, stamp)
 
     def send_next(self, goal: Pose2D, stamp: Optional[rospy.Time] = None) -> None:
-        """Send the next goal, which replaces an active one. Raises ``NavigatorError``."""
+        """Send the next goal, which replaces an active goal. Raises ``NavigatorError`` without a
+        connected server."""
         if not self.connected:
             raise NavigatorError(
                 f"no action server is connected to {self._goals.action}; start the planner node or "
@@ -197,9 +198,10 @@ class MoveBaseClient:
         self._send(self._target)
 
     def check_status(self) -> None:
-        """Raise ``PlannerAborted`` if the server aborted the goal.
+        """Send the goal again if the server recalled it or has not acknowledged it.
 
-        Raises ``NavigatorError`` if the goal ended otherwise or was never acknowledged.
+        Raises ``PlannerAborted`` if the server aborted the goal, and ``NavigatorError`` if the goal
+        ended otherwise without success, or was not acknowledged in time.
         """
         if self._target is None:
             return

@@ -22,8 +22,8 @@ Parameters = TypeVar("Parameters", bound=NodeParameters)
 
 
 def run_node(name: str, main: Callable[[], int], own_signals: bool = False) -> int:
-    """Register a ROS node, run ``main``, and return its exit status, or 2 after a known error,
-    which is logged.
+    """Register a ROS node, run ``main``, and return its exit status. A known error is logged, and
+    the status is then 2.
 
     With ``own_signals``, ``main`` handles SIGINT and SIGTERM instead of rospy.
     """

@@ -93,7 +93,7 @@ class Session:
         self._process.close()
 
     def _await_death(self) -> str:
-        """Return why the process ended, for which it waits a short time."""
+        """Wait up to :data:`DEATH_TIMEOUT_S` until the process ends, and return why it ended."""
         deadline = time.monotonic() + DEATH_TIMEOUT_S
         while not self._process.failure() and time.monotonic() < deadline:
             time.sleep(POLL_S)

@@ -344,8 +344,8 @@ def _end_at_abort(monitor: TrialMonitor, reason: str) -> TrialEnd:
 
 
 def _abort_reason(move_base: MoveBaseClient) -> Optional[str]:
-    """Return why the planner aborted, or None if it has not; raise ``NavigatorError`` if its goal
-    ended for another reason."""
+    """Return the reason for which the planner aborted, or None if it has not. Raises
+    ``NavigatorError`` if its goal ended for another reason."""
     try:
         move_base.check_status()
     except PlannerAborted as aborted:

@@ -71,7 +71,8 @@ def start_node_session(
     simulator_parameters: Mapping[str, Parameter],
     report: ProgressCallback,
 ) -> RequestHandler:
-    """Start a master and a simulator node; return the handler of trials and :data:`IDENTITY`."""
+    """Start a ROS master and a simulator node. Return a function that responds to a request: it
+    runs a trial, or returns the identity of the simulator for :data:`IDENTITY`."""
     start_master(logs / "ros_home", logs, MASTER_TIMEOUT_S)
     import rospy  # after start_master has set the environment
 
@@ -94,14 +95,14 @@ def start_node_session(
             raise SimulatorError(failure)
         return False  # the parent process stops a trial by ending this process
 
-    trials = RosTrialExecutor(bed, logs, check_simulator)
-    trials.open()
+    executor = RosTrialExecutor(bed, logs, check_simulator)
+    executor.open()
 
     def handle(request: Union[Trial, str]) -> Union[TrialResult, SimulatorIdentity]:
         try:
             if isinstance(request, Trial):
-                return trials.execute(request, check_simulator)
-            return trials.identity
+                return executor.execute(request, check_simulator)
+            return executor.identity
         except MasterError as error:  # the next session has another master
             raise SimulatorError(str(error)) from error
 

@@ -20,7 +20,8 @@ from gz_testauto.trial.trial import Trial
 class ProgressPublisher(CampaignListener):
     """The publisher of ``~progress`` and ``/diagnostics``.
 
-    The numbers per planner exclude earlier runs of the node; that of finished trials includes them.
+    The numbers per planner exclude trials of earlier runs of the node. The number of finished
+    trials includes them.
     """
 
     def __init__(self, spec: CampaignSpec) -> None:
@@ -46,9 +47,9 @@ class ProgressPublisher(CampaignListener):
         self._publish("running", f"{trial.label}, attempt {self._message.attempt}", progress)
 
     def trial_ended(self, record: TrialRecord, progress: Progress) -> None:
-        planner = self._message.planners.index(record.planner)
-        self._message.done[planner] += 1
-        self._message.reached[planner] += record.completed
+        index = self._message.planners.index(record.planner)
+        self._message.done[index] += 1
+        self._message.reached[index] += record.completed
         detail = self._causes.of_trial(record)
         line = f"{record.world} {record.planner}: {record.outcome.value}. {detail}"
         text, remaining_text = escape_text(line), _remaining_text(progress)

@@ -111,15 +111,15 @@ class TrialInbox:
         A cycle in which the planner aborted is always included.
         """
         with self._cycles_lock:
-            counts = [
+            cycles = [
                 cycle
                 for cycle in self._cycles
                 if from_ns <= cycle.header.stamp.to_nsec()
                 and (cycle.abort_reason or cycle.header.stamp.to_nsec() < before_ns)
             ]
         return CycleTimes(
-            np.array([cycle.wall_time for cycle in counts]),
-            np.array([cycle.cpu_time for cycle in counts]),
+            np.array([cycle.wall_time for cycle in cycles]),
+            np.array([cycle.cpu_time for cycle in cycles]),
         )
 
     def _on_failure(self, message: String) -> None:

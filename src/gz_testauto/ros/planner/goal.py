@@ -206,9 +206,9 @@ class GoalNavigator:
 def sensors_of(
     planner: LocalPlanner, parameters: interface.PlannerParameters
 ) -> Tuple[Sensor, ...]:
-    """Find the sensors that a planner reads in the robot's model.
+    """Return the sensors of the robot's model that a planner reads, with their delays.
 
-    Raises ``SpecError`` without a model, and ``SdfError`` if the model lacks one of them.
+    Raises ``SpecError`` without a model, and ``SdfError`` if the model lacks one of the sensors.
     """
     names, model = planner.sensors, parameters.robot_model
     if not names:

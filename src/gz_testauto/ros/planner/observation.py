@@ -74,7 +74,7 @@ class ObservationSubscriber:
         odometry. A scan is available ``scan_delay_s`` after its time.
         """
         self._objects_age_ns = ros_messages.nanoseconds_of(max_object_age_s)
-        # A period that the stamps miss by rounding or by one physics step still counts as one.
+        # A stamp that is early by rounding or by one physics step also starts the next period.
         self._period_ns = ros_messages.nanoseconds_of(0.95 * period_s)
         self._control_period_ns = ros_messages.nanoseconds_of(period_s)
         self._scan_delay_ns = ros_messages.nanoseconds_of(scan_delay_s)
@@ -96,7 +96,7 @@ class ObservationSubscriber:
         subscribe(interface.ODOM, self._on_odom)
 
     def begin(self, start_time: rospy.Time) -> None:
-        """Start a task. Messages older than ``start_time`` are ignored, none if it is 0."""
+        """Start a task. Messages older than ``start_time`` are ignored. With 0, all are used."""
         self._since_ns = self._next_ns = start_time.to_nsec()
         self._origin_ns = 0
         self._moved_back = False

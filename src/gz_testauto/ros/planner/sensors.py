@@ -82,11 +82,11 @@ def is_newer_due(
     if not rate_hz:
         return True
     # the number of sensor periods that had ended at each time
-    first, last_time = (
+    first_count, last_count = (
         math.floor((time_ns - origin_ns) / ros_messages.NANOSECONDS * rate_hz + EARLY)
         for time_ns in (stamp_ns, last_ns)
     )
-    return last_time > first
+    return last_count > first_count
 
 
 def reading_of(message: Any, sensor: Sensor, stamp_s: float, mount: Pose) -> SensorReading:

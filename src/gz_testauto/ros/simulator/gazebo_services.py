@@ -185,7 +185,7 @@ class GazeboServices:
         )
 
     def reset_world(self, request: EmptyRequest) -> EmptyResponse:
-        """Reset models to their initial poses; load the scene of a failed simulation again."""
+        """Reset models to their initial poses, or load the scene again if the simulation failed."""
         if self._loop.has_failed and self._loop.load_again is not None:
             self._loop.load_again()
             return EmptyResponse()
@@ -219,4 +219,4 @@ class GazeboServices:
 
 
 def _names(model: "etree._Element", path: str) -> List[str]:
-    return [str(part.get("name")) for part in model.findall(path)]
+    return [str(element.get("name")) for element in model.findall(path)]

@@ -78,7 +78,8 @@ class SimulationLoop:
     # Methods that any thread can call.
 
     def perform(self, call: Callable[[], Result]) -> Result:
-        """Run ``call`` on the loop's thread between two steps."""
+        """Run ``call`` on the loop's thread between two steps, wait for it, and return its result.
+        Raises ``SimulatorError`` at shutdown."""
         future = self._enqueue(call)
         while not future.done():
             if self._has_ended:
@@ -87,7 +88,7 @@ class SimulationLoop:
         return future.result()
 
     def perform_change(self, call: Callable[[], Result]) -> Result:
-        """Perform a call that can change the scene."""
+        """Perform a call that can change the scene, and so make its physics unstable."""
 
         def change() -> Result:
             self._is_changed = True

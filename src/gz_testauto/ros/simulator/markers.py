@@ -34,7 +34,7 @@ AREA_COLOR = ColorRGBA(0.1, 0.7, 0.2, 1.0)
 
 
 def solid_markers(shape: Geometry, pose: Pose, color: ColorRGBA) -> List[Marker]:
-    """Return three markers for a capsule, none for a plane or terrain, otherwise one."""
+    """Return the markers of a shape: three for a capsule, and none for a plane or terrain."""
     if isinstance(shape, Capsule):
         width = 2 * shape.radius
         rod = _marker(Marker.CYLINDER, pose, (width, width, shape.length), color)

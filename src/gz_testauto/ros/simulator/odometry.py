@@ -99,8 +99,8 @@ class Odometry:
         return compose(corrected_pose, self._origin.planar).to_pose(self._origin.position[2])
 
     def as_estimated(self, objects: Sequence[TrackedObject]) -> Tuple[TrackedObject, ...]:
-        """Return tracked objects at the same positions relative to the estimated pose as to the
-        true pose."""
+        """Return tracked objects that are moved with the robot from its true pose to its estimated
+        pose. Their positions relative to the robot do not change."""
         if self._estimator is None:
             return tuple(objects)
         return as_estimated(objects, self._state.pose.planar, self._estimator.pose)

@@ -195,7 +195,7 @@ class PropertyServices:
         return srv.SetLightPropertiesResponse(True, "SetLightProperties: success")
 
     def apply_body_wrench(self, request: srv.ApplyBodyWrenchRequest) -> srv.ApplyBodyWrenchResponse:
-        """Push the center of mass of a link in world axes."""
+        """Apply a force and a torque (world axes) to the center of mass of a link for a time."""
         if request.reference_frame not in ("", "world", "map"):
             raise SimulatorError(
                 f"reference_frame is {request.reference_frame!r}; it must be empty or world"
@@ -250,8 +250,9 @@ class PropertyServices:
 
 
 def _columns(request: Any, **kinds: Callable[[Any], Any]) -> List[Tuple[str, Dict[str, Any]]]:
-    """Return each of ``request.names`` with its elements of the array fields ``kinds``, which are
-    converted by these functions. Empty arrays are omitted."""
+    """Return each name in ``request.names`` with its values by field. ``kinds`` maps the array
+    fields of the request to functions that convert an element. Empty arrays are omitted. Raises
+    ``SimulatorError`` if an array has another length than the names."""
     names: Sequence[str] = request.names
     rows: List[Tuple[str, Dict[str, Any]]] = [(name, {}) for name in names]
     for field, kind in kinds.items():

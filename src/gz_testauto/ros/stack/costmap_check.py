@@ -223,15 +223,15 @@ class CostmapCheck:
         check_health: Callable[[], None],
         extra_models: Sequence[NamedModel] = (),
     ) -> str:
-        """Wait until the costmap has marked each clearly visible obstacle. Return "", or the part
-        without which no check is possible.
+        """Wait until the costmap has marked each clearly visible obstacle. Return "", or a text
+        about the missing topic or transform if no check is possible.
 
         A single marked cell is sufficient if a topic other than ``stack.names.scan`` marks the
         costmap, or if only shapes of the static map are visible. ``look`` returns the true states
         of the robot and of the named models. The world file does not contain ``extra_models``.
         Raises ``NavigatorError`` after :data:`WAIT_S` of simulated time or
-        ``stack.start_timeout_s`` of wall time, or ``ConfigurationError`` if the parameters of the
-        costmap or the transforms exclude a mark.
+        ``stack.start_timeout_s`` of wall time. If the parameters of the costmap or the transforms
+        exclude a mark, it raises ``ConfigurationError``.
         """
         topic = self._stack.names.costmap
         if topic is None:

@@ -75,7 +75,7 @@ class StackExecutor(SessionExecutor):
 def start_stack_session(
     bed: StackTestBed, logs: Path, bags: Path, report: ProgressCallback
 ) -> RequestHandler:
-    """Start a ROS master and a node; return the handler that runs a trial."""
+    """Start a ROS master and a node. Return the function that runs a trial."""
     home = logs / "ros_home"
     core = start_master(home, logs, bed.spec.stack.start_timeout_s)
     import rospy  # after start_master has set the environment
