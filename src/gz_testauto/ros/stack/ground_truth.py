@@ -52,7 +52,8 @@ class GroundTruth:
         stall_timeout_s: float,
         meanwhile: Callable[[], None],
     ) -> Snapshot:
-        """Wait for the simulated time ``last_s + period_s``, and return a snapshot.
+        """Wait for the simulated time ``last_s + period_s``, and call ``meanwhile`` repeatedly.
+        Return a snapshot that is newer than ``last_s``.
 
         Raises the errors of :meth:`request_snapshot` and :meth:`await_time`.
         """

@@ -126,8 +126,8 @@ class LaunchContents:
             texts.append(text)
 
     def add_words(self, text: str, file: Path, raw: str = "") -> None:
-        """Add the existing files that ``text``, a text in ``file``, names. ``raw`` is the text
-        before substitutions."""
+        """Add the existing files that a text in ``file`` names. ``raw`` is the text before
+        substitutions."""
         words = list(_words(text))
         for word in words:
             if _TRIAL_VALUE.search(word):

@@ -180,8 +180,8 @@ class LaunchedStack:
         self._await(*requirements, error=NavigatorError, further_fault=further_fault)
 
     def raise_process_failure(self, error: GzTestautoError) -> None:
-        """Raise the error of :meth:`require_alive` if a process died at about this time, with the
-        text of ``error``, which its death can have caused."""
+        """Wait up to :data:`FAILURE_WINDOW_S` for the death of a process, which can have caused
+        ``error``. If a process died, raise the error of :meth:`require_alive` with both texts."""
         deadline = time.monotonic() + FAILURE_WINDOW_S
         while True:
             try:
@@ -206,8 +206,8 @@ class LaunchedStack:
             )
 
     def _navigation_launch(self, trial: Trial, values: Mapping[str, object]) -> Launch:
-        """Return the launch file of the navigation with its arguments, in which placeholders of a
-        single trial are empty, to compare two trials."""
+        """Return the launch file of the navigation and its arguments, to compare two trials. The
+        placeholders of a single trial are empty."""
         launch = self._bed.navigation(trial)
         constant_values = {**values, **dict.fromkeys(PER_TRIAL, "")}
         return fill_in(launch, "stack.navigation", constant_values)
@@ -229,23 +229,23 @@ class LaunchedStack:
         error: type = SimulatorError,
         further_fault: Callable[[], str] = str,
     ) -> None:
-        limits = [
+        timeouts = [
             RequirementTimeout(requirement, self._stack.start_timeout_s)
             for requirement in requirements
         ]
         while True:
             self.require_alive()
             self._require_simulated_time()
-            limits = [limit for limit in limits if not limit.requirement.condition()]
-            if not limits:
+            timeouts = [timeout for timeout in timeouts if not timeout.requirement.condition()]
+            if not timeouts:
                 return
             not_found = list(self._parts.values())[-1].node_not_found()
-            expired_limits = [limit for limit in limits if limit.has_expired(bool(not_found))]
-            if expired_limits:
+            expired = [timeout for timeout in timeouts if timeout.has_expired(bool(not_found))]
+            if expired:
                 missing = [
-                    limit
-                    for limit in limits
-                    if limit in expired_limits or limit.is_under_another_name
+                    timeout
+                    for timeout in timeouts
+                    if timeout in expired or timeout.is_under_another_name
                 ]
                 # Without a node, further names can be missing because of it.
                 further_text = "" if not_found else further_fault()

@@ -45,7 +45,8 @@ class Localization:
         self, truth: Callable[[], Pose2D], timeout_s: float, meanwhile: Callable[[], None]
     ) -> None:
         """Publish the initial pose, and wait until the pose in tf agrees with the true pose, which
-        ``truth`` returns. Call ``meanwhile`` repeatedly.
+        ``truth`` returns. Call ``meanwhile`` repeatedly. Without a limit of the localization error
+        in the campaign, do not wait.
 
         Raises ``NavigatorError`` after ``timeout_s`` of wall time, or ``ConfigurationError`` if a
         frame of the campaign does not exist.
@@ -83,7 +84,8 @@ class Localization:
         return bool(self._initial.get_num_connections())
 
     def clear_costmaps(self) -> bool:
-        """Return False if the stack has no service that clears costmaps."""
+        """Clear the costmaps, or return False without a service that clears them. Raises
+        ``NavigatorError`` if the service fails."""
         # They contain obstacles of the last trial, and marks from a wrong localization.
         name = self._clear.resolved_name
         try:
@@ -99,7 +101,7 @@ class Localization:
 
     def pose_of(self, frame: str, reference: str, time_s: float = 0.0) -> Optional[Pose]:
         """Return the pose of ``frame`` in ``reference`` at a simulated time, by default the latest
-        pose; None if tf has none."""
+        pose, or None if tf has no transform."""
         try:
             transform = self._buffer.lookup_transform(
                 reference.lstrip("/"), frame.lstrip("/"), rospy.Time.from_sec(time_s)
@@ -174,7 +176,8 @@ class EstimatedPoses:
             self._request()
 
     def array(self) -> np.ndarray:
-        """Finish the trial; return x, y (m), yaw (rad), shape (n, 3), NaN if tf lacks the pose."""
+        """Request the remaining poses, and return x, y (m), yaw (rad) of all, shape (n, 3). They
+        are NaN if tf lacks the pose."""
         while self._waiting_s:
             self._request()
         return np.array(self._poses, dtype=float).reshape(-1, 3)

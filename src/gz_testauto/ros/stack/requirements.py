@@ -51,8 +51,8 @@ class ActionNode:
         return cls(nodes[0], names) if nodes else None
 
     def corrected_names(self, names: StackNamesSpec) -> Dict[str, Any]:
-        """Return the keys of ``names`` in the namespace of the action, with the existing names in
-        that of this node.
+        """Return corrections of ``names`` by key. Names in the namespace of the action are replaced
+        by existing names in the namespace of this node.
 
         A move_base has its topics in the namespace of its node, whose name can differ from that of
         its action. A list also contains the names of this node with the same last part, such as the
@@ -143,5 +143,5 @@ class RequirementTimeout:
 
     @property
     def is_under_another_name(self) -> bool:
-        """True if the required name did not exist at the last check, but others of its type did."""
+        """True if the required name did not exist at the last check, but another name did."""
         return bool(self._existing) and self.requirement.name not in self._existing

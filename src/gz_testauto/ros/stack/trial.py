@@ -154,13 +154,13 @@ class StackTrialRunner:
 
     def _running_world(self, trial: Trial, actors: TrialActors) -> RunningWorld:
         bed, robot = self._bed, self._bed.robot
-        record = trial.world
-        obstacles = bed.obstacles(record).initial_states
+        world = trial.world
+        obstacles = bed.obstacles(world).initial_states
         return RunningWorld(
             self._gazebo,
             self._truth,
             Scene(
-                record.path,
+                world.path,
                 robot if isinstance(robot, RobotModel) else None,
                 trial.mission.start,
                 models=actors.models,
@@ -174,8 +174,9 @@ class StackTrialRunner:
         )
 
     def _pushed_links(self) -> Tuple[str, ...]:
-        """Return the scoped names of the links of a robot without a model file to which the
-        campaign applies forces. Raises ``ConfigurationError`` if a link does not exist."""
+        """Return the scoped names of the robot's links to which the campaign applies forces. The
+        result is empty if the robot has a model file. Raises ``ConfigurationError`` if a link does
+        not exist."""
         robot = self._bed.robot
         links = pushed_links(self._bed.spec, robot.name)
         if not links or isinstance(robot, RobotModel):
@@ -305,7 +306,8 @@ class StackTrialRunner:
         self._updater.set_started_world(world.path, scene)
 
     def _reset(self, trial: Trial, values: Mapping[str, object]) -> None:
-        """Move the robot to its start, which is free in every world, then change the world."""
+        """Stop the robot, move it to its start, which is free in every world, then change the
+        world. Stop a navigation that this trial cannot use."""
         running_stack = self._running
         running_stack.require_alive()
         self._report("resetting the robot")
@@ -314,8 +316,8 @@ class StackTrialRunner:
         self._halt.publish(Twist())  # turning wheels would move the robot from its start
         self._wait_simulated(SETTLE_S)
         start = trial.mission.start.to_pose()
-        place = Pose((*start.position[:2], self._rest_m), start.quaternion)
-        self._updater.place({self._bed.robot.name: place})
+        resting_pose = Pose((*start.position[:2], self._rest_m), start.quaternion)
+        self._updater.place({self._bed.robot.name: resting_pose})
         self._localization.forget()
         world = trial.world
         self._updater.change_to(world.path, self._bed.world_scene(world))

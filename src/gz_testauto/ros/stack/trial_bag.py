@@ -21,8 +21,8 @@ class TrialBag:
         directory.mkdir(parents=True, exist_ok=True)
         self.file = directory / f"{name}.bag"
         self._condition = spec.when
-        active = self.file.with_suffix(".bag.active")
-        for old_file in (self.file, active):
+        active_file = self.file.with_suffix(".bag.active")
+        for old_file in (self.file, active_file):
             if old_file.exists():
                 old_file.unlink()
         topics = spec.topics or ["--all"]
@@ -33,7 +33,7 @@ class TrialBag:
             log_file,
         )
         deadline = time.monotonic() + start_timeout_s
-        while not active.exists():
+        while not active_file.exists():
             failure = self._part.failure()
             if failure or time.monotonic() > deadline:
                 self._part.close()
