@@ -13,7 +13,7 @@ _DIAGONAL = math.hypot(1.0, 1.0)
 @compiled
 def shortest_cells(occupied, start, goal):  # type: ignore[no-untyped-def]
     """Return the free cells of the shortest 8-connected path, from ``goal`` back to ``start``, as
-    indices in the flat grid, or no cells without a path. Paths do not cut corners.
+    indices in the flat grid. The result is empty if no path exists. Paths do not cut corners.
 
     Among cells with the same distance from ``start``, that with the lowest index is visited first.
     """

@@ -74,14 +74,14 @@ class OccupancyGrid:
         )
 
     def cell_of(self, x_m: float, y_m: float) -> Tuple[int, int]:
-        """Return (row, column), which can be outside the grid."""
+        """Return (row, column) of the cell that contains a point. It can be outside the grid."""
         return (
             math.floor((y_m - self.origin_y_m) / self.resolution_m),
             math.floor((x_m - self.origin_x_m) / self.resolution_m),
         )
 
     def center_of(self, row: int, column: int) -> Tuple[float, float]:
-        """Return (x, y) in meters."""
+        """Return (x, y) of the center of a cell in meters."""
         return (
             self.origin_x_m + (column + 0.5) * self.resolution_m,
             self.origin_y_m + (row + 0.5) * self.resolution_m,
@@ -96,8 +96,8 @@ class OccupancyGrid:
         return self.contains(row, column) and not self.occupied[row, column]
 
     def clearance_m(self) -> np.ndarray:
-        """Return the distances to the nearest occupied cell, center to center, shape (rows,
-        columns). They are infinite if no cell is occupied."""
+        """Return the distance (m) from each cell to the nearest occupied cell, center to center,
+        shape (rows, columns). It is infinite if no cell is occupied."""
         from scipy import ndimage
 
         if not self.occupied.any():
@@ -105,7 +105,8 @@ class OccupancyGrid:
         return ndimage.distance_transform_edt(~self.occupied) * self.resolution_m
 
     def inflate(self, radius_m: float) -> "OccupancyGrid":
-        """Return a grid in which all cells within ``radius_m``, center to center, are occupied."""
+        """Return a grid in which all cells within ``radius_m`` of an occupied cell, center to
+        center, are occupied."""
         if radius_m < 0:
             raise ValueError(f"radius_m is {radius_m}; it must be >= 0")
         blocked_cells = cells_within(self.occupied, self.resolution_m, radius_m + 1e-9)

@@ -32,7 +32,8 @@ class CampaignParameters(CampaignOptions, NodeParameters):
         return number or None
 
     def load(self) -> CampaignSpec:
-        """Return the campaign; raise ``SpecError`` if ``stack`` does not match it."""
+        """Return the campaign with ``seed`` and ``simulator``, if they are set. Raises
+        ``SpecError`` if ``stack`` does not match it."""
         if self.campaign is None:
             raise SpecError("the parameter ~campaign is not set; set it to a YAML file")
         spec = self._load(self.campaign)

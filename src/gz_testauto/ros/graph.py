@@ -52,7 +52,7 @@ def offer(services: Iterable[Endpoint], find_handler: Callable[[str], Handler]) 
 
 
 def respond(service: Endpoint, handler: Handler, request: Any) -> Any:
-    """Return the handler's response, or log an error and return it as :func:`offer` specifies."""
+    """Return the handler's response, or after an error the response that :func:`offer` states."""
     try:
         return handler(request)
     except (GzTestautoError, OSError, ValueError) as error:

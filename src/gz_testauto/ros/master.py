@@ -27,8 +27,8 @@ DEAD_ADDRESS = "http://127.0.0.1:9/"
 
 @contextlib.contextmanager
 def master_faults() -> Iterator[None]:
-    """Replace a ``ConnectionError`` in this context, raised if rospy does not reach the master of
-    the trial, by ``SimulatorError``.
+    """Replace a ``ConnectionError`` in this context by ``SimulatorError``. rospy raises it if it
+    does not reach the master of the trial.
     """
     try:
         yield

@@ -158,7 +158,7 @@ class RobotParts:
         return cls(links, joints)
 
     def named(self, document: SdfDocument, element: Element) -> Tuple[str, PlacedJoint]:
-        """Return the joint that the text of ``element`` names."""
+        """Return the name in the text of ``element``, and the joint with this name."""
         name = (element.text or "").strip()
         if name not in self.joints:
             known_joints = ", ".join(sorted(self.joints)) or "none"
@@ -298,16 +298,14 @@ def ackermann_parts(sdf: str) -> str:
         if "ackermann" in (plugin.get("filename") or "").lower()
     ]
     joints = RobotParts.of(scene.node).joints
-    wheel_carriers = {
-        joint.parent for joint in joints.values() if joint.turns(0.0, MAX_WHEEL_UP, False)
-    }
+    carriers = {joint.parent for joint in joints.values() if joint.turns(0.0, MAX_WHEEL_UP, False)}
     for name, joint in joints.items():
         # A caster also carries a wheel, but has no limits. Some models do not limit the steering.
         is_named = "steer" in name.lower() and "caster" not in name.lower()
         is_hinge = joint.turns(MIN_STEERING_UP, 1.0, True) or (
             is_named and joint.turns(MIN_STEERING_UP, 1.0, False)
         )
-        if is_hinge and joint.child.name in wheel_carriers:
+        if is_hinge and joint.child.name in carriers:
             names.append(f"joint {name}")
     return ", ".join(names)
 

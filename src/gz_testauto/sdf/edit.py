@@ -86,8 +86,8 @@ def add_model(
 
 
 def parse_model(sdf: Union[str, bytes]) -> Element:
-    """Return the ``<model>`` in SDF text, with or without an enclosing ``<sdf>``, as a new
-    element."""
+    """Return the ``<model>`` in SDF text, with or without an enclosing ``<sdf>``, as a new element.
+    Raises ``SdfError`` for invalid text."""
     content = sdf.encode() if isinstance(sdf, str) else sdf
     try:
         root = parse_xml(content.lstrip())

@@ -42,14 +42,14 @@ class FrameGraph:
         nested_graph: "Optional[FrameGraph]" = None,
     ) -> None:
         """Add a frame, unless its name exists. Its ``<pose>`` is relative to ``base`` unless it
-        names another frame."""
+        names another frame. ``nested_graph`` contains the frames of a nested model."""
         # Links must be added before joints: before SDF 1.7, a joint can have the name of a link.
         self._entries.setdefault(name, (pose, base))
         if nested_graph is not None:
             self._nested_graphs.setdefault(name, nested_graph)
 
     def forbid(self, name: str) -> None:
-        """Reject later poses that are relative to ``name``, the ``<include>`` of a model."""
+        """Reject later poses relative to ``name``, the name of an ``<include>`` in a model."""
         self._forbidden_names.add(name)
 
     def add_fixed(self, name: str, pose: Pose, nested_graph: "FrameGraph") -> None:

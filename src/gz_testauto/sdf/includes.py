@@ -348,7 +348,8 @@ def _missing_message(uri: str, path: Path) -> str:
 
 
 def _convert(model: Element, version: Tuple[int, ...], target_version: Tuple[int, ...]) -> None:
-    """Convert the attributes for frames of poses and joint axes to another SDF version."""
+    """Convert the frame attributes of poses and joint axes from ``version`` to ``target_version``,
+    so that the frames do not change."""
     # The frame of a pose has an effect up to SDF 1.6. By default, an axis is in the model frame up
     # to SDF 1.4, and in the joint frame from SDF 1.5 on.
     if (version < (1, 7)) != (target_version < (1, 7)):

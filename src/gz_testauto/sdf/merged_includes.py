@@ -80,9 +80,9 @@ def _merge_model(outer: Element, model: ModelNode, pose: Pose, scope: str) -> No
 
 
 def _resolve_joint(model: ModelNode, joint: Element, pose: Pose, links: Dict[str, Pose]) -> None:
-    """Write the pose of a joint relative to its child link, and its axes in the joint frame, or up
-    to SDF 1.4 in the outer model's frame. ``pose`` is that of ``model`` in the outer model, and
-    ``links`` contains the poses of the links in ``model``."""
+    """Write the pose of a joint relative to its child link, and its axes in the joint frame. Up to
+    SDF 1.4, write the axes in the outer model's frame. ``pose`` is that of ``model`` in the outer
+    model, and ``links`` contains the poses of the links in ``model``."""
     child = text_of(joint, "child") or ""
     pose_element = joint.find("pose")
     frame = model.frames.of(pose_element, child)

@@ -255,8 +255,8 @@ def merged_lidar(parts: Sequence[Sensor]) -> LidarDescription:
 
 
 def _union(spans: Sequence[Tuple[float, float]]) -> Tuple[float, float]:
-    """Return the smallest interval in [-pi, pi] that contains all spans of angles, or the full
-    circle if a span crosses the direction backward."""
+    """Return the smallest interval in [-pi, pi] that contains all spans of angles (rad), or
+    (-pi, pi) if a span contains the angle pi in its interior."""
     turn = 2 * math.pi
     intervals = [((low + math.pi) % turn - math.pi, high - low) for low, high in spans]
     low, high = min(low for low, _ in intervals), max(low + width for low, width in intervals)

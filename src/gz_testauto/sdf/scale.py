@@ -90,9 +90,9 @@ def resize_model(
 
 
 def scale_model(model: Element, factor: float) -> None:
-    """Multiply all lengths in a model, except its pose, by ``factor`` in place. Specified masses
-    change for the same density. Raises ``SdfError`` for a shape that cannot be scaled, such as a
-    plane or a terrain."""
+    """Multiply all lengths in a model, except its pose, by ``factor`` in place. Masses and moments
+    of inertia are scaled for the same density. Raises ``SdfError`` for a shape that cannot be
+    scaled, such as a plane or a terrain."""
     for geometry in model.iter("geometry"):
         for shape in geometry:
             if isinstance(shape.tag, str):
@@ -116,7 +116,7 @@ def _write_geometry(element: Element, geometry: Geometry) -> None:
 
 
 def shape_numbers(geometry: Geometry) -> Dict[str, Tuple[float, ...]]:
-    """Return the values of a simple shape by SDF element."""
+    """Return the sizes (m) of a simple shape by the tags of their SDF elements."""
     return {
         tag: value if isinstance(value, tuple) else (value,)
         for tag, value in vars(geometry).items()

@@ -140,7 +140,7 @@ class SceneModel:
 
     @property
     def body_shapes(self) -> Tuple[CollisionShape, ...]:
-        """The collisions of a robot that do not touch the ground at the height of the lowest."""
+        """The collisions of a robot that do not touch the ground, which is at its lowest point."""
         lowest_m = [shape.geometry.bounds(shape.local_pose)[2, 0] for shape in self.collisions]
         ground_m = min(lowest_m, default=0.0)
         return tuple(

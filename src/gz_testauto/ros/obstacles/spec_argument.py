@@ -16,9 +16,9 @@ INLINE = "inline"
 
 
 def read_spec(argument: str) -> ObstacleSpec:
-    """Read an obstacle specification.
+    """Read an obstacle specification from its name, its path, or YAML text.
 
-    Raises ``SpecError`` with the file and line of an invalid one, or the accepted forms.
+    Raises ``SpecError`` with the file and line of an error, or with the accepted forms.
     """
     text = argument.strip()
     if not text:

@@ -59,7 +59,8 @@ class RoadSubscriber:
 
 class GoalNavigator:
     def __init__(self, parameters: interface.PlannerParameters) -> None:
-        """Raise ``SpecError`` if the planner, a parameter or the robot's outline is invalid."""
+        """Load the planner, and register the topics. Raises ``SpecError`` if the planner, a
+        parameter or the robot's outline is invalid."""
         self._parameters, self._limits = parameters, parameters.limits
         # Before the first goal, so that a wrong name is reported at the start of the node.
         planner = make_planner(parameters.plugin, **parameters.parameters)

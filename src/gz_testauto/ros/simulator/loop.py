@@ -88,7 +88,7 @@ class SimulationLoop:
         return future.result()
 
     def perform_change(self, call: Callable[[], Result]) -> Result:
-        """Perform a call that can change the scene, and so make its physics unstable."""
+        """Run ``call`` as :meth:`perform` does, and record that it can have changed the scene."""
 
         def change() -> Result:
             self._is_changed = True

@@ -263,7 +263,7 @@ def _read_localization(
 
 
 def expanded_world(world: Path, folder: Path) -> Path:
-    """Return the path of a world file, or if it is xacro, of its expansion in ``folder``."""
+    """Return the path of ``world``, or for xacro, the path of an expanded copy in ``folder``."""
     if world.suffix != XACRO:
         return world
     document = read_world(world)

@@ -133,7 +133,7 @@ def _changed_fields(
 
 
 def read_physics(world: Optional[Path]) -> GetPhysicsPropertiesResponse:
-    """Return step size, gravity and ODE settings; SDF's defaults replace missing values."""
+    """Return step size, gravity and ODE settings of a world, with SDF's defaults if missing."""
     root = read_xml(world, recover=True) if world else None
     element = None if root is None else root.find("world")
     if element is None:

@@ -54,7 +54,7 @@ def tolerance_warning(
 
 
 def recovery_warning(parameters: Mapping[str, Any], node: str, stuck_window_s: float) -> str:
-    """Return a warning if a trial can be stuck before move_base starts a recovery, else ""."""
+    """Return a warning if a trial can end as stuck before move_base starts a recovery, else ""."""
     patience_s = parameters.get(PATIENCE)
     if not isinstance(patience_s, (int, float)) or patience_s < stuck_window_s:
         return ""

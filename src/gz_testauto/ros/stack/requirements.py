@@ -143,5 +143,5 @@ class RequirementTimeout:
 
     @property
     def is_under_another_name(self) -> bool:
-        """True if the required name did not exist at the last check, but another name did."""
+        """True if only other names of the same type existed at the last check."""
         return bool(self._existing) and self.requirement.name not in self._existing

@@ -17,7 +17,8 @@ class TrialBag:
     def __init__(
         self, spec: BagSpec, directory: Path, name: str, log_file: Path, start_timeout_s: float
     ) -> None:
-        """Raise ``SimulatorError`` if rosbag does not start in ``start_timeout_s`` of wall time."""
+        """Delete an earlier bag of this name, and start rosbag. Raises ``SimulatorError`` if it
+        does not start in ``start_timeout_s`` of wall time."""
         directory.mkdir(parents=True, exist_ok=True)
         self.file = directory / f"{name}.bag"
         self._condition = spec.when

@@ -161,8 +161,8 @@ def _plates(triangles: np.ndarray, limit: int) -> Tuple[List["ConvexHull"], floa
 
 
 def _hull_of_plate(triangles: np.ndarray) -> Optional["ConvexHull"]:
-    """Return the convex hull of nearly flat triangles, extended opposite to their normals to a
-    thickness of :data:`THICKNESS_M`, or None if they have no area."""
+    """Return the convex hull of nearly flat triangles, or None if they have no area. It is extended
+    opposite to their normals to a thickness of at least :data:`THICKNESS_M`."""
     area_vectors = np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0])
     area_vector = np.where(area_vectors @ area_vectors[0] < 0, -1.0, 1.0) @ area_vectors
     # toward the side of most triangles

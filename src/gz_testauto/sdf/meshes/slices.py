@@ -223,13 +223,10 @@ def _widen_lines(triangles: np.ndarray, covered_region: BaseGeometry) -> BaseGeo
     )
     sides[is_backward] = sides[is_backward][:, ::-1]
     sides = np.unique(sides, axis=0) * GRID_M  # many triangles of a wall have the same side
-    is_point = (sides[:, 0] == sides[:, 1]).all(axis=1)
+    is_dot = (sides[:, 0] == sides[:, 1]).all(axis=1)
     shapely.prepare(covered_region)
     wide_regions = []
-    for thin_parts in (
-        shapely.linestrings(sides[~is_point]),
-        shapely.points(sides[is_point][:, 0]),
-    ):
+    for thin_parts in (shapely.linestrings(sides[~is_dot]), shapely.points(sides[is_dot][:, 0])):
         exposed_parts = thin_parts[~shapely.covers(covered_region, thin_parts)]
         wide_regions.append(
             shapely.buffer(shapely.union_all(exposed_parts), TOLERANCE_M / 2, cap_style="square")

@@ -221,17 +221,13 @@ class _Conversion:
 
 
 def _merge_inertial(link: UrdfLink, joint: UrdfJoint) -> None:
-    """Add the mass of a link to that of its parent, whose axes of the moments do not change."""
+    """Add the mass of a link to its parent. The moments of inertia keep the axes of the parent."""
     if link.inertial is None:
         return
     parent_inertial = joint.parent.inertial = joint.parent.inertial or UrdfInertial()
     parts = [
-        (
-            inertial.mass_kg,
-            np.asarray(pose.position),
-            turned_tensor(pose.rotation, inertial.moments),
-        )
-        for inertial, pose in (
+        (body.mass_kg, np.asarray(pose.position), turned_tensor(pose.rotation, body.moments))
+        for body, pose in (
             (parent_inertial, parent_inertial.pose),
             (link.inertial, joint.origin * link.inertial.pose),
         )

@@ -227,8 +227,8 @@ def _rename_link(element: Element, link: UrdfLink, parent: str, pose: Pose) -> N
 
 
 def _move_offsets(plugin: Element, link: UrdfLink, pose: Pose) -> None:
-    """Set the ``<xyzOffset>`` and ``<rpyOffset>`` of a plug-in of gazebo_ros whose link is merged
-    to the values that Gazebo 11 computes."""
+    """Change the ``<xyzOffset>`` and ``<rpyOffset>`` of a plug-in with a merged link, as Gazebo 11
+    does. ``pose`` replaces missing offsets."""
     assert link.joint is not None
     position, angles = pose.position, pose.rpy
     xyz, rpy = plugin.find("xyzOffset"), plugin.find("rpyOffset")
