@@ -216,7 +216,7 @@ class _InputFileLoader(XmlLoader):  # type: ignore[misc]
         return False
 
     def opt_attrs(self, tag: Any, context: Any, attrs: Sequence[str]) -> List[Optional[str]]:
-        # A condition with an unknown value is omitted, so that the files of both cases are found.
+        # A condition with an unknown value is omitted, so that the files of both cases are added.
         if list(attrs) != ["if", "unless"]:
             return list(super().opt_attrs(tag, context, attrs))
         with self._adding_nothing():

@@ -296,7 +296,7 @@ def _as_box(hull: "ConvexHull") -> Optional[OrientedBox]:
     normals = np.unique(np.round(hull.equations[:, :3], 6) + 0.0, axis=0)
     if len(normals) != 6:
         return None
-    axes = normals[3:].T  # sorted, so the others have the opposite of each of these
+    axes = normals[3:].T  # sorted, so the first three normals are opposite to these
     axes = axes / np.linalg.norm(axes, axis=0)
     if np.abs(axes.T @ axes - np.eye(3)).max() > 1e-5:
         return None
