@@ -35,8 +35,8 @@ CORRELATED = (SUCCESS, "spl")  # as in Kadian et al.
 class MetricAgreement:
     """Differences, second minus first, of one metric over pairs of trials.
 
-    ``difference`` is the median of the worlds' mean differences. ``median_relative`` is the median
-    of the relative magnitudes of the pairs, NaN without a pair whose first value is not 0.
+    ``difference`` is the median over worlds of the mean difference. ``median_relative`` is the
+    median over pairs of ``|difference / first|``, or NaN if no first value differs from 0.
     """
 
     metric: Metric
@@ -87,7 +87,7 @@ def agreement(first: CampaignResults, second: CampaignResults) -> SimulatorAgree
 
 
 def possible_reasons() -> Tuple[str, ...]:
-    """Return the reasons to select a trial, of which the first that applies counts."""
+    """Return the reasons to select a trial, in order of precedence."""
     crashes = (outcome.label for outcome in Outcome if outcome.declaration.crash)
     return (INVALID, DISAGREE, *crashes, CLOSEST, CONTROL)
 
@@ -95,11 +95,11 @@ def possible_reasons() -> Tuple[str, ...]:
 def choose_trials(
     results: CampaignResults, seed: int, closest: int, control: int
 ) -> Dict[int, str]:
-    """Select trials of a screened campaign, and return the reasons by the index of the trial.
+    """Select trials to run again in a slower simulator. Return the reasons by index of the trial.
 
-    The same results and seed select the same trials. Of the trials without a reason, the
-    ``closest`` ones of lowest clearance are added, and ``control`` random ones, which represent
-    those that are not selected.
+    Invalid trials, crashes, and runs in which only some planners completed are always selected. The
+    ``closest`` remaining trials with the lowest clearances are added. Finally, ``control`` random
+    trials represent those that are not selected. The same results and seed select the same trials.
     """
     reasons: Dict[int, str] = {}
 
@@ -133,11 +133,11 @@ def _trials_by_run(results: CampaignResults) -> List[List[TrialRecord]]:
 
 @dataclass(frozen=True)
 class Confirmation:
-    """The results of a second simulator for the trials that were selected for it.
+    """Comparison of two simulators on the trials that were selected for the second one.
 
-    ``trials`` and ``same`` count by reason. ``overall`` estimates the share with the same outcome
-    of all ``screened`` trials: the selected trials count directly, and the control sample
-    represents the remaining ones.
+    ``trials`` and ``same`` count pairs, and pairs with the same outcome, by reason. ``overall``
+    estimates the share with the same outcome of all valid trials. The selected trials count
+    directly, and the control sample represents the remaining ones.
     """
 
     screened: int
@@ -150,7 +150,7 @@ class Confirmation:
 def confirmation(
     first: CampaignResults, second: CampaignResults, reasons: Mapping[int, str]
 ) -> Confirmation:
-    """Compare a screened campaign with its confirmation. ``reasons`` are those of
+    """Compare a campaign with the selected trials in a second simulator. ``reasons`` are those of
     :func:`choose_trials`."""
     trials: Dict[str, int] = {}
     same: Dict[str, int] = {}

@@ -37,8 +37,9 @@ class Resampled(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class PlannerCorrelation:
-    """The correlation of one metric in two campaigns, NaN if it is undefined for the reason in
-    ``missing``. ``cells`` counts the pairs of planner and world with a value in both."""
+    """The correlation of one metric in two campaigns. ``cells`` counts the pairs of planner and
+    world with a value in both. Undefined statistics are NaN. ``missing`` is the reason if there are
+    too few planners or no cells, else ""."""
 
     metric: str
     planners: Tuple[str, ...]
@@ -57,9 +58,9 @@ def correlation(
     seed: int = 0,
     draws: int = DRAWS,
 ) -> PlannerCorrelation:
-    """Return the correlation of a metric in two campaigns.
+    """Return the correlation of a metric in two campaigns over planners and worlds.
 
-    Raises ``ResultsError`` if their worlds differ.
+    Raises ``ResultsError`` if their worlds differ. ``draws`` is the number of bootstrap samples.
     """
     require_same_worlds(simulated, reference)
     planners = tuple(name for name in simulated.planners if name in reference.planners)
@@ -129,8 +130,8 @@ def _bootstrap(
     cells: np.ndarray,
     weights: np.ndarray,
 ) -> Resampled:
-    """Return a statistic of ``cells`` (2, worlds, planners), also for n bootstrap samples with the
-    counts ``weights`` (n, worlds)."""
+    """Return a statistic of ``cells`` (2, worlds, planners) with its bootstrap interval.
+    ``weights`` (n, worlds) has the number of each world in each of n bootstrap samples."""
     value = float(statistic(cells, np.ones((1, cells.shape[1])))[0])
     draws = statistic(cells, weights)
     defined = draws[np.isfinite(draws)]
@@ -156,14 +157,14 @@ def _spearman_r(cells: np.ndarray, weights: np.ndarray) -> np.ndarray:
 
 
 def _flatten(cells: np.ndarray, weights: np.ndarray) -> Tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the values (1, cells) of both campaigns, and the counts (n, cells)."""
+    """Return the known values (1, k) of both campaigns, and their ``weights`` (n, k)."""
     is_known = ~np.isnan(cells[0])
     world = np.broadcast_to(np.arange(len(is_known))[:, None], is_known.shape)[is_known]
     return cells[0][is_known][None], cells[1][is_known][None], weights[:, world]
 
 
 def _weighted_r(first: np.ndarray, second: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Return Pearson's r of each row; NaN if a variable is constant."""
+    """Return Pearson's r (n,) for each row of ``weights`` (n, k); NaN if a variable is constant."""
     total = weights.sum(axis=1, keepdims=True)
     centered_first = first - (weights * first).sum(axis=1, keepdims=True) / total
     centered_second = second - (weights * second).sum(axis=1, keepdims=True) / total
@@ -180,17 +181,18 @@ def _norm_product(first: np.ndarray, second: np.ndarray, weights: np.ndarray) ->
 
 
 def _midranks(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Return the midranks (n, cells) of ``values`` (cells,) with counts ``weights`` (n, cells)."""
-    _, place = np.unique(values, return_inverse=True)
-    order = np.argsort(place, kind="stable")
-    begins = np.flatnonzero(np.diff(place[order], prepend=-1))
+    """Return the midranks (n, k) of ``values`` (k,), each of which occurs ``weights`` (n, k)
+    times."""
+    _, value_index = np.unique(values, return_inverse=True)
+    order = np.argsort(value_index, kind="stable")
+    begins = np.flatnonzero(np.diff(value_index[order], prepend=-1))
     counts = np.add.reduceat(weights[:, order], begins, axis=1)
-    return np.asarray((np.cumsum(counts, axis=1) - counts / 2.0 + 0.5)[:, place])
+    return np.asarray((np.cumsum(counts, axis=1) - counts / 2.0 + 0.5)[:, value_index])
 
 
 def _same_winner(cells: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Return the share (n,) of pairs of planners with the same winner in both campaigns. ``cells``
-    (2, worlds, planners) are means, ``weights`` have the shape (n, worlds)."""
+    """Return the share (n,) of pairs of planners in which the same planner has the greater mean in
+    both campaigns. ``cells`` have the shape (2, worlds, planners), ``weights`` (n, worlds)."""
     agreeing = []
     for first, second in itertools.combinations(range(cells.shape[2]), 2):
         differences = cells[:, :, first] - cells[:, :, second]  # (campaigns, worlds)

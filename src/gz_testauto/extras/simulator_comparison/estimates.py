@@ -36,7 +36,7 @@ NO_OTHER_CAMPAIGN = "the reference has no campaign"
 
 METHOD = "bootstrap over repetitions, expanded percentile"
 LEAST_DETERMINED = 0.5
-"""Least share of pairs that determine a measure in a case that counts."""
+"""Least share of pairs of recordings with a finite distance. A case with less does not count."""
 
 METHOD_OWN = "Student's t over repetitions"
 
@@ -45,10 +45,10 @@ METHOD_OWN = "Student's t over repetitions"
 class Measured:
     """Value of one measure for one entry of a comparison.
 
-    ``draws`` (:data:`RESAMPLES`,) are resampled values. ``floor`` and ``p_tie`` are NaN without a
-    reference or with too few repetitions. ``incomplete`` has the number of pairs of recordings for
-    each case in which not all determine the value, ``undetermined`` the reason for each case that
-    does not count, and ``missing`` the reason if there is no value.
+    ``draws`` (:data:`RESAMPLES`,) are resampled values. ``floor`` and the p-value ``p_tie`` are NaN
+    without a reference or with too few repetitions. ``incomplete`` has a remark on each case in
+    which some pairs of recordings do not determine the value. ``undetermined`` has the reason for
+    each case that does not count, and ``missing`` the reason if there is no value.
     """
 
     measure: Measure
@@ -127,7 +127,8 @@ EXTRAS = ("load", "half_step")
 
 
 def _with_needed_channels(measure: Measure, recordings: RecordingsByCase) -> RecordingsByCase:
-    """Omit recordings without an optional channel that the measure needs."""
+    """Return the recordings without those that lack a field of :data:`EXTRAS` that the measure
+    needs. Cases without recordings are omitted."""
     needed = [name for name in EXTRAS if name in measure.needs]
     complete = {
         case: [run for run in runs if all(getattr(run, name) is not None for name in needed)]
@@ -180,26 +181,25 @@ def _measure_separately(
 
 
 def _residuals(parts: Mapping[str, np.ndarray], value: float) -> List[np.ndarray]:
-    """Return the contributions (n,) of the repetitions of each case to the error of the ratio
-    ``value``, times n and the denominator. ``parts`` has numerators and denominators (n, 2) by
-    case."""
+    """Return ``n (numerator - value denominator)`` (n,) of the n repetitions of each case, where
+    ``value`` is the ratio of the sums. ``parts`` has numerators and denominators (n, 2) by case."""
     return [len(part) * (part[:, 0] - value * part[:, 1]) for part in parts.values()]
 
 
 def _student(parts: Mapping[str, np.ndarray], value: float) -> Estimate:
-    """Return Student's t interval of a ratio of sums after linearization, with the degrees of
-    freedom of Welch and Satterthwaite; for the logarithm if the values cannot be negative.
-    ``parts`` are those of :func:`_residuals`."""
+    """Return Student's t interval of a linearized ratio of sums, with the degrees of freedom of
+    Welch and Satterthwaite. It is computed for the logarithm if no value is negative. ``parts`` are
+    those of :func:`_residuals`."""
     # a bootstrap of five values would cover 91 % instead of 95 %, since it cannot exceed them
     residuals = _residuals(parts, value)
     _, freedom = _small_sample_correction(residuals)
-    below = sum(part[:, 1].sum() for part in parts.values())
-    variance = sum(r.var(ddof=1) / len(r) for r in residuals) / below**2
-    half = float(t.ppf((1.0 + LEVEL) / 2.0, freedom) * math.sqrt(variance))
+    denominator = sum(part[:, 1].sum() for part in parts.values())
+    variance = sum(r.var(ddof=1) / len(r) for r in residuals) / denominator**2
+    half_width = float(t.ppf((1.0 + LEVEL) / 2.0, freedom) * math.sqrt(variance))
     if value > 0.0 and all((part >= 0.0).all() for part in parts.values()):
-        factor = math.exp(min(half / value, 700.0))
+        factor = math.exp(min(half_width / value, 700.0))
         return Estimate(value, value / factor, value * factor, METHOD_OWN)
-    return Estimate(value, value - half, value + half, METHOD_OWN)
+    return Estimate(value, value - half_width, value + half_width, METHOD_OWN)
 
 
 def _ratio_of_sums(sums: np.ndarray) -> float:
@@ -258,8 +258,8 @@ def _compare_with_reference(
 
 
 def _least_determined(pooled: np.ndarray, count: int) -> float:
-    """Return the smaller share of determined pairs: of the entry with the reference, or of the
-    reference with itself."""
+    """Return the smaller share of finite distances: between entry and reference, or within the
+    reference. The first ``count`` rows of ``pooled`` are those of the entry."""
     blocks = [pooled[:count, count:]]
     if len(pooled) - count > 1:
         blocks.append(pooled[count:, count:][~np.eye(len(pooled) - count, dtype=bool)])
@@ -267,8 +267,8 @@ def _least_determined(pooled: np.ndarray, count: int) -> float:
 
 
 def _completed(distances: np.ndarray, one_set: bool) -> np.ndarray:
-    """Replace missing distances by the mean of the others. The diagonal of the distances of
-    ``one_set`` of recordings contains no distances."""
+    """Return distances in which the mean of the known distances replaces NaN. With ``one_set``, the
+    distances are within one set of recordings, and the mean excludes the diagonal."""
     missing = np.isnan(distances)
     known = ~missing & ~np.eye(*distances.shape, dtype=bool) if one_set else ~missing
     return np.where(missing, distances[known].mean(), distances) if missing.any() else distances
@@ -293,7 +293,8 @@ def _mean_of_distinct_pairs(distances: np.ndarray) -> float:
 
 
 def _counts(count: int, seed: int, name: str, case: str) -> np.ndarray:
-    """Return how often each of ``count`` repetitions is drawn, (:data:`RESAMPLES`, count)."""
+    """Return how often each bootstrap sample contains each of ``count`` repetitions, with the shape
+    (:data:`RESAMPLES`, count)."""
     # the draws of the reference are equal for all entries
     random = child_generator(seed, BOOTSTRAP, name, case)
     return random.multinomial(count, np.full(count, 1.0 / count), size=RESAMPLES)
@@ -306,8 +307,11 @@ def _with_interval(
     scatter: Sequence[np.ndarray],
     by_case: Mapping[str, float],
 ) -> Measured:
-    """Add the bootstrap interval. ``scatter`` has the values (n,) of each independently resampled
-    set; their means are the contributions of the sets up to a common factor."""
+    """Return ``value`` with its bootstrap interval, or without an interval if a set has one value.
+
+    ``scatter`` has the values (n,) of each independently resampled set. Their means are the
+    contributions of the sets to ``value``, up to a common factor.
+    """
     if min(map(len, scatter)) < 2 or not np.isfinite(draws).all():
         reason = "no interval, because a case has only one repetition"
         estimate = Estimate.without_interval(value, reason)
@@ -336,10 +340,10 @@ def _small_sample_correction(scatter: Sequence[np.ndarray]) -> Tuple[float, floa
 
 
 def _p_tie(distances: Sequence[np.ndarray], sizes: Sequence[Tuple[int, int]], seed: int) -> float:
-    """Return the p-value of a permutation test of equal distributions by the energy statistic,
-    within each case. It is NaN for a single repetition of the reference, or for too few
-    permutations for 5 %. ``distances`` are those of :func:`_pooled`, ``sizes`` the numbers of
-    repetitions of entry and reference."""
+    """Return the p-value of a permutation test of equal distributions by the energy statistic.
+    Repetitions are exchanged within each case. It is NaN for a single repetition of the reference,
+    or if there are too few permutations for a p-value of 5 %. ``distances`` are those of
+    :func:`_pooled`, ``sizes`` the numbers of repetitions of entry and reference."""
     exchanges = math.prod(_exchange_count(count, reference) for count, reference in sizes)
     if min(reference for _, reference in sizes) < 2 or exchanges * (1.0 - LEVEL) < 1.0:
         return math.nan

@@ -55,8 +55,8 @@ from gz_testauto.results.store import load_campaign
 class Ranking:
     """A ranking of entries with the intervals of their totals (entries, 2).
 
-    ``near_ranks`` and ``any_ranks`` are rank acceptabilities (entries, ranks), under weights within
-    20 % of the specified ones and under any weights.
+    ``near_ranks`` and ``any_ranks`` (entries, ranks) are shares of draws in which an entry has a
+    rank: for weights within 20 % of the specified ones, and for any weights.
     """
 
     table: ScoreTable
@@ -75,7 +75,8 @@ class Ranking:
         seed: int,
         not_ranked: Mapping[str, str] = NONE,
     ) -> "Ranking":
-        """Rank scores; ``measured`` are those of resampled measurements (n, entries, criteria)."""
+        """Rank the scores in ``table``. ``measured`` (n, entries, criteria) are the scores of
+        resampled measurements, or None without measurements."""
         return cls(
             table,
             total_intervals(table, measured),
@@ -100,11 +101,10 @@ class Spectrum:
 
 @dataclass(frozen=True)
 class AxisDifferences:
-    """Means over all pairs of a repetition of the entry and one of the reference in one case, by
-    axis of the IMU (6,).
+    """Differences between an entry and the reference in one case, by axis of the IMU (6,).
 
     ``bias`` is the difference of the mean values (rad/s and m/s²), ``gain`` the ratio of the
-    standard deviations, NaN without a signal.
+    standard deviations, NaN without a signal. Both are means over all pairs of repetitions.
     """
 
     bias: Tuple[float, ...]
@@ -154,7 +154,8 @@ class Findings:
 
     @property
     def without_interval(self) -> List[str]:
-        """Weighted measures without an interval for a ranked entry, equal in all draws."""
+        """Names of weighted measures for which the value of a ranked entry has no interval and is
+        no tie."""
         table = self.ranking.table
         names = []
         for name, counts, weight in zip(table.criteria, table.counted, table.weights):
@@ -170,7 +171,8 @@ def evaluate_bench(
     recordings: Optional[Mapping[str, RecordingsByCase]] = None,
     conditions: RunConditions = NO_CONDITIONS,
 ) -> Findings:
-    """Evaluate a comparison. ``recordings`` are those of simulated entries."""
+    """Return the measures, scores and ranking of a comparison. ``recordings`` are those of
+    simulated entries. Other recordings and campaigns are read from files."""
     all_recordings: Dict[str, RecordingsByCase] = dict(recordings or {})
     for entry in spec.entries:
         if entry.recording is not None:

@@ -177,8 +177,8 @@ def compute_commands(maneuver: ManeuverSpec, robot: BenchRobotSpec) -> np.ndarra
 
 
 def recorded_commands(command: Series) -> np.ndarray:
-    """Return velocity commands (n, 2), one row per :data:`PERIOD_S`. Each is held until the next;
-    before the first, the robot is at rest."""
+    """Return recorded velocity commands (n, 2) with one row per :data:`PERIOD_S`. Each command is
+    held until the next. Rows before the first command are 0."""
     count = max(1, math.ceil((command.time_s[-1] + PERIOD_S) / PERIOD_S - 1e-9))
     latest = np.searchsorted(command.time_s, np.arange(count) * PERIOD_S + 1e-9, side="right") - 1
     return np.where((latest >= 0)[:, None], command.values[latest], 0.0)

@@ -30,8 +30,8 @@ MIN_BALL_RADIUS_M = 0.01
 BALL_OVER_PITCH = 0.5
 FOOT_M = 0.05  # radius of the feet of the sled, and half their distance
 SAMPLES_PER_RADIUS = 16  # points at which the contact of a ball is computed, along its radius
-SAME_M = 1e-4  # tolerance of equal resting heights on the three surfaces
-ASIDE_M = 0.7e-3  # height that a ball gains on the slopes around its point
+SAME_M = 1e-4  # tolerance of equal resting heights on the surfaces of _surfaces
+ASIDE_M = 0.7e-3  # largest height by which the slopes around a grid point raise a ball
 LIFT_M = 0.02  # height above the resting position from which a ball falls
 FALL_MPS = 0.2  # fall speed of a ball, limited by damping of its joint
 CHECK_PERIOD_S = 0.1
@@ -45,7 +45,7 @@ CANDIDATES_PER_POINT = 10  # random candidates for each required point
 EXTRA_SLOPE_RAD = math.radians(3.0)  # slope above the angle of friction
 SLIDE_S = 0.8
 MIN_LOAD_SHARE = 0.1  # share of its weight; with less load on the ground, a sled falls
-RIM_M = 0.02  # edge that makes level ground a height map
+RIM_M = 0.02  # height of the edge that makes level ground a height map instead of a plane
 # The sled stays within one triangle of these large cells, for either diagonal. Level edges between
 # triangles brake bodies in Bullet and MuJoCo, more so at smaller triangles (measured: balls in
 # Bullet by 30 %, boxes in MuJoCo by 36 %), which is not friction.
@@ -67,7 +67,8 @@ class GroundProbe:
 
     ``worst_m`` is the greatest absolute error of the height, infinite if bodies fall through.
     ``friction`` is the measured coefficient, the tangent of the slope if the sled did not slide, or
-    NaN without friction. With a ``refusal``, maneuvers on this terrain are not compared.
+    NaN if it was not measured. ``refusal`` is the reason why maneuvers on this terrain are not
+    compared.
     """
 
     entry: str
@@ -85,8 +86,9 @@ def probe_ground(
     entry: str = "",
     points: int = 200,
 ) -> GroundProbe:
-    """Measure the ground at ``points`` random points, with world files in ``folder``. Raises
-    ``SpecError`` if the terrain has too few points with the same result in all simulators."""
+    """Measure the height of the ground at ``points`` random points, and its friction. World files
+    are written to ``folder``. Raises ``SpecError`` if too few points of the terrain have the same
+    expected result in all simulators."""
     places, expected = _places(terrain, points)
     balls = _ball_models(places, expected + LIFT_M, _ball_radius_m(terrain))
     simulation = simulator.load(Scene(write_world(terrain, folder), models=balls))
@@ -110,7 +112,7 @@ def probe_ground(
 
 def _places(terrain: Terrain, points: int) -> Tuple[np.ndarray, np.ndarray]:
     """Return random points (k, 2) of the grid with a minimum distance, and the expected heights
-    (k,) of balls at rest."""
+    (k,) of balls at rest. Raises ``SpecError`` if there are fewer than k = ``points``."""
     draw = child_generator(0, PROBE, terrain.name)
     radius = _ball_radius_m(terrain)
     border = int(np.ceil(2 * radius / terrain.pitch_m))
@@ -118,11 +120,11 @@ def _places(terrain: Terrain, points: int) -> Tuple[np.ndarray, np.ndarray]:
     x_m, y_m = terrain.x_m[cells[:, 1]], terrain.y_m[cells[:, 0]]
     heights = resting_m(terrain, x_m, y_m, radius)
     places = np.column_stack([x_m, y_m])
-    near = cKDTree(places).query_ball_point(places, 3 * radius)
+    neighbors = cKDTree(places).query_ball_point(places, 3 * radius)
     chosen: List[int] = []
     is_occupied = np.zeros(len(places), bool)
     for index in np.flatnonzero(~np.isnan(heights)):
-        if len(chosen) < points and not is_occupied[near[index]].any():
+        if len(chosen) < points and not is_occupied[neighbors[index]].any():
             is_occupied[index] = True
             chosen.append(index)
     if len(chosen) < points:
@@ -159,7 +161,8 @@ def resting_m(terrain: Terrain, x_m: np.ndarray, y_m: np.ndarray, radius_m: floa
 
 
 def _surfaces(terrain: Terrain, x_m: np.ndarray, y_m: np.ndarray) -> Iterator[np.ndarray]:
-    """Yield the heights of bilinear cells, and of two triangles per cell with either diagonal."""
+    """Yield the heights of the ground at points for three interpolations of a cell: bilinear, and
+    by two triangles with either diagonal."""
     rising = terrain.heights_m[::-1]
     # rounded, so that a point on the line between two cells is on it
     columns, rows = (
@@ -185,10 +188,10 @@ def _surfaces(terrain: Terrain, x_m: np.ndarray, y_m: np.ndarray) -> Iterator[np
 def _settled_m(simulation: Simulation, count: int) -> np.ndarray:
     """Return the heights (count,) of the balls at rest or after the time limit."""
     names = [f"probe_{number // BALLS_PER_MODEL}::ball_{number}" for number in range(count)]
-    look_s = _round_to_steps(CHECK_PERIOD_S, simulation.step_size_s)
+    period_s = _round_to_steps(CHECK_PERIOD_S, simulation.step_size_s)
     before = np.full(count, np.inf)
-    for _ in range(round(SETTLE_S / look_s)):
-        links = simulation.step(look_s).links
+    for _ in range(round(SETTLE_S / period_s)):
+        links = simulation.step(period_s).links
         if not all(name in links for name in names):
             raise SceneError(
                 "the simulator reports no poses of links, so its ground cannot be probed; "
@@ -270,12 +273,12 @@ def _ball_shape(name: str, radius_m: float, friction: float, pose: str) -> str:
 def _ball_models(
     places_m: np.ndarray, heights_m: np.ndarray, radius_m: float
 ) -> Tuple[NamedModel, ...]:
-    """Return models with balls at positions (n, 2) and heights (n,), which can only fall."""
+    """Return models with balls at positions (n, 2) and heights (n,), which move only along z."""
     damping = GRAVITY_MPS2 / FALL_MPS
     shape = _ball_shape("ball", radius_m, 0.0, "0 0 0 0 0 0")
-    parts: Dict[str, List[str]] = {}
+    balls_by_model: Dict[str, List[str]] = {}
     for number, (x, y, z) in enumerate(np.column_stack([places_m, heights_m]).tolist()):
-        parts.setdefault(f"probe_{number // BALLS_PER_MODEL}", []).append(
+        balls_by_model.setdefault(f"probe_{number // BALLS_PER_MODEL}", []).append(
             f"""<link name="ball_{number}"><pose>{x!r} {y!r} {z!r} 0 0 0</pose><inertial>
 <mass>1</mass><inertia><ixx>0.001</ixx><iyy>0.001</iyy><izz>0.001</izz></inertia></inertial>
 {shape}</link>
@@ -285,7 +288,7 @@ def _ball_models(
         )
     return tuple(
         NamedModel(name, f'<sdf version="1.6"><model name="{name}">{"".join(balls)}</model></sdf>')
-        for name, balls in parts.items()
+        for name, balls in balls_by_model.items()
     )
 
 

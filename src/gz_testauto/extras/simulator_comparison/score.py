@@ -105,8 +105,8 @@ def feature_score(features: FeaturesSpec, name: str) -> Optional[float]:
 def compute_scores(values: np.ndarray, better: str, floor: float = 0.0) -> np.ndarray:
     """Return the scores of ``values`` (..., entries); ``better`` is "lower" or "higher".
 
-    The score is the least value divided by the entry's value, or the entry's value divided by the
-    greatest. Values below ``floor`` count as ``floor``, and NaN remains NaN.
+    For "lower" the score is the least value divided by the entry's value, for "higher" the entry's
+    value divided by the greatest. Values below ``floor`` count as ``floor``. NaN remains NaN.
     """
     # values below the floor cannot be distinguished
     values = np.maximum(np.asarray(values, dtype=float), floor)

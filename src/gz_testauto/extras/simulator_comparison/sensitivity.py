@@ -39,10 +39,12 @@ def acceptability(
     seed: int = 0,
     draws: int = DRAWS,
 ) -> np.ndarray:
-    """Return the rank acceptability (entries, ranks). Entries that tie for a rank share it.
+    """Return the share of draws in which an entry has a rank, (entries, ranks). Tied entries share
+    a rank.
 
-    Weights are drawn within ``spread`` of the specified ones, with None uniformly on the simplex,
-    together with scores from the resampled ``measured`` (n, entries, criteria).
+    Each draw has random weights, and scores from the resampled ``measured`` (n, entries, criteria).
+    Weights are within the relative ``spread`` of the specified ones, or uniform on the simplex if
+    ``spread`` is None.
     """
     counted = table.counted
     random = child_generator(seed, WEIGHTS)
@@ -68,7 +70,8 @@ def _draw_weights(
 
 
 def _rank_shares(totals: np.ndarray) -> np.ndarray:
-    """Return how often each entry has each rank, for totals (n, entries)."""
+    """Return how often each entry has each rank (entries, ranks) in ``totals`` (n, entries). Tied
+    entries share a rank."""
     total, opponents = totals[:, :, None], totals[:, None, :]
     close = np.abs(opponents - total) <= 1e-12 * np.maximum(1.0, np.abs(total))
     above = ((opponents > total) & ~close).sum(axis=2)
@@ -82,8 +85,8 @@ def _rank_shares(totals: np.ndarray) -> np.ndarray:
 
 
 def total_intervals(table: ScoreTable, measured: Optional[np.ndarray] = None) -> np.ndarray:
-    """Return the intervals of the totals (entries, 2) with the specified weights, NaN without
-    intervals of measurements."""
+    """Return the intervals of the totals (entries, 2) with the specified weights. They are NaN
+    without ``measured``, or if the total is equal in all draws."""
     if measured is None:
         return np.full((len(table.entries), 2), np.nan)
     totals = _totals_of_draws(table, measured)
@@ -101,7 +104,7 @@ def _totals_of_draws(table: ScoreTable, measured: np.ndarray) -> np.ndarray:
 @dataclass(frozen=True)
 class Lead:
     """Difference between the totals of the first two entries, with its interval or NaN. ``parts``
-    has the contributions, the greatest first."""
+    has the contributions of the criteria, the greatest first."""
 
     first: str
     second: str
@@ -149,8 +152,9 @@ class WeightChange:
 
 
 def rank_reversal_weights(table: ScoreTable) -> List[WeightChange]:
-    """Return for each criterion the nearest positive weight beyond which another entry is first,
-    with the smallest relative change first."""
+    """Return for each criterion the nearest positive weight beyond which another entry is first.
+    Criteria whose weight cannot change the first rank are omitted. The smallest relative change is
+    first."""
     counted, totals = table.counted, table.totals
     if not can_rank(table):
         return []
@@ -177,9 +181,10 @@ def rank_reversal_weights(table: ScoreTable) -> List[WeightChange]:
 class RankingVerdict:
     """The winner of a ranking, or the reasons why there is no winner.
 
-    ``share`` is the share of draws in which the entry with the greatest total is first;
-    ``by_weights`` and ``by_measurement`` are the shares if only one of them is drawn. All are NaN
-    if ``ranked`` is false. ``decides`` has sentences on what would decide the ranking.
+    ``share`` is the share of draws in which the entry with the greatest total is first.
+    ``by_weights`` and ``by_measurement`` are the shares if only weights or only measurements are
+    drawn. All are NaN if ``ranked`` is false. ``decides`` has sentences on what would decide the
+    ranking.
     """
 
     winner: Optional[str]
@@ -250,7 +255,8 @@ def _reason_of_no_ranking(table: ScoreTable, not_ranked: Mapping[str, str]) -> s
 
 
 def _decisive_criteria(table: ScoreTable) -> Tuple[str, ...]:
-    """Return the partly unknown criteria if their scores could change the first rank."""
+    """Return the criteria that are unknown for some entries, if their scores could change the first
+    rank, else an empty tuple."""
     unknown = np.isnan(table.scores)
     partly = unknown.any(axis=0) & ~unknown.all(axis=0) & (table.weights > 0)
     weights = np.where(table.counted | partly, table.weights, 0.0)

@@ -20,7 +20,7 @@ _DEGREE = 5
 
 
 def resample(series: Series, rate_hz: float) -> Series:
-    """Return a series, linearly interpolated at multiples of the period since the first stamp."""
+    """Return a series at ``rate_hz`` from the first stamp, by linear interpolation."""
     time_s = series.time_s[0] + np.arange(_sample_count(series, rate_hz)) / rate_hz
     columns = [np.interp(time_s, series.time_s, column) for column in series.values.T]
     return Series(time_s, np.stack(columns, axis=1))
@@ -60,8 +60,8 @@ def find_delay(first: np.ndarray, second: np.ndarray, max_delay: int) -> Optiona
     ``max_delay`` in either direction, or None if it is not determined.
 
     The delay is at the maximum of Pearson's correlation of the overlapping samples. The maximum
-    must not be at a limit of the range, be at least :data:`MIN_CORRELATION`, and exceed the
-    correlation at each delay that differs by more than one sample by :data:`DISTINCT` standard
+    must be at least :data:`MIN_CORRELATION` and not at a limit of the range. It must exceed the
+    correlations at all delays that are more than one sample away by :data:`DISTINCT` standard
     errors.
     """
     centered, centered_other = first - first.mean(), second - second.mean()
@@ -101,7 +101,8 @@ def find_delay(first: np.ndarray, second: np.ndarray, max_delay: int) -> Optiona
 def _window_sums(
     values: np.ndarray, begin: np.ndarray, end: np.ndarray
 ) -> Tuple[np.ndarray, np.ndarray]:
-    """Return the sums (k,) of the values and of their squares between pairs of indices."""
+    """Return the sums (k,) of the values, and of their squares, from ``begin`` (k,) to ``end``
+    (k,), which is excluded."""
     totals, squares = (np.concatenate([[0.0], np.cumsum(v)]) for v in (values, values**2))
     return totals[end] - totals[begin], squares[end] - squares[begin]
 
@@ -111,7 +112,8 @@ def _deviations(
 ) -> np.ndarray:
     """Return the differences (n,) between a correlation and ``alternatives`` (n,) of the same
     signal in standard errors, by the test of Williams (J. H. Steiger, Psychological Bulletin 87,
-    1980). ``between`` (n,) are the correlations between the compared signals."""
+    1980). ``between`` (n,) are the correlations between the compared signals, and ``count`` is the
+    number of independent samples."""
     determinant = np.maximum(
         0.0, 1.0 - best**2 - alternatives**2 - between**2 + 2.0 * best * alternatives * between
     )
@@ -124,8 +126,8 @@ def _deviations(
 
 
 def _independent_samples(values: np.ndarray) -> float:
-    """Return the number of independent samples: n divided by the sum of the autocorrelation up to
-    its first zero."""
+    """Return the number of independent samples: n divided by the sum of the autocorrelation at
+    positive and negative lags up to its first zero."""
     centered = values - values.mean()
     autocorrelation = correlate(centered, centered, mode="full")[len(centered) - 1 :]
     if not autocorrelation[0] > 0.0:

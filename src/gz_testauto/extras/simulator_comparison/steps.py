@@ -16,7 +16,8 @@ def takes_step(simulator: str) -> bool:
 
 
 def simulator_fault(simulator: str) -> Optional[str]:
-    """Return why a simulator cannot be sampled at exact times, as the end of a sentence."""
+    """Return why a simulator cannot be sampled at exact times, as the end of a sentence, or None if
+    it can."""
     if SIMULATORS.get(chosen_simulator(simulator)).steps_exactly:
         return None
     return (
@@ -34,7 +35,7 @@ def physics_step_s(simulator: str, options: Mapping[str, Any], world_step_s: flo
 
 def step_fault(step_s: float) -> Optional[str]:
     """Return the error of a physics step that does not divide the period of IMU samples, as the end
-    of a sentence."""
+    of a sentence, or None."""
     count = round(SAMPLE_S / step_s)
     if count >= 1 and math.isclose(count * step_s, SAMPLE_S, rel_tol=1e-9):
         return None

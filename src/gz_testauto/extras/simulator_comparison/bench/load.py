@@ -43,10 +43,10 @@ class Clocks(NamedTuple):
 def measure_load(
     simulator: Simulator, request: ManeuverRequest, base_bytes: float, owner: int
 ) -> SimulatorCost:
-    """Return the cost of a simulator while all robots drive by the last command of the request.
+    """Execute the commands of a request, and return the cost of the simulator after them.
 
-    ``base_bytes`` is the memory of this process before the simulator was opened, and ``owner`` the
-    number of the parent process.
+    All robots keep driving by the last command. ``base_bytes`` is the memory of this process before
+    the simulator was opened, and ``owner`` the ID of the parent process.
     """
     if len(request.robots) > 1 and not simulator.several_robots:
         raise SceneError(

@@ -77,7 +77,7 @@ class BenchManifest:
         self._directory.write_json(self._directory.manifest, self._content)
 
     def note(self, entry: str, identity: Identity) -> None:
-        """Record the version of a simulator, which must be that of the stored runs."""
+        """Store the version of a simulator. Raise ``ResultsError`` if another one is stored."""
         known = self._content["simulators"].get(entry)
         if known is None:
             self._content["simulators"][entry] = identity._asdict()
@@ -102,7 +102,8 @@ def _group_differences(
 
 
 def _fields(values: Mapping[str, Any]) -> Iterator[Tuple[str, Any]]:
-    """Yield the fields by dotted names; the content hash replaces a file."""
+    """Yield nested fields with dotted names. The hash of the content replaces the path of a
+    file."""
     for name, value in flatten(values, lists=False):
         if isinstance(value, Path):
             value = SHA256 + file_sha256(model_file(value) if value.is_dir() else value)

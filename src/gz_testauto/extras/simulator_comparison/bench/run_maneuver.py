@@ -52,8 +52,8 @@ class ManeuverRequest:
     """A request for one run of a maneuver.
 
     Robots start at their poses, each raised by the corresponding ``ground_m``. The first robot
-    follows ``commands`` (n, 2), behind the ``box`` if specified. ``step_s`` is the required physics
-    step.
+    follows ``commands`` (n, 2), speeds (m/s) and yaw rates (rad/s), behind the ``box`` if
+    specified. ``step_s`` is the required physics step.
     """
 
     source: str
@@ -70,9 +70,9 @@ class ManeuverRequest:
 class SimulatedRun:
     """A recorded run with the data that validate it.
 
-    ``height_m`` (n,) is that of the base above the world's zero, ``rest_height_m`` that at rest
-    there. ``wheels_m`` has points (n, p, 3) on the surface of each wheel in the world frame, by
-    link; it is empty without poses of links.
+    ``height_m`` (n,) is the height of the base in the world frame. ``rest_height_m`` is its height
+    at rest on ground at z = 0. ``wheels_m`` has points (n, p, 3) on the surface of each wheel in
+    the world frame, by link. It is empty if the simulator reports no poses of links.
     """
 
     recording: RunRecording
@@ -118,17 +118,17 @@ def run_maneuver(simulator: Simulator, request: ManeuverRequest) -> SimulatedRun
         channels["box"] = Series(np.arange(count + 1) * PERIOD_S, np.array(box_positions))
     try:
         recording = RunRecording.of(request.source, channels)
-    except ResultsError as error:  # a repetition would give the same
+    except ResultsError as error:  # SceneError is not retried: a repetition would fail again
         raise SceneError(str(error)) from error
     surfaces = wheel_surfaces(request.robots[0].robot)
-    wheels = [transform_surfaces(surfaces, states) for states in links]
+    world_surfaces = [transform_surfaces(surfaces, states) for states in links]
     return SimulatedRun(
         recording,
         np.array([pose.position[2] for pose in poses]),
         np.array([pose.tilt_rad for pose in poses]),
         rest_height_m,
         simulation.step_size_s,
-        {link: np.array([at[link] for at in wheels]) for link in wheels[0]},
+        {link: np.array([points[link] for points in world_surfaces]) for link in world_surfaces[0]},
     )
 
 
@@ -172,7 +172,9 @@ def _require_step(simulation: Simulation, step_s: Optional[float]) -> None:
 
 
 def _means(samples: Sequence[ImuSample], start_s: float, count: int, source: str) -> Series:
-    """Return means (count, 6) over periods of :data:`SAMPLE_S`, stamped with their ends."""
+    """Return the means (count, 6) of angular velocity and acceleration in periods of
+    :data:`SAMPLE_S`, stamped with the ends of the periods. Raise ``SimulatorError`` if a period has
+    no sample."""
     stamps = np.array([sample.stamp_s for sample in samples]) - start_s
     values = np.array([[*s.angular_radps, *s.linear_mps2] for s in samples])
     period = np.ceil(stamps / SAMPLE_S - 1e-6).astype(int) - 1
@@ -195,7 +197,7 @@ def _odometry_series(poses: Sequence[Pose]) -> Series:
 
 
 def implausibility(run: SimulatedRun, terrain: Terrain) -> Optional[str]:
-    """Return the reason why a run does not measure the accuracy of the simulator."""
+    """Return why the motion in a run is physically implausible, or None if it is plausible."""
     odometry, imu = run.recording.odometry, run.recording.imu
     assert odometry is not None and imu is not None, "simulated runs have both"
     ground = np.asarray(terrain.height_m(odometry.values[:, 0], odometry.values[:, 1]))
@@ -231,7 +233,10 @@ def implausibility(run: SimulatedRun, terrain: Terrain) -> Optional[str]:
 
 
 def _first_inside(run: SimulatedRun, terrain: Terrain) -> Optional[Tuple[int, str]]:
-    """Return the index of the first pose in which a wheel is too deep, and the wheel."""
+    """Return the index of the first pose from which a wheel is inside the ground, and its link.
+
+    It must be too deep in :data:`MIN_DEEP_POSES` consecutive poses. None if no wheel is.
+    """
     first_poses = []
     for link, points_m in run.wheels_m.items():
         deep = is_inside(terrain, points_m, MAX_WHEEL_DEPTH_M).any(axis=1)

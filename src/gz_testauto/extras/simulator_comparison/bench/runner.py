@@ -226,7 +226,8 @@ class _BenchRunner:
         )
 
     def _measure_load(self, handle: SimulatorRunner, request: ManeuverRequest) -> SimulatorCost:
-        """Return the cost from the measurement with the lowest load by other programs."""
+        """Measure the cost, and repeat it while other programs disturb the measurement. Return the
+        cost with the lowest load by other programs."""
         costs = [handle.measure_load(request)]
         while costs[-1].others > BUSY and len(costs) <= MAX_LOAD_REPEATS:
             costs.append(handle.measure_load(request))
@@ -248,7 +249,8 @@ class _BenchRunner:
 def probe_bench(
     spec: BenchSpec, entries: Sequence[str], report_progress: Callable[[str], None]
 ) -> Iterator[Tuple[str, GroundProbe]]:
-    """Probe all terrains. Yield the name and version of the simulator with each result."""
+    """Probe all terrains in the simulators of ``entries``. Yield name and version of the simulator,
+    and the result. A failed probe has a result with a refusal."""
     terrains = [make_terrain(terrain, spec.seed) for terrain in spec.terrains]
     for name in entries:
         entry = spec.entry(name)

@@ -14,7 +14,7 @@ from gz_testauto.extras.simulator_comparison.recordings.recording import (
 )
 from gz_testauto.extras.simulator_comparison.spec import BenchSpec
 
-BUSY = 0.1  # share of processors in use by others above which a measurement is disturbed
+BUSY = 0.1  # share of processors in use by other programs that disturbs a measurement of cost
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,8 @@ class _RunReader:
         self.disturbed: List[str] = []
 
     def read(self, entry: str) -> RecordingsByCase:
-        """Return the valid recordings on correctly simulated ground by case."""
+        """Return the valid recordings by case, without terrains whose ground is incorrect. Add
+        missing, invalid and disturbed runs to the lists of this reader."""
         by_case: Dict[str, List[RunRecording]] = {}
         for terrain in self._spec.terrains:
             if self._is_correct_ground(entry, terrain.name):

@@ -179,7 +179,7 @@ class SimulatorProcess(SimulatorRunner):
         return process
 
     def _kill(self) -> str:
-        """Kill the process, and return the reason of its exit as part of a message."""
+        """Kill the process. Return its signal or exit status as the end of a message, or ""."""
         process = self._disconnect()
         if process is None:
             return ""
@@ -198,7 +198,7 @@ def _ignore_signal(number: int, frame: object) -> None:
 
 def _serve(owner: Connection, owner_pid: int) -> None:
     """Execute requests until the parent process closes the connection or exits."""
-    # both are sent to the process group; the parent process decides
+    # both signals are sent to the process group; the parent process decides when to stop
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _ignore_signal)  # not SIG_IGN, which a simulator would inherit
     on_parent_exit(owner_pid, lambda: os._exit(1))

@@ -33,8 +33,8 @@ MAX_TURN_RAD = 0.8 * math.pi  # per control period; half a turn has no unique di
 
 @lru_cache(maxsize=8)
 def wheel_surfaces(robot: RobotModel) -> Mapping[str, np.ndarray]:
-    """Return points (p, 3) on the cylinders and spheres of each link by scoped name, in the frame
-    of the link."""
+    """Return read-only points (p, 3) on the collision cylinders and spheres of each link, in the
+    frame of the link. Keys are scoped names of links."""
     scene = placed_model(robot.sdf, robot.name, Pose())
     points: Dict[str, np.ndarray] = {}
     for shape in scene.collisions:
@@ -59,9 +59,9 @@ def transform_surfaces(
 
 
 def is_inside(terrain: Terrain, points_m: np.ndarray, depth_m: float) -> np.ndarray:
-    """Return whether points (..., 3) are ``depth_m`` or more below the surface; False beyond the
-    edge of the terrain."""
-    # a ball around the point must be inside, so that a vertical side does not make a wheel deeper
+    """Return for each point (..., 3) whether a ball of radius ``depth_m`` around it is inside the
+    ground; False beyond the edge of the terrain."""
+    # a vertical distance instead would be large next to a vertical side of the ground
     flat = points_m.reshape(-1, 3)
     inside = np.asarray(terrain.height_m(flat[:, 0], flat[:, 1])) - flat[:, 2] >= depth_m
     candidates = np.flatnonzero(inside)
@@ -96,7 +96,7 @@ def _surface_points(geometry: Union[Cylinder, Sphere]) -> np.ndarray:
 
 
 class WheelJoint(NamedTuple):
-    """Joint of a driven wheel: scoped names of both links, and the axis in its frame."""
+    """Joint of a driven wheel: scoped names of its links, and its axis in the frame of ``link``."""
 
     link: str
     parent: str
@@ -115,8 +115,8 @@ class DrivenWheels(NamedTuple):
         self, links: Sequence[Mapping[str, ModelState]], commands: np.ndarray
     ) -> Optional[Series]:
         """Return the mean speeds (n, 2) of the left and of the right wheels (m/s) between
-        consecutive poses. The result is None if poses are missing, or if ``commands`` (n, 2) turn a
-        wheel too fast."""
+        consecutive states ``links`` (n + 1). The result is None if states of wheels are missing, or
+        if ``commands`` (n, 2) turn a wheel too fast for a unique angle."""
         names = {name for w in (*self.left, *self.right) for name in (w.link, w.parent)}
         fastest = np.abs(commands) @ np.array([1.0, self.separation_m / 2.0])
         too_fast = fastest.max(initial=0.0) * PERIOD_S > MAX_TURN_RAD * self.radius_m
@@ -161,8 +161,8 @@ def driven_wheels(robot: RobotModel) -> DrivenWheels:
 
 
 def _turns_rad(wheel: WheelJoint, links: Sequence[Mapping[str, ModelState]]) -> np.ndarray:
-    """Return the rotation (rad) about the axis between consecutive poses (n - 1,), each less than
-    half a turn."""
+    """Return the rotations (n - 1,) of a wheel about its axis between consecutive states ``links``
+    (n), in rad from -π to π."""
     poses = [states[wheel.parent].pose.inverse() * states[wheel.link].pose for states in links]
     turns = []
     for first, second in zip(poses, poses[1:]):

@@ -61,10 +61,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     report = command("report", _report)
     probe = command("probe", _probe)
     imported = command("import", _import)
-    for part in (compare, probe, imported):
-        part.add_argument("bench", type=Path, help="specification of the comparison (YAML)")
-    for part in (compare, imported):
-        part.add_argument(
+    for subparser in (compare, probe, imported):
+        subparser.add_argument("bench", type=Path, help="specification of the comparison (YAML)")
+    for subparser in (compare, imported):
+        subparser.add_argument(
             "--out", type=Path, required=True, metavar="DIR", help="directory for the results"
         )
     compare.add_argument(

@@ -176,10 +176,10 @@ def _add_common_arguments(parser: argparse.ArgumentParser, required: bool) -> No
 def _on_two_simulators(
     arguments: argparse.Namespace, names: Sequence[str], options: str
 ) -> Tuple[BuiltinCampaignSpec, BuiltinCampaignSpec]:
-    """Return the campaign with the first simulator, and with the second one.
+    """Return two copies of the campaign, with the first and the second simulator in ``names``.
 
-    Raises ``SpecError`` if they are equal, or reject ``simulator_options``. ``options`` are the
-    command-line options in the error.
+    Raises ``SpecError`` if the simulators are equal, or reject ``simulator_options``. ``options``
+    names the command-line options in the error message.
     """
     spec = load_campaign(arguments)
     specs = with_simulator(spec, names[0]), with_simulator(spec, names[1])

@@ -44,8 +44,8 @@ def _relative_to_start(trajectory: np.ndarray) -> np.ndarray:
 
 
 def _in_robot_frame(displacements: np.ndarray, yaw_rad: Union[float, np.ndarray]) -> np.ndarray:
-    """Return displacements (n, 3) of a fixed frame as forward, left and yaw, for one heading or
-    headings (n,)."""
+    """Rotate displacements (n, 3) in x, y and yaw of a fixed frame to forward, left and yaw.
+    ``yaw_rad`` is the heading of the robot, a number or (n,)."""
     cos, sin = np.cos(yaw_rad), np.sin(yaw_rad)
     return np.column_stack(
         [

@@ -43,14 +43,14 @@ MIN_SPECTRAL_DENSITY, MIN_NOISE_DENSITY = 1e-12, 1e-9
 
 @functools.lru_cache(maxsize=4096)
 def inertial(recording: RunRecording) -> np.ndarray:
-    """Return the IMU samples (n, 6) at :data:`RATE_HZ`, below the limit of the band."""
+    """Return the IMU samples (n, 6) at :data:`RATE_HZ`, low-pass filtered at ``band_hz``."""
     assert recording.imu is not None, "a recording with an IMU"
     return in_band(recording.imu, recording.band_hz)
 
 
 class Pair(NamedTuple):
     """Common IMU samples (n, 6) of two recordings, and the delay (s) of the first relative to the
-    second, or NaN."""
+    second, or NaN if it is unknown."""
 
     first: np.ndarray
     second: np.ndarray
@@ -62,7 +62,8 @@ def comparable(first: RunRecording, second: RunRecording) -> Pair:
     """Return the common IMU samples of two recordings after the delay between them is removed.
 
     The delay is that of the yaw rate, or of the forward acceleration if the yaw rate does not
-    determine it. An axis is used only if its signal was commanded.
+    determine it. An axis is used only if its signal was commanded and is large enough. If no axis
+    determines the delay, it is NaN and is not removed.
     """
     first_samples, second_samples = inertial(first), inertial(second)
     max_delay = round(LONGEST_DELAY_S * RATE_HZ)
@@ -104,8 +105,8 @@ def axis_biases(first: RunRecording, second: RunRecording) -> np.ndarray:
 
 
 def axis_gains(first: RunRecording, second: RunRecording) -> np.ndarray:
-    """Return the logarithm of the ratio of the standard deviations by axis (6,), at least the noise
-    floor each, or NaN without a signal in both."""
+    """Return the logarithm of the ratio of the standard deviations by axis (6,). Deviations below
+    the noise floor count as the floor. The result is NaN if both are at or below it."""
     pair = comparable(first, second)
     deviations, reference = pair.first.std(axis=0), pair.second.std(axis=0)
     ratio = np.maximum(deviations, NOISE_FLOOR) / np.maximum(reference, NOISE_FLOOR)
@@ -114,8 +115,7 @@ def axis_gains(first: RunRecording, second: RunRecording) -> np.ndarray:
 
 def mean_and_range(values: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:
     """Return mean and range of each column of ``values`` (n, k), by equations (5) and (6) of Farley
-    et al. 2022."""
-    # the range is between the means of the highest and of the lowest hundredth
+    et al. 2022. The range is between the means of the highest and of the lowest hundredth."""
     count = max(1, round(0.01 * len(values)))
     ordered = np.sort(values, axis=0)
     return values.mean(axis=0), ordered[-count:].mean(axis=0) - ordered[:count].mean(axis=0)
@@ -124,7 +124,8 @@ def mean_and_range(values: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:
 def summary_error(
     mean: np.ndarray, extent: np.ndarray, mean_ref: np.ndarray, extent_ref: np.ndarray
 ) -> np.ndarray:
-    """Return the error by equation (7) of Farley et al. 2022 for one case, by axis (k,)."""
+    """Return the error by axis (k,) for one case: the sum of the absolute differences of ranges and
+    of means, by equation (7) of Farley et al. 2022."""
     return np.asarray(np.abs(extent - extent_ref) + np.abs(mean - mean_ref))
 
 

@@ -102,15 +102,13 @@ def read_topics(
     except ResultsError:
         raise
     except Exception as error:  # the reader raises errors of many types
-        folder = ""
+        hint = ""
         if path.is_file() and path.suffix in ROS2_FILES:
-            folder = (
+            hint = (
                 "; earlier versions of the package rosbags read only directories, so specify "
                 "the directory with metadata.yaml"
             )
-        raise ResultsError(
-            f"{path}: the file cannot be read as a rosbag: {error}{folder}"
-        ) from error
+        raise ResultsError(f"{path}: the file cannot be read as a rosbag: {error}{hint}") from error
     return {name: (stamps, np.array(values, float)) for name, (stamps, values) in samples.items()}
 
 

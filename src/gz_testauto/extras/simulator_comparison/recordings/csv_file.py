@@ -34,7 +34,8 @@ CANONICAL: Dict[str, Sequence[str]] = {
 
 
 def read_columns(path: Path, time: str, names: Sequence[str]) -> Tuple[Stamps, np.ndarray]:
-    """Return stamps (n,) in the unit of the file, and the values (n, k) of the named columns."""
+    """Return stamps (n,) in the unit of the file, and the values (n, k) of the named columns. Rows
+    in which all these columns are empty are omitted."""
     stamps: Stamps = []
     values: List[List[float]] = []
     line = 1
@@ -124,8 +125,8 @@ def _is_number(text: str) -> bool:
 
 
 def write_channels(recording: RunRecording, folder: Path) -> Dict[str, Path]:
-    """Write ``folder/CHANNEL.csv`` without loss of digits. Reading these files needs no
-    settings."""
+    """Write ``folder/CHANNEL.csv`` for each channel without loss of digits, and return the paths.
+    Reading these files needs no settings."""
     folder.mkdir(parents=True, exist_ok=True)
     written = {}
     for name, series in recording.channels.items():

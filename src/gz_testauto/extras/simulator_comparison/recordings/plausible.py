@@ -26,7 +26,7 @@ WRONG_GRAVITY = (
 REST_S = 1.0
 LEAST_HZ = 10.0  # a slower sensor does not measure the vibration of a robot
 
-TILT_RAD = np.radians(30.0)  # recordings in snow have 23 degrees
+TILT_RAD = np.radians(30.0)  # largest tilt of the sensor; recordings in snow have 23 degrees
 
 MIN_CORRELATION = 0.5  # smallest correlation of channels that measure the same motion
 
@@ -130,13 +130,14 @@ def _check_gravity(source: str, imu: Series) -> None:
 
 def _motion(recording: RunRecording) -> Tuple[Optional[np.ndarray], Optional[np.ndarray]]:
     """Return yaw rate (rad/s) and forward acceleration (m/s²) at the stamps of the IMU, from
-    odometry, wheels or commands."""
+    odometry, wheels or commands; None if unknown. For wheels the yaw rate is replaced by the
+    difference of their speeds (m/s)."""
     imu, odometry = recording.imu, recording.odometry
     assert imu is not None, "a recording with an IMU"
     if odometry is not None:
         yaw = np.interp(imu.time_s, odometry.time_s, np.unwrap(odometry.values[:, 2]))
-        across = [np.interp(imu.time_s, odometry.time_s, odometry.values[:, i]) for i in (0, 1)]
-        rates = [np.gradient(signal, imu.time_s) for signal in (yaw, *across)]
+        x_and_y = [np.interp(imu.time_s, odometry.time_s, odometry.values[:, i]) for i in (0, 1)]
+        rates = [np.gradient(signal, imu.time_s) for signal in (yaw, *x_and_y)]
         speed = rates[1] * np.cos(yaw) + rates[2] * np.sin(yaw)
         return rates[0], np.gradient(speed, imu.time_s)
     if recording.wheels is not None:

@@ -55,7 +55,8 @@ def read_recordings(spec: RecordingSpec) -> Dict[str, Tuple[RunRecording, ...]]:
 def read_repetitions(
     spec: RecordingSpec, files: Union[Path, Mapping[Any, Path]]
 ) -> Tuple[RunRecording, ...]:
-    """Return the recording in these files, or its segments."""
+    """Return the recording in these files, or its segments if ``spec.segment_s`` is specified.
+    Raises ``ResultsError`` if the recording is not plausible."""
     recording = _read_recording(spec, files)
     if spec.segment_s is None:
         check_gaps(recording)

@@ -117,8 +117,8 @@ class RunRecording:
         return {name: series for name, series in series_by_name.items() if series is not None}
 
     def between(self, begin_s: float, end_s: float) -> "RunRecording":
-        """Return the samples between two times, both included. Channels with fewer than 2 are None;
-        the box is not cut."""
+        """Return the recording between two times, both included. Channels with fewer than 2 samples
+        are None; the box is not cut."""
         inside = {name: series.between(begin_s, end_s) for name, series in self.channels.items()}
         kept = {name: series for name, series in inside.items() if len(series.time_s) > 1}
         cut: Dict[str, Any] = {name: kept.get(name) for name in CHANNELS if name != "box"}
@@ -126,7 +126,8 @@ class RunRecording:
 
     @classmethod
     def of(cls, source: str, channels: Dict[str, Series]) -> "RunRecording":
-        """Create a recording from channels whose stamps have one clock."""
+        """Create a recording from channels with a common clock. Stamps are shifted to start at 0.
+        Raises ``ResultsError`` for invalid stamps or values."""
         for name, series in channels.items():
             _check_series(f"{source}: {name}", series, CHANNELS[name])
         if not channels:
@@ -165,8 +166,8 @@ def _check_series(where: str, series: Series, width: int) -> None:
 
 
 def sort_samples(series: Series) -> Series:
-    """Return a series sorted by stamp, without repeated stamps. It is unchanged if samples are too
-    late to be only out of order, or if too many stamps are repeated."""
+    """Return a series sorted by stamp, without repeated stamps. It is unchanged if a sample is more
+    than :data:`MAX_OUT_OF_ORDER_S` late, or if too many stamps are repeated."""
     late = np.maximum.accumulate(series.time_s) - series.time_s
     stamps, first = np.unique(series.time_s, return_index=True)
     repeated = len(series.time_s) - len(stamps)
@@ -192,7 +193,7 @@ def check_gaps(recording: RunRecording) -> None:
 
 
 def longest_gap(series: Series) -> Optional[int]:
-    """Return the index of the sample before the longest loss of data, if any."""
+    """Return the index of the sample before the longest gap, or None without a loss of data."""
     gaps = np.diff(series.time_s)
     longest = int(np.argmax(gaps))
     return longest if gaps[longest] > LONGEST_GAP / series.rate_hz else None

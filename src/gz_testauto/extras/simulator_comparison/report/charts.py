@@ -34,7 +34,7 @@ BAR = 150.0  # longest bar on each side of the middle, in SVG units
 
 
 class ChartRow(NamedTuple):
-    """Texts of one entry, and positions of its value and interval."""
+    """Texts of one entry, and positions of its value and interval in SVG units."""
 
     name: str
     value: str
@@ -123,8 +123,8 @@ class Bar(NamedTuple):
 
 
 def lead_bars(ranking: Ranking) -> List[Bar]:
-    """Return a bar for each criterion: its share of the lead, from the middle of the chart, which
-    is at :data:`BAR`."""
+    """Return a bar for each criterion that contributes to the lead, or an empty list without a
+    lead. Bars begin or end at the middle of the chart, which is at :data:`BAR`."""
     if ranking.lead is None or not ranking.lead.parts:
         return []
     longest = max(abs(part) for _, part in ranking.lead.parts)

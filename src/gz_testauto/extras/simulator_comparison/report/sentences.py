@@ -82,7 +82,8 @@ def without_interval_text(findings: Findings, ranking: Ranking) -> str:
 
 
 def delay_text(findings: Findings, ranking: Ranking) -> str:
-    """Return the delays that differ significantly from the reference's own and have no weight."""
+    """Return a sentence with the significant delays to the reference, or "" without delays. It is
+    also empty if delays have a weight, and for the ranking by published scores."""
     delays = {
         name: values["delay"] for name, values in findings.measured.items() if "delay" in values
     }
@@ -115,7 +116,8 @@ def lead_text(ranking: Ranking) -> str:
 
 
 def reversal_text(ranking: Ranking) -> str:
-    """Return the sentence on the smallest change of a weight that changes the first rank."""
+    """Return a sentence on the smallest change of a weight that changes the first rank, or ""
+    without a ranking."""
     if not ranking.verdict.ranked:
         return ""
     if not ranking.reversals:
@@ -184,7 +186,7 @@ def example_lines(findings: Findings) -> List[str]:
 
 
 def left_out_lines(findings: Findings) -> List[str]:
-    """Return the criteria and measures that do not count or are missing, with reasons."""
+    """Return sentences on entries, criteria, runs and measures that do not count, with reasons."""
     lines = [f"{name} is not ranked: {reason}." for name, reason in findings.not_ranked.items()]
     table = findings.ranking.table
     for name, lacking in table.left_out.items():
@@ -272,8 +274,8 @@ def measure_title(findings: Findings, measure: Measure) -> str:
 
 
 def entry_values(findings: Findings, measure: Measure) -> Mapping[str, Measured]:
-    """Return the values by entry. Without a weight, entries without a published or measured value
-    are omitted."""
+    """Return the values of a measure by entry. If the measure has no weight, entries without a
+    published or measured value are omitted."""
     counts = measure.name in findings.spec.weights
     return {
         name: values[measure.name]
@@ -315,7 +317,7 @@ def number(value: float) -> str:
 
 
 def axis_rows(findings: Findings) -> List[Tuple[str, str, List[str]]]:
-    """Return two rows for each entry: its name, and the results of :func:`axis_texts`."""
+    """Return two rows for each entry: its name, ``bias`` or ``gain``, and a text for each axis."""
     return [
         (name, quantity, texts)
         for name, of_cases in findings.axes.items()

@@ -119,7 +119,7 @@ def _print_ranking(console: Console, title: str, findings: Findings, ranking: Ra
 
 
 def ranking_table(ranking: Ranking) -> Table:
-    """Return the totals, and the shares of draws in which an entry is first."""
+    """Return a table of the totals, and of the shares of draws in which an entry is first."""
     counted = float(ranking.table.weights[ranking.table.counted].sum())
     headings = [
         "",

@@ -138,7 +138,8 @@ class BumpsTerrain(TerrainKind):
 
 
 def _tile(side_m: float, draw: np.random.Generator) -> Tuple[List[Rectangle], List[Rectangle]]:
-    """Return the patches of both layers, relative to the corner of the tile."""
+    """Return random patches of the lower and of the upper layer, relative to the corner of the
+    tile."""
     low, high = [], []
     for _ in range(PATCHES):
         length, width = draw.uniform(*SIDES_M, size=2) * side_m
@@ -153,7 +154,8 @@ def _tile(side_m: float, draw: np.random.Generator) -> Tuple[List[Rectangle], Li
 def _covered_cells(
     x_m: np.ndarray, y_m: np.ndarray, patch: Rectangle, west_m: float, south_m: float
 ) -> Tuple[slice, slice]:
-    """Return the rows and columns of the grid that a patch covers."""
+    """Return the rows and columns of the grid that a patch covers. The corner of its tile is at
+    (``west_m``, ``south_m``)."""
     left, bottom, length, width = patch
     columns = np.searchsorted(x_m[0], [west_m + left, west_m + left + length])
     rows = len(y_m) - np.searchsorted(y_m[::-1, 0], [south_m + bottom + width, south_m + bottom])
