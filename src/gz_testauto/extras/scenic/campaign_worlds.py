@@ -69,8 +69,8 @@ class ScenicWorlds(WorldSource):
         ]
 
     def input_files(self) -> Dict[str, str]:
-        """Hash the models that the program can place, the base world, and all files that the
-        program imports or names."""
+        """Return the hashes of the models that the program can place, of the base world, and of all
+        files that the program imports or names."""
         models = self.spec.models
         try:
             files = dict(packed_models(models).files)

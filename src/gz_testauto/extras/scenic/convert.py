@@ -51,7 +51,8 @@ class Converted:
 
 
 def convert_file(path: Path, out: Optional[Path] = None) -> Converted:
-    """Convert a program file. The file ``out`` must be new."""
+    """Convert a Scenic 2 program file, and write the file ``out``. Raises ``SpecError`` if ``out``
+    exists."""
     text = read_text(path, SpecError)
     if out is not None and out.exists():
         raise SpecError(f"{out}: the file exists already; specify another file")
@@ -63,7 +64,7 @@ def convert_file(path: Path, out: Optional[Path] = None) -> Converted:
 
 
 def convert(text: str, name: str = "<scenario>") -> Converted:
-    """Convert a program. ``name`` is the file name in the notes."""
+    """Convert a Scenic 2 program to Scenic 3. ``name`` is the file name in the notes."""
     plain = _mask_text(text)
     edits: List[Tuple[int, int, str]] = []
     classes = set(_CLASS.findall(plain))
@@ -145,7 +146,7 @@ def _is_in_class_body(plain: str, position: int) -> bool:
 
 
 def _remedies_by_line(plain: str) -> List[Tuple[int, str]]:
-    """Return the lines that cannot be converted, from 0, and how to change them."""
+    """Return (line, remedy) for lines that cannot be converted. Lines are counted from 0."""
     marks = [(match, _attribute_remedy(match)) for match in _ATTRIBUTE.finditer(plain)]
     for match in _MONITOR.finditer(plain):
         marks.append((match, f"`monitor {match.group(1)}` refers to time; remove it"))

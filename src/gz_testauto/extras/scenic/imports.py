@@ -45,8 +45,8 @@ def _named_in(path: Path, folder: Path) -> Iterator[Tuple[Path, Path]]:
     """Yield the files that a file names, with the folder to which the key is relative."""
     text = read_file(path).decode("utf-8", errors="replace")
     bases = [(path.parent, folder), (folder, folder)]
-    further = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-    bases += [(Path(place).absolute(), Path(place).absolute()) for place in further if place]
+    python_path = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    bases += [(Path(place).absolute(), Path(place).absolute()) for place in python_path if place]
     for module in _modules_of(text):
         parts = module.strip(".").split(".")
         if parts[0] == _OWN:

@@ -258,7 +258,7 @@ def library_text(
 
 
 def _further_spellings(names: Iterable[str]) -> Iterator[str]:
-    """Yield lines that give a class also the name with the letters of its model's name."""
+    """Yield lines that define a second name of a class, with upper case as in the model's name."""
     classes = {class_name(name) for name in names}
     spellings = collections.Counter(class_name(name, keeps_case=True) for name in names)
     for name in names:

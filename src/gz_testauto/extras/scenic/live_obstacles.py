@@ -48,7 +48,8 @@ class Scenario:
         self._compiled: Optional[Tuple[int, Any]] = None
 
     def draw(self, seed: int, number: int) -> Tuple[Obstacle, ...]:
-        """Return the obstacles of a scene in the order of the program."""
+        """Return the obstacles of a scene in the order of the program. Store its files in the
+        user's cache."""
         source = self._source(seed)
         world = source.generate(number)
         folder = _cache_files(source, world)
@@ -88,7 +89,7 @@ def _obstacle(name: str, model: SceneModel, document: SdfDocument) -> Obstacle:
 
 
 def _cache_files(source: Any, world: Any) -> Path:
-    """Copy the files of a scene to the user's cache."""
+    """Copy the files of a scene to the user's cache, and return the folder."""
     # Gazebo can read the files at any later time
     inputs = json.dumps(source.inputs, sort_keys=True).encode()
     folder = cache_directory().parent / "scenes" / hashlib.sha256(inputs).hexdigest()[:16]

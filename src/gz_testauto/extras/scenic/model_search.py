@@ -37,7 +37,8 @@ class ModelSearch:
         self._download = download
 
     def find(self, model: ModelSpec) -> Path:
-        """Return the directory of a model, after its download if allowed."""
+        """Return the directory of a model, which is downloaded if it is missing and downloads are
+        allowed. Raises ``ResourceError`` for a missing model."""
         for directory in self.model_path:
             candidate = directory / model.name
             if candidate.is_dir():
@@ -153,15 +154,15 @@ def _check_size(size: int) -> None:
 def _store_in_cache(
     name: str, address: str, content: bytes, files: Dict[PurePosixPath, bytes], cache: Path
 ) -> Path:
-    target, record = cache / name, cache / f"{name}.json"
+    target, record_path = cache / name, cache / f"{name}.json"
     checksum = hashlib.sha256(content).hexdigest()
     stored = None
     with contextlib.suppress(OSError, ValueError):
-        stored = json.loads(read_file(record)).get("sha256")
+        stored = json.loads(read_file(record_path)).get("sha256")
     if stored not in (None, checksum):
         raise ResourceError(
             f"model {name!r} from {address} has changed since it was first downloaded (SHA-256 "
-            f"{checksum}, before {stored}); remove {record} to accept the new version"
+            f"{checksum}, before {stored}); remove {record_path} to accept the new version"
         )
     with disk_errors(target):
         cache.mkdir(parents=True, exist_ok=True)
@@ -172,7 +173,7 @@ def _store_in_cache(
                 file.parent.mkdir(parents=True, exist_ok=True)
                 file.write_bytes(data)
             replace_file(
-                record, json.dumps({"url": address, "sha256": checksum}, indent=1).encode()
+                record_path, json.dumps({"url": address, "sha256": checksum}, indent=1).encode()
             )
             if not target.exists():
                 os.rename(temporary / "model", target)

@@ -84,8 +84,8 @@ class ModelPack:
         return document
 
     def settle(self, document: SdfDocument, element: Element) -> None:
-        """Rewrite the URIs below ``element`` to files in ``models/``, and add these. An unknown URI
-        is only noted."""
+        """Rewrite the URIs below ``element`` to files in ``models/``, and add these files. An
+        unknown URI is only noted, but ``SdfError`` is raised for that of an ``<include>``."""
         for uri in element.iter("uri"):
             text = (uri.text or "").strip()
             settled = self._packed_uri(document, uri, text) if text else None

@@ -59,7 +59,8 @@ def compile_program(
     pruning: bool = True,
     dynamic: bool = False,
 ) -> Program:
-    """Compile a program; its draws from ``random`` depend on ``seed``.
+    """Stop the running scenario, and compile a program. Its draws from ``random`` depend on
+    ``seed``.
 
     ``scenario`` is the name of one of several modular scenarios in the file. Raises
     ``UnknownNameError`` for one of ``parameters`` that the program does not have.
@@ -110,7 +111,8 @@ def _compile(
 
 
 def _examine_program(path: Path, text: str, dynamic: bool, known: Any) -> Tuple[str, ...]:
-    """Raise ``SpecError`` for unsupported statements. Return notes on those without effect."""
+    """Raise ``SpecError`` for unsupported statements. Return notes on those without effect, and add
+    the parameters of the program to ``known``."""
     from gz_testauto.extras.scenic.language.statements import examine, faulty_records
 
     tree = _parse(path, text)
@@ -204,7 +206,7 @@ def _require_robot_for_ego(path: Path, compiled: Any) -> None:
 
 @contextlib.contextmanager
 def _importable(library: str) -> Iterator[None]:
-    """Make the library importable, also under the name of GzScenic."""
+    """Make the library importable in this context, also under the name of GzScenic."""
     with scratch_directory() as place:
         (place / f"{LIBRARY}.scenic").write_text(library, encoding="utf-8")
         alias = place / _GZSCENIC

@@ -78,8 +78,7 @@ def _text(value: Any) -> str:
 
 @distributionFunction
 def normalize_angle(angle: float) -> float:
-    """Return an angle (rad) in [-π, π]. Raises ``InvalidScenarioError`` for an
-    infinite one or NaN."""
+    """Return an angle (rad) in [-π, π]. Raises ``InvalidScenarioError`` for infinity or NaN."""
     if not is_finite([angle]):
         raise InvalidScenarioError(
             f"yaw, pitch or roll is {_text(angle)}; it must be a finite number"

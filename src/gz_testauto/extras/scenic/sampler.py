@@ -134,10 +134,10 @@ class SceneSampler:
                 if not draws.is_within_limit:
                     return None
                 draws.count()
-                trial = DefaultIdentityDict()
-                trial.storage = dict(sample.storage)
-                if self._sample_object(number, obj, trial, untested, visible):
-                    sample = trial
+                candidate = DefaultIdentityDict()
+                candidate.storage = dict(sample.storage)
+                if self._sample_object(number, obj, candidate, untested, visible):
+                    sample = candidate
                     break
             else:
                 return None
@@ -164,17 +164,18 @@ class SceneSampler:
             except RejectionException:
                 return False
             ready = [r for r in untested if _are_sampled(r.dependencies, sample)]
-            seen = [
+            ready_visible = [
                 pair for pair in visible if _are_sampled(_objects_of_visibility(pair[0]), sample)
             ]
-            return self._holds(sample, (number,), ready, seen)
+            return self._holds(sample, (number,), ready, ready_visible)
 
     # --- requirements of a scene -----------------------------------------------------------------
 
     def _holds(
         self, sample: Any, numbers: Sequence[int], user: List[Any], visible: List[Any]
     ) -> bool:
-        """Return whether a sample satisfies all requirements, which are tested in a fixed order."""
+        """Return whether the objects with the indices ``numbers`` are validly placed in a sample,
+        and all requirements in ``user`` and ``visible`` hold. The order of tests is fixed."""
         with preserved_random_state():  # requirements can draw random numbers
             try:
                 return not (
@@ -243,8 +244,8 @@ class SceneSampler:
     # --- report if no scene is found -------------------------------------------------------------
 
     def _failure_shares(self, user: List[Any]) -> List[Tuple[str, float]]:
-        """Test each requirement alone in drawn scenes. Return the one of each kind that fails most
-        often, with the share of its failures, the largest share first."""
+        """Test each requirement alone in drawn scenes. Return for each kind the requirement that
+        fails most often, with the share of its failures, the largest share first."""
         tested: Counter[_Label] = Counter()
         failed: Counter[_Label] = Counter()
         count = len(self._objects)
@@ -265,10 +266,10 @@ class SceneSampler:
                 failed[label] += fault
         shares = [(label, count / tested[label]) for label, count in failed.items() if count]
         shares.sort(key=lambda item: (-item[1], item[0]))
-        first: Dict[str, Tuple[str, float]] = {}
+        worst_by_kind: Dict[str, Tuple[str, float]] = {}
         for label, share in shares:
-            first.setdefault(label.kind, (label.text, share))
-        return list(first.values())
+            worst_by_kind.setdefault(label.kind, (label.text, share))
+        return list(worst_by_kind.values())
 
     def _labeled_tests(
         self, sample: Any, user: List[Any]
@@ -354,7 +355,7 @@ def _objects_of_visibility(requirement: Any) -> Tuple[Any, ...]:
 
 
 def _ordered_dependencies(scenario: Any) -> Tuple[Any, ...]:
-    """Return objects and parameters, then the values in requirements, then all other values."""
+    """Return the values to draw: objects, parameters, values in requirements, all other values."""
     dependencies: Dict[int, Any] = {}
     for value in (*scenario._instances, *scenario.params.values()):
         if isinstance(value, Samplable):

@@ -174,7 +174,7 @@ class SceneObject(Object):
 
     @classmethod
     def _first_stated_property(cls, names: Tuple[str, ...]) -> Optional[str]:
-        """Return the one of ``names`` that the most derived class states."""
+        """Return the first of ``names`` that the most derived class defines, or None."""
         for ancestor in cls.__mro__:
             stated = ancestor.__dict__.get("_scenic_properties", {})
             for name in names:
@@ -191,7 +191,8 @@ class SceneObject(Object):
 
     @classmethod
     def _matching_sizes(cls, specifiers: List[Any]) -> List[Any]:
-        """Apply the size of a round model to its other round axes."""
+        """Return specifiers that apply a specified size of a round model to its other round
+        axes."""
         together = getattr(cls, "_round_together", ())
         sizes = {name: spec for spec in specifiers for name in spec.priorities if name in together}
         if not sizes:
@@ -213,7 +214,9 @@ class SceneObject(Object):
 
     @classmethod
     def _standing_specifier(cls, placing: Any, origin: Any, direct: Any) -> Any:
-        """Return the specifier that puts an object down, at the position of ``placing``."""
+        """Return the specifier that puts an object on its surface, at the position of ``placing``.
+        ``origin`` is an explicit z of the model's origin, ``direct`` a specifier that faces a
+        point; both can be None."""
         reference, levels, target = _reference(placing), _CURRENT[0], _faced_position(direct)
         origin_z = getattr(cls, "_origin_z", None)
         needed = {"restHeight", "contactTolerance"}
@@ -300,7 +303,7 @@ class SceneObject(Object):
 
 
 def _place_in_program() -> Optional[str]:
-    """Return the file and line at which the program creates an object."""
+    """Return the file and line at which the program creates an object, or None."""
     path, added = _PROGRAM[0]
     frame = inspect.currentframe()
     while frame is not None:
@@ -321,8 +324,8 @@ def _orientation(facing: Any) -> Any:
 
 
 def _resting_as_it_faces(leaning: List[Any]) -> List[Any]:
-    """Return a specifier for the height of an object ``on`` another object, ``facing`` three
-    angles."""
+    """Return a list with a specifier for the height of an object ``on`` another object and
+    ``facing`` three angles. The list is empty without this ``facing``."""
     # Scenic computes pitch and roll relative to the surface, and thus late: the inclination would
     # depend on the position, and the position on the height of the inclined object. The orientation
     # in the world does not depend on the surface.
@@ -368,7 +371,7 @@ def _note_level(levels: Levels, middle: Any, base: Any) -> None:
 
 
 def _reference(placing: Any) -> Optional[Any]:
-    """Return the :class:`SceneObject` next to which a specifier places another."""
+    """Return the :class:`SceneObject` next to which a specifier places another object, or None."""
     if placing.name in _BESIDE:
         function = getattr(placing.value, "value", None)
         reference = inspect.getclosurevars(function).nonlocals.get("pos") if function else None

@@ -55,8 +55,8 @@ class Solid:
     """The solid of a model in the frame of the model.
 
     ``mesh`` is a closed ``trimesh.Trimesh``. ``bounds`` (3, 2) are those of the collision shapes.
-    ``primitive`` is the shape of a model with a single one. A ``bodiless`` model has no collision
-    shapes.
+    ``primitive`` is the collision shape if it is the only one, upright and no mesh. A ``bodiless``
+    model has no collision shapes.
     """
 
     mesh: Any
@@ -86,8 +86,8 @@ class Solid:
 
 
 def solid_of(sdf: Path, model_path: Sequence[Path], hollow: bool = False) -> Solid:
-    """Read a model. A mesh with gaps is replaced by its convex hull or, if ``hollow``, by plates
-    along its surface. Raises ``SdfError`` for a model without a size."""
+    """Return the solid of a model file. A mesh with gaps is replaced by its convex hull or, if
+    ``hollow``, by plates along its surface. Raises ``SdfError`` for a model without a size."""
     library = ModelLibrary(model_path, repair=True)
     document = SdfDocument.read(sdf, repair=True)
     if document.model is None:
@@ -241,7 +241,8 @@ def _thickened(points: np.ndarray) -> np.ndarray:
 
 
 def _solid_of_mesh(geometry: Mesh, notes: List[str], hollow: bool) -> Any:
-    """Return a closed mesh as a solid, or the hull or surface of any other mesh."""
+    """Return a closed mesh as a solid, or the convex hull of any other mesh. With ``hollow``, the
+    hull is replaced by plates along the surface."""
     import trimesh
 
     surface = geometry.surface

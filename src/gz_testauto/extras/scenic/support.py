@@ -82,7 +82,7 @@ def needs_support(obj: Any) -> bool:
 
 def has_stable_support(obj: Any, neighbors: Sequence[Any]) -> bool:
     """Return whether the center is inside the convex hull of the supported points of the base, with
-    a margin."""
+    a margin. For a static object, any supported point is sufficient."""
     corners = np.asarray(obj.occupiedSpace.mesh.vertices)
     low = corners[:, 2].min()
     base = shapely.MultiPoint(corners[corners[:, 2] < low + SUPPORT_M / 2][:, :2]).convex_hull

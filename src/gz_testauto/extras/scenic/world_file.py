@@ -100,7 +100,8 @@ class WorldWriter:
     def write(
         self, objects: Sequence[Tuple[SceneName, Any]]
     ) -> Tuple[bytes, Dict[str, bytes], Dict[str, Element]]:
-        """Return the world file, further files of this world only, and SDF elements by name."""
+        """Return the world file, further files of this world only, and SDF elements by name. Agents
+        are among the elements, but not in the world file."""
         document = self._base.copy()
         world = document.world
         files: Dict[str, bytes] = {}

@@ -30,19 +30,20 @@ _WORDS: Dict[str, str] = {
 
 
 def raise_if_without_effect(obj: Any, name: str) -> None:
-    """Raise ``InvalidScenarioError`` if the caller of the caller assigns without effect.
+    """Raise ``InvalidScenarioError`` if an assignment to the property ``name`` has no effect.
 
-    Assignments to properties of the program's own classes are valid, and so are assignments by
-    Scenic itself and by a mutator while a scene is drawn.
+    Call it only from ``__setattr__``, directly. Assignments to properties of the program's own
+    classes are valid, and so are assignments by Scenic itself and by a mutator while a scene is
+    drawn.
     """
     if name.startswith("_") or not (name in _built_in_defaults(obj) or name in ("x", "y", "z")):
         return
-    acts = veneer.currentSimulation is not None
+    is_in_trial = veneer.currentSimulation is not None
     of_scenic = str(sys._getframe(2).f_globals.get("__name__", "")).startswith("scenic.")
-    if of_scenic or not (acts or veneer.isActive()):
+    if of_scenic or not (is_in_trial or veneer.isActive()):
         return
     kind = type(obj).__name__
-    if acts:
+    if is_in_trial:
         raise InvalidScenarioError(
             f"the assignment to `{name}` of a {kind} during a trial has no effect on the "
             "simulator; use an action in its behavior, such as SetVelocityAction"
@@ -137,7 +138,7 @@ def _parsing_once(library: str) -> Callable[..., Any]:
 
 
 def _with_lines(visit: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """Change Scenic's function that translates a node to keep the line of the node."""
+    """Return a replacement for Scenic's function that translates a node, which keeps its line."""
 
     def visit_with_line(self: Any, node: Any) -> Any:
         statement = visit(self, node)

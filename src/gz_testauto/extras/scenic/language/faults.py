@@ -33,7 +33,7 @@ def located(path: Path, added: int = LINE_ADDED) -> Iterator[None]:
     """Convert exceptions to ``SpecError`` with file and, if known, line.
 
     Use it only around code that Scenic or the program evaluates, and around tests of drawn values:
-    each exception in it is reported as one of the program, also ``SystemExit``.
+    each exception in it is reported as an error of the program, also ``SystemExit``.
     """
     try:
         yield
@@ -49,7 +49,7 @@ def located(path: Path, added: int = LINE_ADDED) -> Iterator[None]:
 
 
 def located_message(path: Path, error: BaseException, added: int = LINE_ADDED) -> str:
-    """Return the place, the error and a hint. ``added`` lines precede the program."""
+    """Return a message with file, line, error and a hint. ``added`` lines precede the program."""
     file, line = _place_of(path, error, added)
     if isinstance(error, SystemExit):
         text = f"the program calls sys.exit({error.code!r}); remove the call"
@@ -139,8 +139,8 @@ def _raising_place(path: Path, error: BaseException) -> Tuple[str, Optional[int]
 
 
 def _place_of_object(error: BaseException) -> Optional[Tuple[str, int]]:
-    """Return the file and line of the object whose value raised an exception while Scenic drew
-    it."""
+    """Return the file and line of the object whose value raised an exception while Scenic drew it,
+    or None."""
     for frame, _ in reversed(list(traceback.walk_tb(error.__traceback__))):
         attributes = getattr(frame.f_locals.get("self"), "__dict__", {})
         # a drawn object is a copy

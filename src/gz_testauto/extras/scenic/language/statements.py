@@ -93,9 +93,9 @@ def examine(tree: Any, dynamic: bool = False) -> Tuple[List[Place], List[Place]]
         if kind in rejected:
             unsupported.append(Place(line, rejected[kind]))
         elif kind in ineffective:
-            acting = "" if dynamic or kind in _NEVER_EFFECTIVE else _IF_DYNAMIC
+            remark = "" if dynamic or kind in _NEVER_EFFECTIVE else _IF_DYNAMIC
             without_effect.append(
-                Place(line, f"`{ineffective[kind]}` has no effect {moment}{acting}")
+                Place(line, f"`{ineffective[kind]}` has no effect {moment}{remark}")
             )
         elif kind == "ScenarioDef" and getattr(node, "compose", None):
             text = f"`compose` {_NO_SEQUENCES}; use `setup` alone"
@@ -250,8 +250,8 @@ _METHODS = ("get", "items", "keys", "values")
 
 
 class ScenarioParameters:
-    """The global parameters of a scenario and of its modules. ``any_name`` is True if a program
-    reads the whole table."""
+    """The names of global parameters that a scenario and its modules define or read. ``any_name``
+    is True if a program uses the whole table, so that any name is valid."""
 
     def __init__(self) -> None:
         self.names: Set[str] = set()
@@ -288,7 +288,7 @@ def _is_parameter_table(node: Any) -> bool:
 
 def _read_by(node: Any) -> Tuple[Any, Optional[str]]:
     """Return the table and the name if an expression reads ``globalParameters.NAME``,
-    ``globalParameters['NAME']`` or ``globalParameters.get('NAME')``."""
+    ``globalParameters['NAME']`` or ``globalParameters.get('NAME')``, else None for both."""
     if (
         isinstance(node, ast.Attribute)
         and _is_parameter_table(node.value)
