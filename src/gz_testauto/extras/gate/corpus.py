@@ -94,7 +94,7 @@ def read_corpus(directory: Path) -> List[CorpusWorld]:
 
 
 def in_order(worlds: Sequence[CorpusWorld], history: Sequence[str]) -> List[CorpusWorld]:
-    """Return the worlds of ``history``, then the others by ``expected_s``."""
+    """Return the worlds in the order of ``history``, then the remaining ones by ``expected_s``."""
     latest = {name: position for position, name in enumerate(history)}
     return sorted(
         worlds,
@@ -110,7 +110,7 @@ class _HistoryFile:
 def read_history(corpus: Path) -> Tuple[str, ...]:
     """Return the names of the corpus worlds in which a planner failed, the latest failure first.
 
-    Raises ``SpecError`` for a damaged file.
+    The result is empty without a history file. Raises ``SpecError`` for a damaged file.
     """
     path = corpus / HISTORY
     if not os.path.exists(path):
@@ -150,8 +150,8 @@ def _worlds_of(file: Path, directory: Path) -> List[CorpusWorld]:
 def _expected_s(details: Path, spec: BuiltinCampaignSpec) -> float:
     """Return the expected simulated time (s) until the failure.
 
-    It is the time of the stored failure, or the time limit, divided by the probability of the
-    failure in the perturbed trials (Laplace's rule of succession).
+    It is the time of the stored failure, or the time limit without a stored time. The time is
+    divided by the probability of the failure in perturbed trials (Laplace's rule of succession).
     """
     data = read_json_object(details, ResultsError) if details.is_file() else {}
     time_s, robustness = data.get("time_s"), data.get("robustness") or {}

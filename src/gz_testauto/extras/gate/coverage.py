@@ -34,8 +34,8 @@ class NotJudged:
 class GateSide:
     """One results directory that a gate evaluates, with the planners' names as in the verdicts.
 
-    The other directory contains the expected ``worlds``, but not the worlds in ``only``.
-    ``recorded`` are the finished trials, and ``settled`` those that can be evaluated.
+    ``worlds`` are expected in both directories. ``only`` are worlds that the other directory does
+    not contain. ``recorded`` are the finished trials, and ``settled`` those that can be evaluated.
     ``ended_by_rule`` is True if the early stop has ended the campaign.
     """
 
@@ -57,7 +57,8 @@ class GateSide:
         return {world: trials[world] for world in self.worlds if world in trials}
 
     def unsettled(self) -> Tuple[str, ...]:
-        """Return the worlds without a settled trial of the evaluated planners."""
+        """Return the worlds without a settled trial of the evaluated planners. After an early stop,
+        worlds with invalid trials are omitted."""
         if not self.planners:
             return ()
         settled = {record.world for record in self.settled if record.planner in self.planners}
@@ -78,14 +79,14 @@ def settled_worlds(results: CampaignResults, planners: Sequence[str]) -> Set[str
     expected = max(results.planned // max(world_count * len(results.planners), 1), 1)
     expected *= len(planners)
     copies = Counter(results.copies.values())
-    ended: Dict[str, int] = {}
+    finished: Dict[str, int] = {}
     for record in results.trials:
         if record.planner in planners:
-            ended[record.world] = ended.get(record.world, 0) + 1
+            finished[record.world] = finished.get(record.world, 0) + 1
     settled: Set[str] = set()
     for name in names:
         # The outcome of a trial in a later world can affect whether it has already finished.
-        if ended.get(name, 0) < expected * (1 + copies[name]):
+        if finished.get(name, 0) < expected * (1 + copies[name]):
             break
         settled.add(name)
     return settled
@@ -217,11 +218,11 @@ def _missing_worlds(
     needed = max((count for count, _ in gaps), default=0)
     most, name = options.allow_missing_worlds, options.name_of("allow_missing_worlds")
     finished = min(side.total - len(worlds) for side, worlds in zip(sides, unfinished))
-    # The finished worlds are the first ones, so that --worlds selects them if nothing else lacks.
+    # Finished worlds are the first ones, so that --worlds selects them if nothing else is missing.
     is_only_unfinished = lacking == needed and not any(side.only for side in sides)
     selection = f"judge the first by {options.name_of('worlds')} {finished}, "
-    first = selection if is_only_unfinished and finished else ""
-    remedy = f"run the missing trials, {first}or declare {name} {needed}"
+    optional_selection = selection if is_only_unfinished and finished else ""
+    remedy = f"run the missing trials, {optional_selection}or declare {name} {needed}"
     for count, gap in gaps:
         yield replace(gap, allowed=count <= most, remedy="" if count <= most else remedy)
 

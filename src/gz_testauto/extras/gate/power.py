@@ -32,7 +32,8 @@ _TAIL = 1e-9
 class DiscordantRate:
     """The difference of two planners with one trial in each world.
 
-    ``difference`` is the success rate of the first planner minus that of the second.
+    ``discordant`` is the share of worlds in which only one planner succeeds. ``difference`` is the
+    success rate of the first planner minus that of the second.
     """
 
     discordant: float
@@ -80,7 +81,8 @@ class DiscordantRate:
         return DiscordantRate(self.discordant, difference)
 
     def worse_by(self, loss: float) -> "DiscordantRate":
-        """Return an equally good first planner that fails in a further share ``loss`` of worlds."""
+        """Return the rates of two equally good planners if the first then fails in a further share
+        ``loss`` of worlds."""
         return DiscordantRate(min(self.discordant + loss, 1.0), -loss)
 
     def power(self, worlds: int, alpha: float) -> float:
@@ -103,7 +105,7 @@ class DiscordantRate:
         return float(np.clip(weights @ refused, 0.0, 1.0))
 
     def draw(self, generator: np.random.Generator, shape: Tuple[int, int]) -> np.ndarray:
-        """Draw the differences in the worlds, shape (campaigns, worlds)."""
+        """Draw the differences (-1, 0 or 1) in the worlds, shape (campaigns, worlds)."""
         chances = [self.discordant - self.first_only, 1.0 - self.discordant, self.first_only]
         return generator.choice([-1.0, 0.0, 1.0], p=chances, size=shape)
 
@@ -169,7 +171,8 @@ def smallest_difference(worlds: int, source: Source, alpha: float) -> Optional[f
 
 
 def worlds_for(source: Source, alpha: float) -> Optional[int]:
-    """Return the number of worlds for the power :data:`CHANCE`, None above :data:`MOST_WORLDS`."""
+    """Return the number of worlds for the power :data:`CHANCE`. It is None above
+    :data:`MOST_WORLDS`, or if the planners do not differ."""
     if not source.difference:
         return None
     high = 8
@@ -224,9 +227,9 @@ def smallest_failed_loss(
     margin: float,
     alpha: float,
 ) -> Optional[int]:
-    """Return the smallest loss of a planner, in percentage points, that the gate fails with the
-    probability :data:`CHANCE`, or None. ``find_failures`` is :func:`gate_failures` or
-    :func:`fixed_gate_failures`."""
+    """Return the smallest loss (percentage points) at which the gate fails a planner with the
+    probability :data:`CHANCE`, or None if no loss is sufficient. ``find_failures`` is
+    :func:`gate_failures` or :func:`fixed_gate_failures`."""
     low, high = 0, 100
     if find_failures(worlds, source.worse_by(1.0), margin, alpha) < CHANCE:
         return None
@@ -240,7 +243,7 @@ def smallest_failed_loss(
 def _fixed_gate_verdicts(
     worlds: int, source: Source, margin: float, alpha: float
 ) -> Tuple[float, float]:
-    """Return the probabilities that the gate passes and that it fails."""
+    """Return the probabilities that the gate passes and that it fails after all worlds."""
     values = np.sort(source.draw(np.random.default_rng(SEED), (TESTED, worlds)), axis=1)
     # The test depends on the values but not on their order, so it is computed once for equal rows.
     rows, times = np.unique(values, axis=0, return_counts=True)

@@ -82,9 +82,9 @@ class QuestionVerdict:
     ``value`` with the confidence ``levels``, in the unit of the metric (rates for success). A
     difference is the planner's value minus the baseline's, and ``means`` are these two values.
     ``short_names`` are the planner's and the baseline's names in their campaigns. ``quantity`` is
-    the name of the metric, and empty for success. ``more_worlds`` estimates how many more
-    such worlds are needed, or is None if no number is sufficient. ``lost`` are the worlds in which
-    the planner is worse than its baseline (for a required rate: in which it fails), and ``won``
+    the name of the metric, and empty for success. ``more_worlds`` estimates how many more worlds
+    with similar results are needed, or is None if no number is sufficient. ``lost`` are the worlds
+    in which the planner is worse than its baseline or, for a required rate, fails. ``won`` are
     those in which it is better. ``failed`` are the worlds in which one of the two planners never
     reached the goal. A ``fixed`` verdict is valid only for the declared number of worlds.
     """
@@ -115,7 +115,7 @@ class QuestionVerdict:
 def evaluate(
     pairs: Sequence[GatePair], options: GateOptions, declared: Sequence[Metric] = ()
 ) -> Tuple[QuestionVerdict, ...]:
-    """Return the verdicts; ``declared`` are the known metrics of :func:`gate_metrics`."""
+    """Return the verdicts on the questions in ``options``. ``declared`` are the known metrics."""
     metrics = gate_metrics(options, declared)
     questions = [
         question for pair in pairs for question in _create_questions(pair, options, metrics)

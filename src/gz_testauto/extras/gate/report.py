@@ -101,8 +101,8 @@ def _details(answer: QuestionVerdict) -> List[str]:
 
 
 def _worlds_text(answer: QuestionVerdict) -> str:
-    """Return the worlds in which the planner is worse and better than its baseline; for a required
-    rate, those in which it failed."""
+    """Return a text with the worlds in which the planner is worse and better than its baseline. For
+    a required rate, these are the worlds in which it failed. The text is empty without worlds."""
     if answer.kind is QuestionKind.SUCCESS:
         if answer.verdict is Verdict.PASSED or not answer.lost:
             return ""
@@ -125,9 +125,9 @@ def not_judged_line(item: NotJudged) -> str:
 def evaluate_with_junit(
     name: str, evaluate: Callable[[], GateEvaluation], write: Callable[[str], None]
 ) -> GateEvaluation:
-    """Evaluate the gate; ``write`` receives JUnit XML before it, and then the result or error.
+    """Evaluate the gate, and call ``write`` with JUnit XML of its result or error.
 
-    Errors are raised again.
+    A first call, before the evaluation, states that it is not finished. Errors are raised again.
     """
     write(error_to_junit(name, NOT_FINISHED))
     try:

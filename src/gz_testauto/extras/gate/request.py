@@ -55,8 +55,8 @@ class GateEvaluation:
 
     @property
     def verdict(self) -> Verdict:
-        """The verdict: failed if any question or world of the corpus failed, passed if all of them
-        passed and all missing results are allowed, else undecided."""
+        """The verdict. It is failed if any question or world of the corpus failed. It is passed if
+        all of them passed and all missing results are allowed, else undecided."""
         verdicts = {answer.verdict for answer in self.answers}
         verdicts |= {corpus_verdict.verdict for corpus_verdict in self.corpus.verdicts}
         if Verdict.FAILED in verdicts:
@@ -83,7 +83,7 @@ class GateEvaluation:
 def evaluate_results(
     directory: Path, options: GateOptions, progress: Progress, should_stop: StopRequest
 ) -> GateEvaluation:
-    """Evaluate the campaign, and the corpus if there is one.
+    """Evaluate the questions about the campaign, and the corpus if ``options.corpus`` is set.
 
     The verdicts on the corpus are written to the directory. Raises the errors of
     :func:`evaluate_gate` and :func:`run_corpus`.
@@ -252,8 +252,8 @@ def _compare_in_campaign(
 def _pair_campaigns(
     directory: Path, campaign: LoadedCampaign, other: LoadedCampaign, options: GateOptions
 ) -> Tuple[GateEvaluation, CampaignResults]:
-    """Return a gate without verdicts, and the results of both campaigns, with the planners' names
-    in tables."""
+    """Return a gate without verdicts, and the results of both campaigns. Planners in them have the
+    names of ``PairedCampaigns.names``."""
     assert options.baseline is not None
     new_results, baseline_results, base = campaign.results, other.results, options.baseline_planner
     _require_planners(new_results, directory, options.planner)

@@ -153,7 +153,8 @@ class Group:
         return np.array(positions).reshape(-1, 2)
 
     def update(self, context: StepContext, speed_mps: float, pause_s: float) -> None:
-        """Update positions and direction; wait while the robot distracts a member."""
+        """Update positions, target and direction once per step. The group waits while the robot
+        distracts a member."""
         if self._context is context:
             return
         self._context = context
@@ -183,7 +184,8 @@ class Group:
         self.heading = to_target / left_m if left_m > 0.0 else np.zeros(2)
 
     def _draw_target(self, center: np.ndarray, time_s: float, speed_mps: float) -> None:
-        """Draw a free target, and the time limit for reaching it from ``center`` (2,)."""
+        """Draw a free target, and the time limit for reaching it from ``center`` (2,). If there is
+        no free target, set the time of the next try."""
         here = (float(center[0]), float(center[1]))
         reach_m: float = self.leader.radius_m
         # First a path that is wide enough for the group, otherwise one for a single person.

@@ -167,7 +167,7 @@ class Pedestrian(SocialForce):
     # reactions
 
     def _noticed_robot(self, context: StepContext) -> Optional[ModelState]:
-        """Return the state of the robot if the person reacts to it in this step."""
+        """Return the state of the robot if the person reacts to it in this step, else None."""
         state = None if context.robot is None else context.state(context.robot)
         if state is None or not self.reaction.distance_m:
             return None
@@ -215,12 +215,12 @@ class Pedestrian(SocialForce):
         # decelerate with the relaxation time, so that the person does not pass the target
         desired = offset / max(self._forces.relaxation_time_s, left_m / fastest_mps)
         _, distance_m = self._offset_from_robot(robot)
-        is_there = distance_m <= self._stop_m + 0.1  # HuNavSim: 1.2 m and 1.1 m
+        is_there = distance_m <= self._stop_m + 0.1  # difference of HuNavSim: 1.2 m and 1.1 m
         facing = self._heading_to_robot_rad(robot) if is_there else None
         self._walk(context, desired, fastest_mps, yaw_rad=facing)
 
     def _repulsion_by_robot(self, robot: ModelState) -> np.ndarray:
-        """Return the additional acceleration (m/s²) of a scared person."""
+        """Return the acceleration (m/s²) of a scared person away from the robot, (2,)."""
         away, distance_m = self._offset_from_robot(robot)
         if distance_m < 1e-9:
             return np.zeros(2)
@@ -287,8 +287,8 @@ class Pedestrian(SocialForce):
         """
         fast_mps = float(np.hypot(*desired))
         heading = desired / fast_mps if fast_mps > 0.0 else desired
-        members = self._repulsion_by_members(heading)
-        additional_mps2 = members if additional_mps2 is None else additional_mps2 + members
+        by_members = self._repulsion_by_members(heading)
+        additional_mps2 = by_members if additional_mps2 is None else additional_mps2 + by_members
         velocity, speed = self.pushed(context, desired, heading, speed_mps, additional_mps2)
         facing_rad = yaw_rad
         if facing_rad is None:

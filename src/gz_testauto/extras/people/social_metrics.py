@@ -49,8 +49,8 @@ no space."""
 def social_force(offset: np.ndarray, relative: np.ndarray) -> np.ndarray:
     """Return the social force (m/s²) of another agent, shape (n, 2), 0 at the same position.
 
-    ``offset`` (n, 2) is that (m) from the agent to the other agent, and ``relative`` (n, 2) the
-    velocity (m/s) of the agent minus that of the other.
+    ``offset`` (n, 2) is the vector (m) from the agent to the other agent. ``relative`` (n, 2) is
+    the velocity (m/s) of the agent minus that of the other agent.
     """
     distance = np.hypot(*offset.T)
     is_defined = distance > 0.0
@@ -72,8 +72,10 @@ def social_force(offset: np.ndarray, relative: np.ndarray) -> np.ndarray:
 
 @functools.lru_cache(maxsize=2)  # two metrics use the same forces
 def _forces(recording: Recording, people: Tuple[str, ...]) -> Tuple[np.ndarray, np.ndarray]:
-    """Return at each sample the modulus of the total social force of all people on the robot, and
-    the sum of the moduli of the robot's forces on the people (m/s²), each of shape (n,).
+    """Return the social forces (m/s²) on the robot and on people at each sample, (n,) each.
+
+    The first is the modulus of the total force of all people on the robot. The second is the sum of
+    the moduli of the robot's forces on the people.
     """
     robot, time_s = recording.pose, recording.time_s
     on_robot, on_people = np.zeros((len(robot), 2)), np.zeros(len(robot))

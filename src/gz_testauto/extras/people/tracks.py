@@ -96,7 +96,7 @@ def _read_version(
         by_id.setdefault(sample.id, []).append(sample)
     if not by_id:
         raise SpecError(f"{path}: the file has no samples; use another file")
-    single = [id_ for id_, found in by_id.items() if len(found) == 1]
+    single = [id_ for id_, samples_of_id in by_id.items() if len(samples_of_id) == 1]
     if single:
         place = by_id[single[0]][0].place
         more = f", as {len(single) - 1} others" if len(single) > 1 else ""
@@ -104,7 +104,7 @@ def _read_version(
             f"{place}: the track {single[0]!r} has only one sample{more}; remove such tracks: "
             f"{', '.join(single[:SHOWN_IDS])}{', ...' if len(single) > SHOWN_IDS else ''}"
         )
-    return tuple(_track(found, scale, max_speed_mps) for found in by_id.values())
+    return tuple(_track(samples_of_id, scale, max_speed_mps) for samples_of_id in by_id.values())
 
 
 def _track(samples: List[_Sample], scale: float, max_speed_mps: float) -> RecordedTrack:
