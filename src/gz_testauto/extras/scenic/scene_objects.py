@@ -85,10 +85,10 @@ class SceneObject(Object):
     """An object of a scene.
 
     ``gz_model`` is None for an object that only the program describes. ``restHeight`` (m) is the
-    height of the center above the surface on which the object rests, and ``supportLevel`` (m) that
-    of the surface if it belongs to an adjacent object. A ``stacked`` object was placed ``on``
-    another one. ``stands`` is True if it was placed there or on the ground, without an explicit
-    height.
+    height of the center above the surface on which the object rests. ``supportLevel`` (m) is the
+    height of this surface if it belongs to an adjacent object, else None. A ``stacked`` object was
+    placed ``on`` another one. ``stands`` is True if it was placed there or on the ground, without
+    an explicit height.
     """
 
     _scenic_properties: ClassVar[Dict[str, Any]] = {
@@ -215,8 +215,7 @@ class SceneObject(Object):
     @classmethod
     def _standing_specifier(cls, placing: Any, origin: Any, direct: Any) -> Any:
         """Return the specifier that puts an object on its surface, at the position of ``placing``.
-        ``origin`` is an explicit z of the model's origin, ``direct`` a specifier that faces a
-        point; both can be None."""
+        ``origin`` is an explicit z or None, ``direct`` a specifier that faces a point or None."""
         reference, levels, target = _reference(placing), _CURRENT[0], _faced_position(direct)
         origin_z = getattr(cls, "_origin_z", None)
         needed = {"restHeight", "contactTolerance"}
@@ -410,8 +409,8 @@ def put_down(
     """Return a position with the z of an object on its surface, or unchanged if its height is
     explicit.
 
-    ``rest_m`` is the height of the object's center above the surface. ``middle`` and ``level`` are
-    the heights of the center of an adjacent object and of the surface below it, or None, and
+    ``rest_m`` is the height of the object's center above the surface. ``middle`` is the height of
+    the center of an adjacent object, and ``level`` that of the surface below it; both can be None.
     ``stands`` is True if that object rests on the surface. With ``always``, the surface of an
     object at any other height is the ground.
     """

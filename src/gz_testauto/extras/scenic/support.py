@@ -20,8 +20,8 @@ SAME_HEIGHT_M = 1e-9
 def rest_facing(
     shape: Any, width: float, length: float, height: float, position: Any, target: Any, away: bool
 ) -> float:
-    """Return the height (m) of the center above the ground of an object that leans to face
-    ``target``, a higher or lower point, or away from it."""
+    """Return the height (m) above the ground of the center of an object that leans to face the
+    higher or lower point ``target``. With ``away``, the object faces away from it."""
     distance = math.hypot(target[0] - position[0], target[1] - position[1])
     corners = np.asarray(shape.mesh.vertices) * (width, length, height)
     rest_m = lowest(shape) * height

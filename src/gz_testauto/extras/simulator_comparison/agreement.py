@@ -179,8 +179,8 @@ def _agreement_rate(by_world: Mapping[str, Sequence[bool]]) -> Estimate:
 
 
 def _combine_strata(agreed: int, chosen: int, rate: Estimate, remaining: int) -> Estimate:
-    """Return the share of all trials with the same outcome in both simulators: ``agreed`` of the
-    ``chosen`` trials, and the share ``rate`` of the ``remaining`` trials."""
+    """Return the share of all trials with the same outcome in both simulators. These are ``agreed``
+    of the ``chosen`` trials, and the share ``rate`` of the ``remaining`` trials."""
     if chosen + remaining == 0:
         return Estimate.unknown()
     if remaining == 0:

@@ -308,10 +308,8 @@ def _with_interval(
     by_case: Mapping[str, float],
 ) -> Measured:
     """Return ``value`` with its bootstrap interval, or without an interval if a set has one value.
-
     ``scatter`` has the values (n,) of each independently resampled set. Their means are the
-    contributions of the sets to ``value``, up to a common factor.
-    """
+    contributions of the sets to ``value``, up to a common factor."""
     if min(map(len, scatter)) < 2 or not np.isfinite(draws).all():
         reason = "no interval, because a case has only one repetition"
         estimate = Estimate.without_interval(value, reason)
@@ -366,8 +364,8 @@ def _exchange_count(count: int, reference: int) -> int:
 
 def _energy(pooled: np.ndarray, members: np.ndarray, count: int) -> np.ndarray:
     """Return the energy statistic 2 E d(X, Y) - E d(X, X') - E d(Y, Y') for each row of ``members``
-    (m, n), which is 1 for the ``count`` samples of X and 0 for those of Y (G. J. Székely, M. L.
-    Rizzo, J. Stat. Plan. Inference 143, 2013). ``pooled`` (n, n) are the distances d."""
+    (m, n). A row is 1 for the ``count`` samples of X and 0 for those of Y. ``pooled`` (n, n) are
+    the distances d (G. J. Székely, M. L. Rizzo, J. Stat. Plan. Inference 143, 2013)."""
     other = len(pooled) - count
     towards = members @ pooled
     within = (towards * members).sum(axis=1)

@@ -55,8 +55,8 @@ from gz_testauto.results.store import load_campaign
 class Ranking:
     """A ranking of entries with the intervals of their totals (entries, 2).
 
-    ``near_ranks`` and ``any_ranks`` (entries, ranks) are shares of draws in which an entry has a
-    rank: for weights within 20 % of the specified ones, and for any weights.
+    ``near_ranks`` (entries, ranks) are the shares of draws in which an entry has a rank, with
+    weights within 20 % of the specified ones. ``any_ranks`` are those with any weights.
     """
 
     table: ScoreTable

@@ -137,8 +137,8 @@ def _places(terrain: Terrain, points: int) -> Tuple[np.ndarray, np.ndarray]:
 
 
 def resting_m(terrain: Terrain, x_m: np.ndarray, y_m: np.ndarray, radius_m: float) -> np.ndarray:
-    """Return the expected heights (k,) above the world's zero of the centers of resting balls, at
-    points (k,) of the grid; NaN where simulators can differ."""
+    """Return the expected heights (k,) of the centers of resting balls in the world frame, at
+    points (k,) of the grid. They are NaN where simulators can differ."""
     # A ball at rest touches the highest of all points below it, each raised by the height of the
     # ball there. Within a cell, a simulator has a bilinear patch, or two triangles with either
     # diagonal.

@@ -39,8 +39,7 @@ def acceptability(
     seed: int = 0,
     draws: int = DRAWS,
 ) -> np.ndarray:
-    """Return the share of draws in which an entry has a rank, (entries, ranks). Tied entries share
-    a rank.
+    """Return the share of draws in which an entry has a rank, (entries, ranks). Ties share ranks.
 
     Each draw has random weights, and scores from the resampled ``measured`` (n, entries, criteria).
     Weights are within the relative ``spread`` of the specified ones, or uniform on the simplex if
@@ -71,7 +70,7 @@ def _draw_weights(
 
 def _rank_shares(totals: np.ndarray) -> np.ndarray:
     """Return how often each entry has each rank (entries, ranks) in ``totals`` (n, entries). Tied
-    entries share a rank."""
+    entries share their ranks equally."""
     total, opponents = totals[:, :, None], totals[:, None, :]
     close = np.abs(opponents - total) <= 1e-12 * np.maximum(1.0, np.abs(total))
     above = ((opponents > total) & ~close).sum(axis=2)
@@ -153,8 +152,7 @@ class WeightChange:
 
 def rank_reversal_weights(table: ScoreTable) -> List[WeightChange]:
     """Return for each criterion the nearest positive weight beyond which another entry is first.
-    Criteria whose weight cannot change the first rank are omitted. The smallest relative change is
-    first."""
+    Criteria without this weight are omitted. The smallest relative change is first."""
     counted, totals = table.counted, table.totals
     if not can_rank(table):
         return []

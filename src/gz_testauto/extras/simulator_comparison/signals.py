@@ -170,8 +170,8 @@ def allan_deviation(values: np.ndarray, rate_hz: float) -> Tuple[np.ndarray, np.
 
 
 def noise_density(values: np.ndarray, rate_hz: float) -> float:
-    """Return the density of white noise of ``values`` (n,) at rest, in unit/√Hz: the median of the
-    Allan deviation times √τ for τ below 1 s."""
+    """Return the density of white noise of ``values`` (n,) at rest, in unit/√Hz. It is the median
+    of the Allan deviation times √τ for τ below 1 s."""
     tau, deviation = allan_deviation(values, rate_hz)
     near = tau <= 1.0
     return float(np.median(deviation[near] * np.sqrt(tau[near])))

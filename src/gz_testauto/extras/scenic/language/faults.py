@@ -32,8 +32,8 @@ _NO_MODULE = (
 def located(path: Path, added: int = LINE_ADDED) -> Iterator[None]:
     """Convert exceptions to ``SpecError`` with file and, if known, line.
 
-    Use it only around code that Scenic or the program evaluates, and around tests of drawn values:
-    each exception in it is reported as an error of the program, also ``SystemExit``.
+    Use it only around code that Scenic or the program evaluates, and around tests of drawn values.
+    Each exception in it, also ``SystemExit``, is reported as an error of the program.
     """
     try:
         yield

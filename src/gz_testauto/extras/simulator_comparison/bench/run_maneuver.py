@@ -172,9 +172,8 @@ def _require_step(simulation: Simulation, step_s: Optional[float]) -> None:
 
 
 def _means(samples: Sequence[ImuSample], start_s: float, count: int, source: str) -> Series:
-    """Return the means (count, 6) of angular velocity and acceleration in periods of
-    :data:`SAMPLE_S`, stamped with the ends of the periods. Raise ``SimulatorError`` if a period has
-    no sample."""
+    """Return means (count, 6) over periods of :data:`SAMPLE_S`, stamped with the ends of the
+    periods. Raises ``SimulatorError`` if a period has no sample."""
     stamps = np.array([sample.stamp_s for sample in samples]) - start_s
     values = np.array([[*s.angular_radps, *s.linear_mps2] for s in samples])
     period = np.ceil(stamps / SAMPLE_S - 1e-6).astype(int) - 1
@@ -233,10 +232,8 @@ def implausibility(run: SimulatedRun, terrain: Terrain) -> Optional[str]:
 
 
 def _first_inside(run: SimulatedRun, terrain: Terrain) -> Optional[Tuple[int, str]]:
-    """Return the index of the first pose from which a wheel is inside the ground, and its link.
-
-    It must be too deep in :data:`MIN_DEEP_POSES` consecutive poses. None if no wheel is.
-    """
+    """Return the index of the first pose from which a wheel is too deep in the ground for
+    :data:`MIN_DEEP_POSES` poses, and the link of the wheel. The result is None if no wheel is."""
     first_poses = []
     for link, points_m in run.wheels_m.items():
         deep = is_inside(terrain, points_m, MAX_WHEEL_DEPTH_M).any(axis=1)

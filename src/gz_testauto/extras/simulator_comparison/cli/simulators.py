@@ -185,7 +185,7 @@ def _naming(bench: Path) -> Iterator[None]:
 
 
 def _write(spec: BenchSpec, simulated: SimulatedData, out: Path) -> int:
-    """Write the results of a comparison to ``out``, print them, and return the exit status: 1 if
+    """Write the results of a comparison to ``out``, and print them. Return the exit status: 1 if
     runs are missing, invalid or not compared, else 0."""
     findings = evaluate_bench(spec, simulated.recordings, simulated.conditions)
     directory = BenchDirectory(out)

@@ -91,7 +91,7 @@ def axis_biases(first: RunRecording, second: RunRecording) -> np.ndarray:
     """Return the differences of the means, first minus second (6,), in rad/s and m/s².
 
     On axes with a common signal, the second recording is first scaled by the ratio of the standard
-    deviations, so that a gain is not also a bias.
+    deviations. A gain is thus not also a bias.
     """
     pair = comparable(first, second)
     means = pair.first.mean(axis=0), pair.second.mean(axis=0)
@@ -124,8 +124,8 @@ def mean_and_range(values: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:
 def summary_error(
     mean: np.ndarray, extent: np.ndarray, mean_ref: np.ndarray, extent_ref: np.ndarray
 ) -> np.ndarray:
-    """Return the error by axis (k,) for one case: the sum of the absolute differences of ranges and
-    of means, by equation (7) of Farley et al. 2022."""
+    """Return the error by axis (k,) for one case, by equation (7) of Farley et al. 2022. It is the
+    absolute difference of the ranges ``extent`` plus that of the means."""
     return np.asarray(np.abs(extent - extent_ref) + np.abs(mean - mean_ref))
 
 

@@ -326,8 +326,8 @@ def axis_rows(findings: Findings) -> List[Tuple[str, str, List[str]]]:
 
 
 def axis_texts(differences: Sequence[AxisDifferences]) -> List[Tuple[str, List[str]]]:
-    """Return ``bias`` and ``gain``, each with a text for each axis of the IMU: the mean bias over
-    all cases, and the geometric mean of the gains over the cases with a signal."""
+    """Return ``bias`` and ``gain``, each with a text for each axis of the IMU. The bias is the mean
+    over all cases, the gain the geometric mean over the cases with a signal."""
     biases = np.mean([d.bias for d in differences], axis=0).tolist()
     gains = np.array([d.gain for d in differences])
     known = [column[~np.isnan(column)] for column in gains.T]
