@@ -18,8 +18,8 @@ from gz_testauto.results.records import CampaignResults, TrialRecord
 class NotJudged:
     """An expected result that is missing.
 
-    ``expectation`` is a sentence that would be true otherwise. If the user or the campaign allows
-    this (``allowed``), ``remedy`` is empty.
+    ``expectation`` is a sentence that is true if the result exists. ``allowed`` is True if the user
+    or the campaign allows that it is missing; ``remedy`` is then not used.
     """
 
     expectation: str

@@ -53,8 +53,8 @@ class DiscordantRate:
     def from_rates(
         cls, first: float, second: float, discordant: Optional[float] = None
     ) -> "DiscordantRate":
-        """Return the difference; ``discordant`` is the share of worlds in which only one planner
-        succeeds, by default the share for independent planners."""
+        """Return the difference of planners with these success rates. ``discordant`` is the share
+        of worlds in which only one planner succeeds, by default that for independent planners."""
         for rate in (first, second):
             if not 0.0 <= rate <= 1.0:
                 raise SpecError(f"a success rate is {rate:g}; it must be between 0 and 1")

@@ -187,7 +187,7 @@ def _load_complete_campaign(directory: Path, label: str) -> LoadedCampaign:
 
 
 def _complete(options: GateOptions) -> GateOptions:
-    """Return the options, with the default margin of the success rate for a baseline without one.
+    """Return the options. With a baseline, a missing margin of the success rate is the default.
 
     Raises ``SpecError`` if the options define no question.
     """

@@ -91,7 +91,7 @@ class RecordedSpec(ActorSpec):
         return count if self.subset is None else self.subset
 
     def _read(self) -> List[RecordedTrack]:
-        """Return the tracks in the time of the trial, with times (s) since its start."""
+        """Return the tracks that can be present in the trial, with times (s) since its start."""
         tracks = read_tracks(self.tracks, self.frame_rate_hz, self.scale, self.max_speed_mps)
         zero_s = self.start_s
         if zero_s is None:

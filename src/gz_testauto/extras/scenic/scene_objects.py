@@ -145,7 +145,7 @@ class SceneObject(Object):
 
     @classmethod
     def _level(cls, specifiers: List[Any]) -> List[Any]:
-        """Add specifiers that keep an object upright, or align it with an adjacent one."""
+        """Return specifiers that also keep an object upright, or align it with an adjacent one."""
         relative = any("parentOrientation" in spec.priorities for spec in specifiers)
         states_parent_first = (
             cls._first_stated_property(("yaw", "parentOrientation")) == "parentOrientation"
@@ -290,7 +290,7 @@ class SceneObject(Object):
         return super().__str__() + ("" if place is None else f" ({place})")
 
     def intersects(self, other: Any) -> bool:
-        """Return whether two objects intersect. Two walls can touch."""
+        """Return whether two objects intersect; False for two walls that only touch."""
         if self.is_wall and getattr(other, "is_wall", False):
             shared = self._boundingPolygon.buffer(-WALLS_MAY_SHARE_M).intersects(
                 other._boundingPolygon.buffer(-WALLS_MAY_SHARE_M)

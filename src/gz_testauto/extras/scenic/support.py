@@ -70,7 +70,7 @@ base."""
 
 
 def needs_support(obj: Any) -> bool:
-    """Return whether an object rests on another object."""
+    """Return whether an object rests on another object and must be stable there."""
     base = float(obj.position.z) - float(obj.restHeight)
     if base <= SUPPORT_M:
         return False

@@ -63,8 +63,8 @@ def model_pose(obj: Any, model: PlacedModel) -> Pose:
 
 
 def check_size(name: SceneName, obj: Any, model: PlacedModel, place: str) -> bool:
-    """Return whether an object has another size than its model. Raises ``SpecError`` if the model
-    has a fixed size."""
+    """Return whether the size of an object differs from that of its model. Raises ``SpecError`` if
+    it differs and the model has a fixed size."""
     factors = model.factors(size_of(obj))
     if model.solid is None or np.abs(factors - 1).max() <= SAME_SIZE:
         return False

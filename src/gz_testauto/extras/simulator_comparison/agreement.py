@@ -50,7 +50,8 @@ class MetricAgreement:
 class SimulatorAgreement:
     """The agreement of two simulators on the trials that are valid in both.
 
-    ``trials`` and ``same`` count by planner; ``rate`` is over all planners.
+    ``trials`` counts the pairs of trials by planner, and ``same`` those with the same outcome.
+    ``rate`` is the share of equal outcomes over all planners.
     """
 
     trials: Mapping[str, int]

@@ -143,7 +143,7 @@ class Findings:
 
     @property
     def measures(self) -> List[Measure]:
-        """Measures with a value, those with a weight first."""
+        """Measures with a value for any entry, those with a weight first."""
         names = [name for name in self.spec.weights if name in MEASURES.names()]
         names += [name for name in next(iter(self.measured.values())) if name not in names]
         return [

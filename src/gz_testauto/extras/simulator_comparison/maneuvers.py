@@ -233,7 +233,7 @@ def parallel_starts(
 
 
 def spawn_height_m(terrain: Terrain, robot: RobotBody, start: Pose2D) -> float:
-    """Return the highest ground below the footprint plus :data:`SPAWN_GAP_M`."""
+    """Return the height of the highest ground below the footprint plus :data:`SPAWN_GAP_M`."""
     outline = np.asarray(robot.footprint_m)
     sides = [
         np.linspace(*ends, GROUND_SAMPLES) for ends in zip(outline.min(axis=0), outline.max(axis=0))

@@ -186,7 +186,8 @@ def _surfaces(terrain: Terrain, x_m: np.ndarray, y_m: np.ndarray) -> Iterator[np
 
 
 def _settled_m(simulation: Simulation, count: int) -> np.ndarray:
-    """Return the heights (count,) of the balls at rest or after the time limit."""
+    """Advance the simulation until all balls rest, or to the time limit, and return their heights
+    (count,)."""
     names = [f"probe_{number // BALLS_PER_MODEL}::ball_{number}" for number in range(count)]
     period_s = _round_to_steps(CHECK_PERIOD_S, simulation.step_size_s)
     before = np.full(count, np.inf)

@@ -83,7 +83,7 @@ def _cached_source(
 class ScenarioHook(Hook):
     """A hook that runs one step of a scenario in each control period.
 
-    ``models`` are the agents at their initial poses, whose files are searched in the folder
+    ``models`` are the agents at their initial poses. Their files are searched in the folder
     ``files`` first. Behaviors draw random numbers with ``seed``.
     """
 
@@ -134,8 +134,8 @@ class ScenarioHook(Hook):
         self._last = snapshot
 
     def results(self) -> HookResults:
-        """Return the records, with the state at the end of the trial if the scenario still runs.
-        Call it once. Raises ``SceneError`` for a value that cannot be stored."""
+        """Return the values of ``record`` statements, also at the end of the trial if the scenario
+        still runs. Call it once. Raises ``SceneError`` for a value that cannot be stored."""
         simulation, last = self.simulation, self._last
         if simulation is None:
             return HookResults()
@@ -271,7 +271,7 @@ class _TrialSimulation(ScenicSimulation):
         )
 
     def recordCurrentState(self) -> None:
-        """Record the position of an object in place of the object."""
+        """Record the current values, with the position of an object instead of the object."""
         super().recordCurrentState()
         for values in self.records.values():
             if isinstance(values, list) and values:

@@ -79,7 +79,7 @@ class Place(NamedTuple):
 
 
 def examine(tree: Any, dynamic: bool = False) -> Tuple[List[Place], List[Place]]:
-    """Return the rejected constructs of a syntax tree, and those without effect, by line.
+    """Return the rejected constructs of a syntax tree, and those without effect, sorted by line.
     ``dynamic`` allows those that need a trial, such as behaviors."""
     rejected, ineffective = (
         (_REFUSED_IN_TRIALS, _NEVER_EFFECTIVE) if dynamic else (_REFUSED, _WITHOUT_EFFECT)

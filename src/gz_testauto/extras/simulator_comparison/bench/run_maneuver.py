@@ -133,7 +133,7 @@ def run_maneuver(simulator: Simulator, request: ManeuverRequest) -> SimulatedRun
 
 
 def load_scene(simulator: Simulator, request: ManeuverRequest) -> Simulation:
-    """Load a world and place each robot on the ground."""
+    """Load the world of a request, and raise each robot by its ``ground_m``."""
     if request.robots:
         first, *followers = request.robots
         models = () if request.box is None else (request.box,)

@@ -40,7 +40,7 @@ SLOW_HZ = 2.0  # upper limit of the band of compared accelerations and speeds
 
 
 def check_plausible(recording: RunRecording) -> None:
-    """Raise ``ResultsError`` if the IMU samples of a recording contradict their specification."""
+    """Raise ``ResultsError`` if IMU samples are too few, or contradict gravity or the motion."""
     if recording.imu is None:
         return
     _check_extent(recording.source, recording.imu)

@@ -55,7 +55,7 @@ def print_agreement(
 def print_confirmation(
     confirmation: Confirmation, screen: str, confirm: str, console: Optional[Console] = None
 ) -> None:
-    """Print how many screened trials the other simulator confirms."""
+    """Print how many of the trials that were run again have the same outcome."""
     console = console or report_console()
     table = plain_table("run again because", "trials", "same outcome")
     for reason in possible_reasons():

@@ -111,7 +111,7 @@ def _case_rows(of_entries: Sequence[Mapping[str, float]]) -> List[Tuple[str, Lis
 
 
 class Bar(NamedTuple):
-    """Bar of a criterion in the chart of the lead of the first entry over the second. ``begin`` and
+    """Bar of a criterion in the chart of the first entry's lead over the second. ``begin`` and
     ``width`` are in SVG units. The bar points to the right if the criterion is in favor of the
     first entry."""
 
