@@ -55,8 +55,8 @@ class Solid:
     """The solid of a model in the frame of the model.
 
     ``mesh`` is a closed ``trimesh.Trimesh``. ``bounds`` (3, 2) are those of the collision shapes.
-    ``primitive`` is the collision shape if it is the only one, upright and no mesh. A ``bodiless``
-    model has no collision shapes.
+    ``primitive`` is the collision shape of a model with a single upright box or round shape, else
+    None. A ``bodiless`` model has no collision shapes.
     """
 
     mesh: Any
