@@ -140,18 +140,19 @@ def _keys(campaign: LoadedCampaign, with_trials: bool) -> Dict[str, Key]:
     """Return the key of each world by its name. Paired worlds have the same key.
 
     A key contains the file's hash, the start, goals and road, and a number that counts worlds with
-    these values, since their random numbers differ.
+    these values, since their random numbers differ. If ``with_trials`` is true, worlds without a
+    finished trial are omitted.
     """
     specified_missions = missions(campaign.manifest.inputs)
     numbers: Counter[Key] = Counter()
     keys: Dict[str, Key] = {}
-    ran = {record.world for record in campaign.results.trials}
+    finished_worlds = {record.world for record in campaign.results.trials}
     for world in campaign.results.worlds:
         mission = [text for item in specified_missions.get(world.name, ()) for text in item]
         # Imported trials can lack world files.
         key = (world.sha256, *mission) if world.sha256 else ("name", world.name, *mission)
         numbers[key] += 1
-        if world.name in ran or not with_trials:
+        if world.name in finished_worlds or not with_trials:
             keys[world.name] = (*key, str(numbers[key]))
     return keys
 

@@ -119,7 +119,7 @@ def _exponents(
     slopes: np.ndarray, shapes: np.ndarray, t: np.ndarray
 ) -> Tuple[np.ndarray, np.ndarray]:
     """Return Σ shape·arctan(slope·t) and Σ shape·log(1 + slope²·t²)/2 for increasing ``t``, shape
-    (k,). Both are (0, ∞) if the second one is not small."""
+    (k,). If the second sum exceeds :data:`_NEGLIGIBLE`, 0 and ∞ can be returned instead."""
     if len(slopes) <= _FEW:
         return _direct_sums(slopes, shapes, t)
     order = np.argsort(np.abs(slopes))

@@ -277,8 +277,8 @@ def rate_difference(counts: PairedCounts) -> Estimate:
 
 
 def success_differences(results: CampaignResults, first: str, second: str) -> np.ndarray:
-    """Return the differences, first minus second, in the worlds with valid trials of both planners,
-    shape (n,)."""
+    """Return the differences of the success rates, first minus second, in the worlds with valid
+    trials of both planners, shape (n,)."""
     _, rates = _paired_values(
         *(_world_rates(_evaluated_trials(results, planner)) for planner in (first, second))
     )
@@ -288,8 +288,8 @@ def success_differences(results: CampaignResults, first: str, second: str) -> np
 def metric_differences(
     results: CampaignResults,
 ) -> Callable[[str, str, Metric], Dict[str, float]]:
-    """Return a function of two planners and a metric that returns the differences, first minus
-    second, by world."""
+    """Return a function of two planners and a metric. It returns the difference of their means in
+    each common world, first minus second, by world."""
     trials = {planner: _evaluated_trials(results, planner) for planner in results.planners}
 
     @functools.lru_cache(maxsize=None)
@@ -304,7 +304,7 @@ def metric_differences(
 def world_differences(
     metric: Metric, of_first: WorldTrials, of_second: WorldTrials
 ) -> Dict[str, float]:
-    """Return the differences in a metric, first minus second, in the common worlds."""
+    """Return the difference of the means of a metric in each common world, first minus second."""
     return _differences_by_world(_world_means(metric, of_first), _world_means(metric, of_second))
 
 

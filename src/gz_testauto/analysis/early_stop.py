@@ -89,10 +89,10 @@ def decide(
 
 
 class DecisionScreen:
-    """A necessary condition for decisions on all pairs, whose cost per world is constant.
+    """A fast check before :func:`decide`, whose cost per world is constant.
 
-    It is the condition of :func:`decide`, except for rounding errors, and for contradictions
-    between earlier and later worlds.
+    If :attr:`can_be_decided` is false, some pair is undecided. If it is true, only rounding errors,
+    or contradictions between earlier and later worlds, can prevent a decision on all pairs.
     """
 
     def __init__(self, rule: StopSpec, planners: Sequence[str]) -> None:

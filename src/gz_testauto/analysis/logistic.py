@@ -127,7 +127,7 @@ class Profile:
 
     def limits(self, column: int, start: float, step: float, reach: float) -> Tuple[float, float]:
         """Return the lowest and the highest coefficient of ``column`` with a deviance of up to
-        ``reach``, or infinity."""
+        ``reach``, or infinity. The search starts at ``start`` with steps of ``step``."""
         from scipy.optimize import brentq
 
         start = self._start_within_reach(column, start, step, reach)

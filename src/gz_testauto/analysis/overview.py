@@ -34,7 +34,8 @@ class Analysis:
 def analyze(
     results: CampaignResults, pairs: Optional[Sequence[Tuple[str, str]]] = None
 ) -> Analysis:
-    """Return the analysis, with comparisons of ``pairs`` of planners, by default of all pairs."""
+    """Return the analysis, with comparisons of ``pairs`` of planners, by default of all pairs. For
+    selected trials, it contains no tests, and no intervals of success rates and differences."""
     distinct = results.without_copies
     comparisons, summaries = compare(distinct, pairs), summarize(distinct)
     stop = early_stop(distinct)

@@ -62,11 +62,11 @@ def compare_recordings(first: Recording, second: Recording) -> ReplayComparison:
             identical &= np.array_equal(a, b, equal_nan=True)
     identical &= bool(is_same.all())
     differing = np.flatnonzero(~is_same)
-    begin = int(differing[0]) if len(differing) else common_length - 1
+    first_index = int(differing[0]) if len(differing) else common_length - 1
     offset = first.pose[:common_length, :2] - second.pose[:common_length, :2]
     return ReplayComparison(
         identical,
-        float("nan") if identical else float(first.time_s[begin]),
+        float("nan") if identical else float(first.time_s[first_index]),
         float(np.hypot(offset[:, 0], offset[:, 1]).max()),
         lengths,
     )

@@ -30,8 +30,8 @@ def differences(first: Values, second: Values) -> np.ndarray:
 
 
 def without_noise(values: Values, scale: float = 0.0) -> np.ndarray:
-    """Return ``values`` without rounding errors: magnitudes within the tolerance of each other are
-    made equal, and those within the tolerance of zero become zero.
+    """Return ``values`` without rounding errors. Magnitudes within the tolerance of each other
+    become equal, and those within the tolerance of zero become zero.
 
     The tolerance is :data:`TOLERANCE` times ``scale``, or times the largest magnitude if that is
     larger.
@@ -43,8 +43,8 @@ def without_noise(values: Values, scale: float = 0.0) -> np.ndarray:
         return numbers
     tolerance = TOLERANCE * max(scale, float(finite.max()))
     levels = np.concatenate([[0.0], np.unique(finite)])
-    begins = np.diff(levels, prepend=-np.inf) > tolerance  # first of equal magnitudes
-    snapped_levels = levels[begins][np.cumsum(begins) - 1]
+    is_first = np.diff(levels, prepend=-np.inf) > tolerance  # of equal magnitudes
+    snapped_levels = levels[is_first][np.cumsum(is_first) - 1]
     index = np.searchsorted(levels, sizes)
     is_finite = np.isfinite(sizes)
     sizes[is_finite] = snapped_levels[index[is_finite]]

@@ -43,7 +43,8 @@ def success_curve(
     """Return the curve for worlds with ``figures``, such as their difficulty, and ``successes`` in
     ``trials``, evaluated at ``points`` figures.
 
-    It is None for fewer than :data:`LEAST_WORLDS` worlds, or if all have the same figure.
+    It is None for fewer than :data:`LEAST_WORLDS` worlds, or if all have the same figure. Worlds
+    without trials, and those with a figure that is not finite, are ignored.
     """
     figure, success, trial_counts = (
         np.asarray(v, dtype=float) for v in (figures, successes, trials)

@@ -93,8 +93,8 @@ def _summarize(planner: str, results: CampaignResults, metrics: Sequence[Metric]
     per_world: Dict[str, List[bool]] = {}
     for record in valid:
         per_world.setdefault(record.world, []).append(record.completed)
-    successes = [sum(ended) for ended in per_world.values()]
-    counts = [len(ended) for ended in per_world.values()]
+    successes = [sum(completed) for completed in per_world.values()]
+    counts = [len(completed) for completed in per_world.values()]
     measured_names = {name for record in valid for name in record.metrics}
     return PlannerSummary(
         planner=planner,
@@ -112,8 +112,8 @@ def _summarize(planner: str, results: CampaignResults, metrics: Sequence[Metric]
 
 
 def failures(summaries: Iterable[PlannerSummary], all_but_rare: bool = False) -> List[Outcome]:
-    """Return the outcomes of valid trials without success that occur and, if ``all_but_rare`` is
-    true, also those that are not rare, in the order of declaration."""
+    """Return the outcomes of failed valid trials that occur, in the order of declaration. If
+    ``all_but_rare`` is true, outcomes that are not rare are included even if they do not occur."""
     occurring = {outcome for summary in summaries for outcome in summary.outcomes}
     return [
         outcome
@@ -191,7 +191,7 @@ def intraclass_correlation(successes: Sequence[int], trials: Sequence[int]) -> f
 
 def design_effect(successes: Sequence[int], trials: Sequence[int]) -> float:
     """Return ``1 + (m − 1)·ICC``, the factor of the variance of the success rate for ``m`` trials
-    per world on average."""
+    per world on average. It is NaN if the intra-class correlation (ICC) is NaN."""
     _, trial_counts = _worlds_with_trials(successes, trials)
     correlation = intraclass_correlation(successes, trials)
     if math.isnan(correlation):

@@ -49,17 +49,17 @@ def to_csv(results: CampaignResults, campaigns: Optional[Mapping[str, str]] = No
     metrics = sorted({name for record in results.trials for name in record.metrics})
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
-    of_worlds = {
+    world_values = {
         world.name: {**_mission_values(world), **world.published} for world in results.worlds
     }
-    published_names = list(dict.fromkeys(name for known in of_worlds.values() for name in known))
+    value_names = list(dict.fromkeys(name for known in world_values.values() for name in known))
     first = [] if campaigns is None else ["campaign"]
-    writer.writerow([*first, *_COLUMNS, *(f"world_{name}" for name in published_names), *metrics])
+    writer.writerow([*first, *_COLUMNS, *(f"world_{name}" for name in value_names), *metrics])
     for record in results.trials:
         row = [getattr(record, name) for name in _COLUMNS]
         row[_COLUMNS.index("outcome")] = record.outcome.value
         values = [record.metrics.get(name, math.nan) for name in metrics]
-        row += [of_worlds.get(record.world, {}).get(name, "") for name in published_names]
+        row += [world_values.get(record.world, {}).get(name, "") for name in value_names]
         row[:0] = [] if campaigns is None else [campaigns[record.planner]]
         writer.writerow([*row, *("" if math.isnan(value) else repr(value) for value in values)])
     return stream.getvalue()

@@ -45,7 +45,8 @@ Drawn = Tuple[str, float, Callable[[Any], None]]
 def write_figures(
     directory: CampaignDirectory, analysis: Analysis, out: Path, file_format: str = "pdf"
 ) -> Tuple[List[Path], List[str]]:
-    """Write every chart; return the files, and one line per input that could not be read."""
+    """Write every chart to the directory ``out``. Return the files, and one line per input that
+    could not be read."""
     make = figure_class()
     import matplotlib
 
@@ -69,7 +70,7 @@ def write_figures(
 
 
 def _unused_file_name(name: str, paths: Sequence[Path]) -> str:
-    """Return a file name made from ``name`` without special characters. It has a number if one of
+    """Return ``name`` without special characters, for a file. A number is appended if one of
     ``paths`` already uses the name."""
     file_stem = re.sub(r"(?:[^\w.-]|_)+", "_", name)
     used_stems = {path.stem for path in paths}

@@ -127,8 +127,11 @@ def _success_rates(analysis: Analysis) -> List[float]:
 
 
 def best_indices(texts: Sequence[str], values: Sequence[float], better: str) -> List[int]:
-    """Return the indices of the planners whose text is that of the best value, unless this is true
-    of all planners or no values are better."""
+    """Return the indices of the planners whose text equals that of the best value.
+
+    ``texts`` and ``values`` have an entry for each planner. The result is empty if all texts are
+    equal, if all values are NaN, or if ``better`` is ``neither``.
+    """
     known = [value for value in values if not math.isnan(value)]
     if better == "neither" or not known:
         return []
@@ -184,8 +187,8 @@ def format_table(
     left_columns: int = 1,
     bold: AbstractSet[Tuple[int, int]] = frozenset(),
 ) -> str:
-    """Format a table with notes below it. Texts are escaped. ``bold`` contains the row and column
-    of each bold cell."""
+    """Format a table with notes below it. Texts are escaped. The first ``left_columns`` columns are
+    aligned left. ``bold`` contains the row and column of each bold cell."""
     columns = "l" * left_columns + "r" * (len(head) - left_columns)
     lines = [
         r"\begin{table}[tb]",

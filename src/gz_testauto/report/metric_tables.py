@@ -42,7 +42,8 @@ def means_table(analysis: Analysis) -> Table:
 
 
 def further_means(analysis: Analysis) -> List[RenderableType]:
-    """Return the tables of means of all metrics after the first :data:`FIRST`, and a note."""
+    """Return tables with the means of the metrics that :func:`means_table` omits, and a note. The
+    result is empty if it omits none."""
     columns = [
         (metric, [_mean_with_count(metric, summary) for summary in analysis.summaries])
         for metric in measured_metrics(analysis)
@@ -83,7 +84,7 @@ def differences_table(pair: Comparison, metrics: Mapping[str, Metric]) -> Table:
 
 def contradictions(pair: Comparison, metrics: Mapping[str, Metric]) -> List[str]:
     """Return a sentence on the metrics whose mean and significant median differences have opposite
-    signs."""
+    signs. The result is empty without these metrics."""
     names = [
         metric_heading(metrics[comparison.name])
         for comparison in pair.metrics
@@ -99,7 +100,8 @@ def contradictions(pair: Comparison, metrics: Mapping[str, Metric]) -> List[str]
 def absent_note(
     pair: Comparison, absent_everywhere: AbstractSet[str], metrics: Mapping[str, Metric]
 ) -> str:
-    """Return a sentence on the metrics that only other pairs have, or an empty text."""
+    """Return a sentence on the metrics without a value in a common world of the pair, except for
+    those in ``absent_everywhere``. The text is empty without these metrics."""
     absent = _absent(pair) - absent_everywhere
     return _absent_text(absent, metrics) if absent else ""
 
@@ -170,14 +172,14 @@ def _split_columns(
     columns: Sequence[Tuple[Metric, List[str]]], planners: Sequence[str]
 ) -> Iterator[List[Tuple[Metric, List[str]]]]:
     """Yield groups of columns that fit into a terminal next to the planners' names."""
-    first = max(map(len, (*planners, "mean of"))) + 1
+    first_width = max(map(len, (*planners, "mean of"))) + 1
     group: List[Tuple[Metric, List[str]]] = []
-    width = first
+    width = first_width
     for metric, cells in columns:
-        wide = max(map(len, (*_heading_with_unit(metric).splitlines(), *cells))) + 1
-        if group and width + wide > WIDTH:
+        column_width = max(map(len, (*_heading_with_unit(metric).splitlines(), *cells))) + 1
+        if group and width + column_width > WIDTH:
             yield group
-            group, width = [], first
+            group, width = [], first_width
         group.append((metric, cells))
-        width += wide
+        width += column_width
     yield group

@@ -123,17 +123,17 @@ def validity_notes(summaries: Sequence[PlannerSummary]) -> Iterator[Note]:
 
 def means_notes(analysis: Analysis) -> Iterator[Note]:
     metrics = [metric for metric in measured_metrics(analysis) if metric.completed_only]
-    reached_counts = {
+    reached_worlds = {
         planner: {record.world for record in analysis.results.of(planner) if record.completed}
         for planner in analysis.results.planners
     }
-    counts = {planner: len(worlds) for planner, worlds in reached_counts.items() if worlds}
-    if metrics and len({frozenset(reached_counts[planner]) for planner in counts}) > 1:
-        worlds = ", ".join(f"{planner} {number}" for planner, number in counts.items())
+    counts = {planner: len(worlds) for planner, worlds in reached_worlds.items() if worlds}
+    if metrics and len({frozenset(reached_worlds[planner]) for planner in counts}) > 1:
+        counts_text = ", ".join(f"{planner} {number}" for planner, number in counts.items())
         names = joined([metric_heading(metric) for metric in metrics])
         yield Note(
             f"The means of {names} are over different worlds, those in which each planner reached "
-            f"the goal ({worlds}). The comparisons contain the means in the same worlds."
+            f"the goal ({counts_text}). The comparisons contain the means in the same worlds."
         )
 
 
@@ -150,20 +150,20 @@ def running_notes(results: CampaignResults) -> Iterator[Note]:
     if runner is None:
         return
     owner = f"process {runner.process} on {runner.host}"
-    places = [f"{trial.world} {trial.planner}" for trial in runner.trials]
+    names = [f"{trial.world} {trial.planner}" for trial in runner.trials]
     if runner.is_stale():
         text = (
             f"Not running: the last heartbeat of {owner} is {duration_text(runner.silent_s())} "
             "old, so it was killed or stopped. The same command resumes the campaign"
         )
-        yield Note(f"{text}; trials to restart: {', '.join(places)}." if places else f"{text}.")
-    elif not places:
+        yield Note(f"{text}; trials to restart: {', '.join(names)}." if names else f"{text}.")
+    elif not names:
         yield Note(f"Running now, by {owner}: no trial has started.")
     else:
         lines = []
-        for trial, description in zip(runner.trials, places):
+        for trial, name in zip(runner.trials, names):
             worker = trial.worker or "waiting for a worker"
-            lines.append(f"{description}, since {duration_text(age_s(trial.since))} ({worker})")
+            lines.append(f"{name}, since {duration_text(age_s(trial.since))} ({worker})")
         duration = duration_text(age_s(runner.started_at))
         yield Note(f"Running now, by {owner}, since {duration}:", tuple(lines))
 

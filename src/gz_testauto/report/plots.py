@@ -57,7 +57,7 @@ def plot_worlds(
     workers: int = 1,
     progress: Optional[Progress] = None,
 ) -> List[Path]:
-    """Draw every world with a valid trial; return the files, one per world.
+    """Draw every world with a valid trial; return the files in ``out``, one per world.
 
     The first of the ``sources`` contains the worlds. Raises ``MissingDependencyError`` without
     matplotlib, and ``ResourceError`` if a process died.
@@ -187,14 +187,14 @@ def _draw_trials(
     drawn_trials: List[Tuple[TrialRecord, Recording]],
 ) -> None:
     draw_scene(axes, campaign, world, drawn_trials[0][1] if drawn_trials else None)
-    labeled_outcomes = set()
+    labeled_planners = set()
     outline_m = np.asarray(campaign.bed.limits.footprint_m)
     for record, recording in drawn_trials:
         path = recording.pose
         color = COLORS[planners.index(record.planner) % len(COLORS)]
         label = "_nolegend_"
-        if record.planner not in labeled_outcomes:
-            labeled_outcomes.add(record.planner)
+        if record.planner not in labeled_planners:
+            labeled_planners.add(record.planner)
             label = chart_text(f"{record.planner}: {record.outcome.label}")
         axes.plot(path[:, 0], path[:, 1], color=color, linewidth=1.5, label=label)
         marker = "o" if record.completed else "X"
@@ -226,35 +226,35 @@ def draw_mission(axes: Any, campaign: PreparedCampaign, world: WorldRecord) -> N
     mission = campaign.missions.of(world.name)
     start, goals = mission.start, mission.goals
     axes.plot(start.x_m, start.y_m, "ks", markersize=5)
-    within_m = campaign.spec.goal.tolerance_m
+    radius_m = campaign.spec.goal.tolerance_m
     for number, goal in enumerate(goals, 1):
-        axes.add_patch(Circle((goal.x_m, goal.y_m), within_m, fill=False, color="black"))
+        axes.add_patch(Circle((goal.x_m, goal.y_m), radius_m, fill=False, color="black"))
         if len(goals) > 1:
             axes.annotate(str(number), goal[:2], ha="center", va="center", fontsize="small")
     axes.set_aspect("equal")
     axes.set_xlabel("x (m)")
     axes.set_ylabel("y (m)")
-    is_beside = _height_inches(axes) < SIZE_INCHES / 2  # the axes have no room for the legend
-    axes.set_title(chart_text(world.name), loc="right" if is_beside else "center")
+    is_above = _height_inches(axes) < SIZE_INCHES / 2  # the axes have no room for the legend
+    axes.set_title(chart_text(world.name), loc="right" if is_above else "center")
     place = (
-        {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0)} if is_beside else {"loc": "upper left"}
+        {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0)} if is_above else {"loc": "upper left"}
     )
-    axes.legend(fontsize="small", framealpha=0.9, ncols=3 if is_beside else 1, **place)
+    axes.legend(fontsize="small", framealpha=0.9, ncols=3 if is_above else 1, **place)
 
 
 def _draw_moving_objects(axes: Any, recording: Recording, color: str) -> None:
-    outlines = recording.series
+    series = recording.series
     for encounter in encounters(recording):
-        trajectory = outlines[ACTOR_SERIES + encounter.name]
+        trajectory = series[ACTOR_SERIES + encounter.name]
         axes.plot(trajectory[:, 0], trajectory[:, 1], "--", color=color, linewidth=0.6, alpha=0.7)
         nearest_s = encounter.time_s[int(np.argmin(encounter.distance_m))]
         row = int(np.searchsorted(recording.time_s, nearest_s))
         for outline, pose in (
-            (outlines[OUTLINE_SERIES + encounter.name], trajectory[row]),
-            (outlines[FOOTPRINT_SERIES], recording.pose[row]),
+            (series[OUTLINE_SERIES + encounter.name], trajectory[row]),
+            (series[FOOTPRINT_SERIES], recording.pose[row]),
         ):
-            place = Pose2D(*pose.tolist()).apply(outline)
-            axes.fill(place[:, 0], place[:, 1], facecolor=color, alpha=0.35, linewidth=0)
+            placed = Pose2D(*pose.tolist()).apply(outline)
+            axes.fill(placed[:, 0], placed[:, 1], facecolor=color, alpha=0.35, linewidth=0)
 
 
 def _patches(outline: BaseGeometry, color: str) -> Iterator[Any]:

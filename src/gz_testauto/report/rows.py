@@ -167,8 +167,8 @@ def metric_differences(
 def _test_texts(
     comparison: Union[Comparison, MetricComparison], notation: Notation
 ) -> Tuple[str, str, str]:
-    """Return the p-value, that adjusted by Holm's method, and the verdict, as texts."""
-    verdict = notation.missing  # nothing could be compared
+    """Return the p-value, the p-value adjusted by Holm's method, and the verdict, as texts."""
+    verdict = notation.missing  # no test was possible
     if not math.isnan(comparison.p_value):
         verdict = {
             (True, True): "both",

@@ -17,9 +17,9 @@ from gz_testauto.results.store import ResultStore
 class Source:
     """A results directory of a report.
 
-    ``typed`` is the path, or that of the pack, for commands. ``label`` is the campaign's name in a
-    report on several directories. ``planners`` and ``worlds`` map names in the report to those in
-    the directory, ``worlds`` only if they differ.
+    ``typed`` is the path of the directory or pack that commands contain. ``label`` is the
+    campaign's name in a report on several directories. ``planners`` and ``worlds`` map names in the
+    report to those in the directory. ``worlds`` omits equal names.
     """
 
     typed: str
@@ -69,8 +69,8 @@ def source_of(sources: Sequence[Source], planner: str) -> Source:
 
 @contextlib.contextmanager
 def recordings(sources: Sequence[Source]) -> Iterator[Callable[[TrialRecord], Recording]]:
-    """Provide a function that returns the recording of a valid trial, or raises
-    ``ResultsError``."""
+    """Provide a function that returns the recording of a valid trial. It raises ``ResultsError`` if
+    the recording cannot be read."""
     with contextlib.ExitStack() as at_exit:
         stores = {
             source.label: at_exit.enter_context(ResultStore.read(source.directory))

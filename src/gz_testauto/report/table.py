@@ -74,8 +74,8 @@ def print_report(analysis: Analysis, console: Optional[Console] = None) -> None:
 
 
 def closing_lines(results: CampaignResults, directory: Path, program: str = PACKAGE) -> List[str]:
-    """Return the lines that follow the report on a campaign in ``directory``: where its results
-    are, and what to do next. ``program`` starts the program in the user's shell."""
+    """Return the lines after the report: the results directory, and commands to continue with.
+    ``program`` is the start of a command, such as ``gz_testauto``."""
     lines = [f"results: {directory}"]
     if (directory / PAGE).is_file():
         lines.append(f"open {directory / PAGE} in a browser")

@@ -146,7 +146,7 @@ def _stop_text(end: EarlyStop) -> str:
 
 
 def metric_verdicts(pair: Comparison, metrics: Mapping[str, Metric]) -> List[VerdictText]:
-    """Return one sentence per metric in which the pair differs significantly."""
+    """Return the result for each metric in which the pair differs significantly."""
     comparisons = ((metrics[comparison.name], comparison) for comparison in pair.metrics)
     return [
         _metric_verdict(pair, metric, comparison)
@@ -156,7 +156,8 @@ def metric_verdicts(pair: Comparison, metrics: Mapping[str, Metric]) -> List[Ver
 
 
 def undecided(pair: Comparison, metrics: Mapping[str, Metric]) -> str:
-    """Return sentences on metrics without a significant difference or without values."""
+    """Return sentences on metrics without a significant difference or without values. The text is
+    empty without these metrics."""
     sentences = []
     for comparisons, text in (
         (
@@ -181,8 +182,8 @@ def undecided(pair: Comparison, metrics: Mapping[str, Metric]) -> str:
 
 
 def advantage(pair: Comparison, metric: Metric, comparison: MetricComparison) -> str:
-    """Return ``better for fgm``, or ``lower for fgm`` for a metric without a better direction, if
-    the difference is significant and relevant."""
+    """Return ``better for fgm``, or ``lower for fgm`` for a metric without a better direction. The
+    text is empty unless the difference is significant and relevant."""
     if not (comparison.significant and comparison.relevant):
         return ""
     lower, higher = pair.first, pair.second
@@ -240,8 +241,8 @@ def _metric_verdict(pair: Comparison, metric: Metric, comparison: MetricComparis
 
 
 def _rates(pair: Comparison, leader: str) -> str:
-    """Return text with the two success rates in the common worlds, that of the planner ``leader``
-    first. The text is empty for a campaign with repetitions."""
+    """Return a sentence with both success rates in the common worlds, first that of ``leader``. The
+    text is empty for a campaign with repetitions."""
     if pair.counts is None:
         return ""
     both_count, first_only, second_only, _ = pair.counts

@@ -41,11 +41,10 @@ def run_attempts(
     failed: Callable[[GzTestautoError, bool], None],
     limit: int = MAX_ATTEMPTS,
 ) -> Result:
-    """Return the result of the first valid attempt among at most ``limit``. Raises the error of the
-    last attempt if all are invalid.
+    """Call ``attempt`` until it succeeds, at most ``limit`` times, and return its result.
 
-    After each invalid attempt, ``failed`` is called with the error and with whether another attempt
-    follows.
+    If it raises one of :data:`FAILURES`, ``failed`` is called with the error and with whether
+    another attempt follows. After the last attempt, or if the error would recur, it is raised.
     """
     for number in range(1, limit + 1):
         try:
@@ -114,7 +113,7 @@ class Attempts:
         self._valid.add(trial)
 
     def abandon(self, trial: Trial, scene_at_fault: bool = False) -> None:
-        """Record that a trial is not attempted again.
+        """Update :attr:`is_hopeless` when a trial is not attempted again.
 
         If ``scene_at_fault`` is true, its scene caused the failure. Other worlds are then not
         affected, and :attr:`is_hopeless` does not change.

@@ -50,11 +50,14 @@ def differing_names(stored: Mapping[str, Any], current: Mapping[str, Any]) -> Li
 
 
 def comparable(stored: Mapping[str, Any], current: Mapping[str, Any]) -> Dict[str, Any]:
-    """Return the inputs ``current``. If ``stored`` contains no modules of plug-ins, or no files to
-    which worlds refer, as in manifests of older versions, the result contains none either."""
-    missing = [part for part in (MODULE, WORLD_FILES) if not any(part in name for name in stored)]
+    """Return the inputs ``current`` without the kinds of inputs that ``stored`` lacks.
+
+    These kinds are modules of plug-ins and files to which worlds refer. Manifests of older versions
+    do not contain them.
+    """
+    missing = [kind for kind in (MODULE, WORLD_FILES) if not any(kind in name for name in stored)]
     return {
-        name: value for name, value in current.items() if not any(part in name for part in missing)
+        name: value for name, value in current.items() if not any(kind in name for kind in missing)
     }
 
 

@@ -95,7 +95,8 @@ class RunDirectory:
         raise ResultsError(f"{self.path}: {fault}; specify {remedy}")
 
     def require_fresh_or_begun(self) -> None:
-        """Raise ``ResultsError`` if the directory contains files but no run of this kind."""
+        """Raise ``ResultsError`` unless the directory contains a run of this kind, is empty or does
+        not exist. Files of :attr:`EARLIER` and :attr:`UNFINISHED` are ignored."""
         try:
             str(self.path).encode()
         except UnicodeEncodeError:
@@ -107,10 +108,12 @@ class RunDirectory:
             return
         if not os.path.isdir(self.path):
             raise ResultsError(f"{self.path}: is a file; specify a directory")
-        own_patterns = (LOCK_NAME, *self.EARLIER, *self.UNFINISHED)
+        ignored_patterns = (LOCK_NAME, *self.EARLIER, *self.UNFINISHED)
         names = sorted(entry.name for entry in self.path.iterdir())
         foreign_names = [
-            name for name in names if not any(fnmatch(name, pattern) for pattern in own_patterns)
+            name
+            for name in names
+            if not any(fnmatch(name, pattern) for pattern in ignored_patterns)
         ]
         if foreign_names:
             raise ResultsError(
@@ -258,7 +261,7 @@ def write_atomically(path: Path, content: bytes) -> None:
 
 @contextlib.contextmanager
 def reporting_disk(path: Path) -> Iterator[None]:
-    """Convert errors of the operating system about files to ``ResultsError``."""
+    """Convert an ``OSError`` of the block to a ``ResultsError`` that names ``path``."""
     try:
         yield
     except OSError as error:

@@ -44,7 +44,7 @@ def further_files(spec: CampaignSpec, robot: RobotBody) -> Dict[str, str]:
     """Return the hashes of the files on which trials depend and that the campaign does not name,
     by the names of the inputs.
 
-    The values of planners' origins and of the selected lidar are texts instead of hashes.
+    Some inputs have a description in place of a hash, such as the selected lidar.
     """
     inputs = _world_files(spec)
     if isinstance(spec, StackCampaignSpec):
@@ -67,8 +67,11 @@ def further_files(spec: CampaignSpec, robot: RobotBody) -> Dict[str, str]:
 
 
 def _world_files(spec: CampaignSpec) -> Dict[str, str]:
-    """Return the hashes of included models, meshes and images of the worlds and obstacles, by their
-    URIs. The URI of a file in a model follows that of the model."""
+    """Return the hashes of models, meshes and images to which worlds and obstacles refer.
+
+    The key contains the URI of the file, after that of the model that refers to it. Files with the
+    same key have a common hash.
+    """
     queue = [("", path) for path in specified_files(spec)]
     if spec.worlds.obstacles is not None:
         values = flatten(spec.worlds.obstacles.model_dump(mode="python"))
@@ -113,8 +116,8 @@ def _referenced_files(path: Path) -> Iterator[Tuple[str, Path]]:
 
 
 def _launch_contents(spec: StackCampaignSpec) -> Dict[str, str]:
-    """Return the hashes of the input files of a navigation stack, and descriptions of paths that
-    are not known. Raises ``MissingDependencyError`` if ROS is not installed."""
+    """Return the hashes of the input files of a navigation stack, and descriptions of paths whose
+    files are unknown. Raises ``MissingDependencyError`` if ROS is not installed."""
     try:
         launch_inputs = load_object("gz_testauto.ros.stack.launch_contents:launch_inputs")
     except ImportError as error:
@@ -164,8 +167,10 @@ def _planner_code_hashes(spec: BuiltinCampaignSpec) -> Dict[str, str]:
 
 
 def default_parameters(plugin: str, inputs: Mapping[str, str]) -> Dict[str, Any]:
-    """Return the default parameters of a planner, or none if the plug-in is not installed, or if
-    its code is not that of ``inputs``."""
+    """Return the default parameters of a planner, by name.
+
+    The result is empty if its code differs from the code in ``inputs``, the inputs of a manifest.
+    """
     digests = _code_hashes(PLANNER_CODE, PLANNERS, [plugin])
     code = {name: SHA256 + digest for name, digest in digests.items()}
     code_of_planner = PLANNER_CODE + plugin
@@ -209,8 +214,9 @@ def _code_hashes(prefix: str, registry: Registry, names: Iterable[str]) -> Dict[
 def modules_of(plugin: Any) -> Dict[str, Path]:
     """Return the files of the modules on which a plug-in depends, by the modules' names.
 
-    These are the modules of the base classes, and all direct and indirect imports, in the plug-in's
-    top-level package, or, for a plug-in of this package, in its folder.
+    These are the modules of its base classes, and all direct and indirect imports. Only modules in
+    the plug-in's top-level package count. For a plug-in of gz_testauto, only imports from its
+    folder count.
     """
     # Import statements are read, not run, so that the result does not depend on the modules that
     # this process has imported.
@@ -261,7 +267,8 @@ def _imports_in_scope(module: str, path: Path, scope: str) -> Iterator[str]:
 
 @functools.lru_cache(maxsize=512)  # each campaign and each planner reads the same modules
 def _import_statements(source: bytes) -> Tuple[Tuple[int, str, str], ...]:
-    """Return the number of leading dots, the module and the imported name or "" of each import."""
+    """Return the number of leading dots, the module and the imported name or "" of each import. The
+    result is empty if the source has a syntax error."""
     try:
         tree = ast.parse(source)
     except SyntaxError:  # the module cannot be imported

@@ -51,7 +51,7 @@ LIBRARIES = ("numpy", "scipy", "shapely", "lxml", "protobuf", "pydantic", "trime
 
 
 def campaign_inputs(spec: CampaignSpec) -> Dict[str, str]:
-    """Return every field of the campaign as JSON text, by its dotted name.
+    """Return the fields of the campaign as JSON text, by dotted name, without :data:`PATIENCE`.
 
     The value of a path is the hash of the file, or of each ``.world`` file in a directory.
     """
@@ -283,7 +283,8 @@ class Manifest:
 
     @property
     def bits_version(self) -> Optional[int]:
-        """The number of the bits; None for imported trials and manifests of older versions."""
+        """The value of ``BITS_VERSION`` when the campaign started; None for imported trials and
+        manifests of older versions."""
         return self._content.get("bits_version")
 
     @property

@@ -75,7 +75,8 @@ def write_trajectory(path: Path, recording: Recording) -> None:
 
 
 def read_trajectory(path: Path) -> Recording:
-    """Read a recording, bit-identical to the stored one. Raises ``ResultsError``."""
+    """Read a recording, bit-identical to the stored one. Raises ``ResultsError`` if the file cannot
+    be read."""
     try:
         data = read_arrays(path)
         if int(data["format"]) != FORMAT:
@@ -108,9 +109,9 @@ def read_trajectory(path: Path) -> Recording:
 def read_arrays(path: Path, most_unpacked: int = 0) -> Dict[str, np.ndarray]:
     """Return every array of an ``.npz`` file, by its name.
 
-    Compressed arrays are accepted up to the size (bytes) ``most_unpacked`` of all arrays together.
-    Raises ``OSError``, ``ValueError`` or ``zipfile.BadZipFile`` unless the arrays contain numbers
-    or text, and have the sizes in their headers.
+    Compressed arrays are accepted only if ``most_unpacked`` is positive. It limits the size (bytes)
+    of all arrays together. Raises ``OSError``, ``ValueError`` or ``zipfile.BadZipFile`` unless the
+    arrays contain numbers or text, and have the sizes in their headers.
     """
     # numpy.load would allocate the memory that a damaged header states, even if it exceeds the size
     # of the file. It is also several times slower for the many small arrays of a recording.
@@ -142,28 +143,28 @@ def _parse_npy(name: str, content: bytes) -> np.ndarray:
         raise ValueError(
             f"{name} uses version {version} of the NumPy file format, which is not supported"
         )
-    begin = _MAGIC_BYTES + _LENGTH_BYTES[version]
-    start = begin + int.from_bytes(content[_MAGIC_BYTES:begin], "little")
-    if start > _HEADER_BYTES:
+    header_start = _MAGIC_BYTES + _LENGTH_BYTES[version]
+    data_start = header_start + int.from_bytes(content[_MAGIC_BYTES:header_start], "little")
+    if data_start > _HEADER_BYTES:
         raise ValueError(f"{name} has no valid header")
     try:
-        shape, is_column_major, dtype = _header(version, content[_MAGIC_BYTES:start])
+        shape, is_column_major, dtype = _header(version, content[_MAGIC_BYTES:data_start])
     except (SyntaxError, tokenize.TokenError, MemoryError, RecursionError) as error:
         raise ValueError(f"{name} has no valid header") from error
     value_count = math.prod(shape)
     if dtype.kind not in "biufU" or (value_count and not dtype.itemsize):
         raise ValueError(f"{name} contains neither numbers nor text")
-    if value_count * dtype.itemsize != len(content) - start:
+    if value_count * dtype.itemsize != len(content) - data_start:
         raise ValueError(f"the size of {name} differs from the size in its header")
     if not value_count:
         return np.empty(shape, dtype)
-    values = np.frombuffer(content, dtype, offset=start)
+    values = np.frombuffer(content, dtype, offset=data_start)
     return values.reshape(shape, order="F" if is_column_major else "C").copy(order="K")
 
 
 @functools.lru_cache(maxsize=256)  # cached, since most arrays of a recording have the same shape
 def _header(version: Tuple[int, int], text: bytes) -> Tuple[Tuple[int, ...], bool, np.dtype]:
-    """Return the shape, whether the order is that of Fortran (column-major), and the type."""
+    """Parse the header of an array: its shape, whether it is in Fortran order, and its type."""
     return _HEADER_READERS[version](io.BytesIO(text))  # type: ignore[no-any-return]
 
 

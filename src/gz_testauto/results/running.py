@@ -35,7 +35,8 @@ def read_runner(connection: sqlite3.Connection) -> Optional[Runner]:
 
 
 class Heartbeat:
-    """A context manager that stores this process as the runner of the campaign."""
+    """A context manager that stores this process as the runner of the campaign, with its running
+    trials. It deletes them at its exit."""
 
     def __init__(self, path: Path) -> None:
         started_at = utc_now()

@@ -95,8 +95,8 @@ _SQL_TYPES = {bool: "INTEGER", int: "INTEGER", float: "REAL"}
 class Table(Generic[Record]):
     """A table whose columns are the fields of a record, except for those in ``without``.
 
-    ``constraints`` and ``options`` are parts of ``CREATE TABLE``, ``order`` are SQL expressions.
-    Mappings and tuples are stored as JSON text, None as NULL.
+    ``constraints`` and ``options`` are parts of ``CREATE TABLE``. ``order`` contains the SQL
+    expressions of ``ORDER BY``. Mappings and tuples are stored as JSON text, None as NULL.
     """
 
     def __init__(
@@ -137,8 +137,12 @@ class Table(Generic[Record]):
     def rows(
         self, connection: sqlite3.Connection, where: str = "", values: Sequence = ()
     ) -> List[Dict[str, Any]]:
-        """Return the rows as mappings. ``where`` is an SQL clause with the parameters ``values``.
-        Raises ``ValueError`` for invalid values."""
+        """Return the rows as mappings from columns to values. Raises ``ValueError`` for invalid
+        values.
+
+        ``where`` is an SQL clause that starts with WHERE, or empty. ``values`` are the values of
+        its placeholders.
+        """
         decoders = {
             name: decoder
             for name, (kind, _) in self._kinds.items()
@@ -148,14 +152,14 @@ class Table(Generic[Record]):
         cursor = connection.execute(
             f"SELECT {self._column_list} FROM {self.name} {where} ORDER BY {self._order}", values
         )
-        values = cursor.fetchall()
-        for name, column in zip(self.columns, zip(*values)):
+        sql_rows = cursor.fetchall()
+        for name, column in zip(self.columns, zip(*sql_rows)):
             longest = max((len(value) for value in column if isinstance(value, str)), default=0)
             if longest > LONGEST_TEXT:  # it would be copied and printed many times
                 raise ValueError(
                     f"{name} has {longest} characters; at most {LONGEST_TEXT} are read"
                 )
-        rows = [dict(zip(self.columns, row)) for row in values]
+        rows = [dict(zip(self.columns, row)) for row in sql_rows]
         required_columns = [name for name, (_, optional) in self._kinds.items() if not optional]
         for row in rows:
             # SQLite checks NOT NULL when it writes, but not when it reads a damaged file.
@@ -174,7 +178,8 @@ class Table(Generic[Record]):
     def read(
         self, connection: sqlite3.Connection, where: str = "", values: Sequence = ()
     ) -> List[Record]:
-        """Return the rows as records. Raises ``ValueError`` if a row is not a valid record."""
+        """Return the rows as records. Raises ``ValueError`` if a row is not a valid record. The
+        parameters are those of :meth:`rows`."""
         try:
             return [self._record(**row) for row in self.rows(connection, where, values)]
         except ValidationError as error:
@@ -380,7 +385,7 @@ def _require_stored_values(connection: sqlite3.Connection) -> None:
 
 
 def upgrade(connection: sqlite3.Connection, version: int) -> None:
-    """Upgrade the tables to the current version in the caller's transaction."""
+    """Upgrade the tables from ``version`` to the current version, in the caller's transaction."""
     for older in range(version, SCHEMA_VERSION):
         UPGRADES[older](connection)
     connection.execute(f"UPDATE {SCHEMA.name} SET version = ?", (SCHEMA_VERSION,))

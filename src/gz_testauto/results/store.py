@@ -91,8 +91,9 @@ class ResultStore:
 
     @classmethod
     def read(cls, directory: CampaignDirectory) -> "ResultStore":
-        """Open the store for reading only, while another process can write. A copy of an older
-        version is upgraded in memory."""
+        """Open the store for reading only, while another process can write. Tables of an older
+        version are upgraded in a copy in memory. Raises ``ResultsError`` without a complete store.
+        """
         directory.require_begun()
         if not os.path.isfile(directory.results):
             if any(directory.trajectories.glob("*.npz")):
@@ -118,9 +119,9 @@ class ResultStore:
         relevant_success: float = RELEVANT_SUCCESS,
         normal_real_time_factor: float = 1.0,
     ) -> None:
-        """Store declarations of metrics, which replace those of the same names, and the fields
-        ``smallest_relevant_success`` and ``normal_real_time_factor`` of
-        :class:`CampaignResults`."""
+        """Store declarations of metrics, and the fields ``relevant_success`` and
+        ``normal_real_time_factor`` of :class:`CampaignResults`. Stored declarations with other
+        names remain."""
         metrics_by_name = {metric.name: metric for metric in metrics}
         with _reporting_damage(self._directory.results), self._transaction():
             stored_metrics = schema.DECLARATIONS.read(self._connection)
@@ -137,16 +138,16 @@ class ResultStore:
             )
 
     def extend(self, worlds: Sequence[WorldRecord], planned: int, further: int) -> None:
-        """Store the worlds after those that are stored, and the fields ``planned`` and
-        ``further_worlds`` of :class:`CampaignResults`."""
+        """Store the worlds that are not stored yet, and the fields ``planned`` and
+        ``further_worlds`` of :class:`CampaignResults`. ``worlds`` starts with the stored worlds."""
         stored_count = len(self.worlds())
         with self._transaction():
             self._update_campaign(planned=planned, further_worlds=further)
             schema.WORLDS.insert(self._connection, worlds[stored_count:])
 
     def select(self, selection: str) -> None:
-        """Store that the next trials were selected. ``selection`` describes the selection, such as
-        ``worlds selected with --only``."""
+        """Append ``selection`` to the stored description of the selected trials, unless it contains
+        this text. An example is ``worlds selected with --only``."""
         with _reporting_damage(self._directory.results):
             stored_selection = self._campaign_row().selection
         if selection in stored_selection:
@@ -195,8 +196,8 @@ class ResultStore:
         return {"max_attempts": row.max_attempts, "max_worker_deaths": row.max_worker_deaths}
 
     def reopen(self, trials: Iterable[int], max_attempts: int, max_worker_deaths: int) -> None:
-        """Store the limits of attempts, and delete the invalid records among the trials with these
-        indices, which run again because a limit was raised."""
+        """Store the limits of attempts, and delete the invalid records of ``trials``, so that they
+        run again. ``trials`` are indices in the plan."""
         with self._transaction():
             self._connection.executemany(
                 "DELETE FROM trials WHERE trial = ? AND outcome = ?",
@@ -323,8 +324,12 @@ class ResultStore:
     def _upgraded(
         self, check: Optional[Callable[["ResultStore"], None]] = None
     ) -> Optional["ResultStore"]:
-        """Return this store after ``check``, or without it a copy in memory, with tables of the
-        current version, or None if the tables were not completely created."""
+        """Upgrade tables of an older version, and return this store, or None if the tables were not
+        completely created.
+
+        If ``check`` is set, it is called first, and the file is upgraded. Otherwise the file does
+        not change, and a copy in memory is upgraded. If the result is None, the store is closed.
+        """
         path = self._directory.results
         try:
             with reporting_errors(path):
@@ -372,9 +377,8 @@ def load_campaign(path: Path, label: str = "") -> LoadedCampaign:
 
 
 def _check(results: CampaignResults, path: Path) -> CampaignResults:
-    """Return ``results``, or raise ``ResultsError`` if a value does not have the type of its
-    column, which SQLite does not enforce, or if the world or the planner of a trial is not
-    listed."""
+    """Return the validated results. Raises ``ResultsError`` if a value does not have the type of
+    its column, or if the world or planner of a trial is not listed. SQLite checks neither."""
     values = {
         name: list(map(vars, value)) if name in _LISTS else value
         for name, value in vars(results).items()
@@ -463,7 +467,8 @@ def _require_no_further_files(path: Path) -> None:
 
 
 def _limited(value: float) -> float:
-    """Return an infinite value in place of a value with which statistics would overflow."""
+    """Return ``value``, or infinity with its sign if it exceeds :data:`LARGEST_METRIC`. Statistics
+    of larger numbers would overflow."""
     is_huge = isinstance(value, float) and abs(value) > LARGEST_METRIC
     return math.copysign(math.inf, value) if is_huge else value
 

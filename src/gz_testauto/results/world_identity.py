@@ -24,7 +24,10 @@ Mission = Tuple[Tuple[str, str], ...]
 
 
 def missions(inputs: Mapping[str, str]) -> Dict[str, Mission]:
-    """Return the start, goals and road of each world, by name, from the inputs of the manifest."""
+    """Return the start, goals and road of each world, by the world's name.
+
+    ``inputs`` are those of the manifest. Each result contains pairs of a key and its JSON text.
+    """
     return {
         name: tuple(item for item in entry if not item[0].startswith("random_numbers"))
         for name, entry in _missions_with_numbers(inputs).items()
@@ -32,9 +35,9 @@ def missions(inputs: Mapping[str, str]) -> Dict[str, Mission]:
 
 
 def copies_of_worlds(worlds: Sequence[WorldRecord], inputs: Mapping[str, str]) -> Dict[str, str]:
-    """Return each world that is a copy of an earlier world, with the name of that world.
+    """Return the names of worlds that are copies, each with the name of the earlier equal world.
 
-    ``inputs`` are those of the manifest. A world without a known file is not a copy.
+    ``inputs`` are those of the manifest. A world without the hash of a file is not a copy.
     """
     entries = _missions_with_numbers(inputs)
     is_drawn = any(map(_DRAWN_PER_WORLD.match, inputs))
