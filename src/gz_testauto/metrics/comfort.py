@@ -95,8 +95,8 @@ def _rms_of(
     if not signals:
         return math.nan
     durations_s = np.array([time_s[-1] - time_s[0] for time_s, _ in signals])
-    means = [time_mean(np.square(moduli), time_s) for time_s, moduli in signals]
-    return math.sqrt(float((durations_s / durations_s.sum() * means).sum()))
+    mean_squares = [time_mean(np.square(moduli), time_s) for time_s, moduli in signals]
+    return math.sqrt(float((durations_s / durations_s.sum() * mean_squares).sum()))
 
 
 def evenly(time_s: np.ndarray, values: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:
@@ -166,8 +166,8 @@ def _jerk(
 
 
 def _window(cutoff_hz: float, period_s: float, samples: int) -> int:
-    """Return the odd number of samples in a window of the Savitzky–Golay filter with a cut-off
-    (Hz), for the period between samples (s).
+    """Return the odd number of samples in the window of a Savitzky–Golay filter with the cut-off
+    ``cutoff_hz``. It is at most ``samples``, the number of all samples.
 
     R. W. Schafer, "What is a Savitzky-Golay filter?", IEEE Signal Processing Magazine 28(4), 2011,
     eq. 6, solved for half the window.

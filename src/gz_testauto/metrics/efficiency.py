@@ -124,8 +124,8 @@ def barn_score(recording: Recording, context: MetricContext) -> float:
 
 
 def _driven_s(recording: Recording) -> float:
-    """Return the time (s) from the first sample :data:`STARTED_M` away from the start to the
-    end."""
+    """Return the time (s) from the first sample at least :data:`STARTED_M` from the start to the
+    end. It is 0 if no sample is that far from the start."""
     from_start_m = np.hypot(*(recording.pose[:, :2] - recording.pose[0, :2]).T)
     moving_samples = np.flatnonzero(from_start_m >= STARTED_M)
     return (

@@ -55,7 +55,7 @@ class Encounter:
 @functools.lru_cache(maxsize=2)  # a dozen metrics use the same encounters
 def encounters(recording: Recording) -> Tuple[Encounter, ...]:
     """Return one encounter per moving object with an outline, or () without a footprint of the
-    robot."""
+    robot, or for fewer than two samples."""
     series = recording.series
     footprint = series.get(FOOTPRINT_SERIES)
     if footprint is None or len(recording.time_s) < 2:
@@ -142,7 +142,8 @@ def placed(outline: np.ndarray, poses: np.ndarray) -> np.ndarray:
 def velocity_mps(poses: np.ndarray, time_s: np.ndarray) -> np.ndarray:
     """Return the mean velocity, shape (n, 2), in the period before each of n poses, shape (n, 3).
 
-    If the previous pose is unknown (NaN), it is that of the period after the sample, or 0.
+    If the previous pose is unknown (NaN), the velocity is that of the period after the sample, or 0
+    if that is also unknown.
     """
     return _mean_velocity_mps(np.diff(poses[:, :2], axis=0), time_s)
 
@@ -160,7 +161,8 @@ def _mean_velocity_mps(steps_m: np.ndarray, time_s: np.ndarray) -> np.ndarray:
 
 
 def time_to_collision_s(first: np.ndarray, second: np.ndarray, closing: np.ndarray) -> np.ndarray:
-    """Return the times (s), shape (n,), until two convex outlines touch, or ``inf``.
+    """Return the times (s), shape (n,), until two convex outlines touch. They are 0 for outlines
+    that overlap, and ``inf`` for outlines that do not meet.
 
     ``first`` has shape (n, k, 2), ``second`` (n, m, 2), and the velocity ``closing`` of the first
     relative to the second (n, 2).
@@ -192,8 +194,8 @@ def time_to_collision_s(first: np.ndarray, second: np.ndarray, closing: np.ndarr
 
 
 def greatest_drac_mps2(encounter: Encounter) -> float:
-    """Return the largest deceleration c²/2d (m/s²) that avoids the object, where the distance d
-    decreases at the speed c; 0 if it never decreases."""
+    """Return the largest deceleration c²/(2d) (m/s²) that is needed to avoid the object. The
+    distance d decreases at the speed c. The result is 0 if it never decreases."""
     if len(encounter.time_s) < 2:
         return 0.0
     distance = encounter.distance_m

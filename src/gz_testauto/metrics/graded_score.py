@@ -37,14 +37,14 @@ def graded_score(
         raise ValueError("a score needs at least one goal")
     time_s = recording.time_s
     remaining_m = _remaining_m(recording, np.asarray(goals_m, dtype=float))
-    ends = np.searchsorted(time_s, time_s[0] + WINDOW_S - 1e-9)
-    if ends >= len(time_s):  # no complete window
-        first, last_index = np.array([0]), np.array([len(time_s) - 1])
+    first_end = np.searchsorted(time_s, time_s[0] + WINDOW_S - 1e-9)
+    if first_end >= len(time_s):  # no complete window
+        first_index, last_index = np.array([0]), np.array([len(time_s) - 1])
     else:
-        last_index = np.arange(ends, len(time_s))
-        first = np.searchsorted(time_s, time_s[last_index] - WINDOW_S - 1e-9)
-    duration_s = time_s[last_index] - time_s[first]
-    speeds = (remaining_m[first] - remaining_m[last_index]) / np.where(
+        last_index = np.arange(first_end, len(time_s))
+        first_index = np.searchsorted(time_s, time_s[last_index] - WINDOW_S - 1e-9)
+    duration_s = time_s[last_index] - time_s[first_index]
+    speeds = (remaining_m[first_index] - remaining_m[last_index]) / np.where(
         duration_s > 0, duration_s, np.inf
     )
     clearance_m = recording.clearance_m[~np.isnan(recording.clearance_m)]
@@ -57,8 +57,8 @@ def graded_score(
 
 
 def _remaining_m(recording: Recording, goals_m: np.ndarray) -> np.ndarray:
-    """Return the straight distance (m) at each sample to the last goal through the goals that are
-    not reached yet, shape (n,)."""
+    """Return the length (m) of the straight lines from the robot through the goals that are not
+    reached yet, at each sample, shape (n,)."""
     times_s = recording.goal_times_s
     reached_goals = np.zeros(len(recording.time_s), dtype=int)
     if times_s is not None:

@@ -217,7 +217,8 @@ def measure(
     context: MetricContext,
     metrics: Optional[Iterable[Metric]] = None,
 ) -> Dict[str, float]:
-    """Return the values of the metrics, by default all installed ones, and the recording's numbers.
+    """Return the values of the metrics, by default all that are installed, and the recording's
+    numbers, by name.
 
     Values that are not finite are NaN.
     """

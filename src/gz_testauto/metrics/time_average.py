@@ -52,6 +52,6 @@ def share_below(values: np.ndarray, time_s: np.ndarray, limit: float) -> float:
     share = (below[:-1] + below[1:]) / 2.0
     before, after = values[:-1] - limit, values[1:] - limit  # excesses over the limit
     is_crossed = np.isfinite(before) & np.isfinite(after) & (below[:-1] != below[1:])
-    first = np.abs(before[is_crossed]) / np.abs(before[is_crossed] - after[is_crossed])
-    share[is_crossed] = np.where(before[is_crossed] < 0.0, first, 1.0 - first)
+    crossing = np.abs(before[is_crossed]) / np.abs(before[is_crossed] - after[is_crossed])
+    share[is_crossed] = np.where(before[is_crossed] < 0.0, crossing, 1.0 - crossing)
     return float((share * np.diff(time_s)).sum() / (time_s[-1] - time_s[0]))

@@ -77,8 +77,8 @@ def object_distance_min_m(recording: Recording, context: MetricContext) -> float
     "higher", "smallest time to collision with a moving object at constant velocities", "s"
 )
 def object_ttc_min_s(recording: Recording, context: MetricContext) -> float:
-    """Return the smallest time (s) to collision with a moving object, or ``inf``, which is stored
-    as NaN, if no collision would occur."""
+    """Return the smallest time (s) to collision with a moving object, or NaN without moving
+    objects. If no collision would occur, it is ``inf``, which is stored as NaN."""
     return min(
         _value_per_encounter(recording, lambda encounter: float(encounter.ttc_s.min())),
         default=math.nan,

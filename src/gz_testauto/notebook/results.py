@@ -90,7 +90,8 @@ def compare(*results: "Results", ignore_differences: bool = False) -> "PlannerCo
 
 @dataclass(frozen=True)
 class Replay:
-    """A trial that was run again; ``identical`` if its trajectory is the stored one, bit by bit."""
+    """A trial that was run again. ``identical`` is true if it agrees with the stored trial, bit by
+    bit."""
 
     outcome: Outcome
     detail: str
@@ -229,13 +230,14 @@ class RecordedTrajectories:
     ) -> List[TrialRecord]:
         """Return the valid trials of some worlds and planners, by default of all.
 
-        Raises ``SpecError`` for an unknown name, and ``ResultsError`` for a world without them.
+        Raises ``SpecError`` for an unknown name, and ``ResultsError`` for a world without a valid
+        trial of these planners.
         """
         return valid_trials(self._owner._results, worlds, planners)
 
     def of(self, world: str, planner: str, repetition: int = 0) -> Recording:
-        """Return the recording of one trial. Raises ``ResultsError`` if no valid trial of these has
-        been recorded."""
+        """Return the recording of one trial. Raises ``ResultsError`` if the trial has not been run
+        or is invalid."""
         for record in self.records([world], [planner]):
             if record.repetition == repetition:
                 with ResultStore.read(CampaignDirectory(self._owner.directory)) as store:
@@ -253,14 +255,14 @@ class RecordedTrajectories:
         in the base frame, the velocity command and ``clearance_m``. Unknown numbers are NaN.
         """
         pandas = _import_pandas()
-        parts = []
+        tables = []
         with ResultStore.read(CampaignDirectory(self._owner.directory)) as store:
             for record in self.records(worlds, planners):
-                trial = {name: getattr(record, name) for name in ("world", "planner", "repetition")}
-                parts.append(
-                    pandas.DataFrame({**trial, **_sample_columns(store.trajectory(record))})
+                label = {name: getattr(record, name) for name in ("world", "planner", "repetition")}
+                tables.append(
+                    pandas.DataFrame({**label, **_sample_columns(store.trajectory(record))})
                 )
-        return pandas.concat(parts, ignore_index=True) if parts else pandas.DataFrame()
+        return pandas.concat(tables, ignore_index=True) if tables else pandas.DataFrame()
 
 
 class PlannerComparisons(Sequence[Comparison]):

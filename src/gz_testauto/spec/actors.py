@@ -152,8 +152,8 @@ class ActorSpec(Spec):
         return
 
     def check_road(self, road: Optional[RoadSpec]) -> None:
-        """Raise ``SpecError`` if the behavior names an unknown lane of the world's ``road``, or
-        needs a road and has none."""
+        """Raise ``SpecError`` if the behavior names a lane that ``road`` does not contain, or needs
+        a road and ``road`` is None."""
         return
 
     @property

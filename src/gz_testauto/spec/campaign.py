@@ -336,12 +336,14 @@ class CampaignSpec(LocatedSpec):
         )
 
     def road_of(self, world: int) -> Optional[RoadSpec]:
-        """Return the road of the world with an index, or None."""
+        """Return the road of a world by its index, by default that of the campaign. None means that
+        the world has no road."""
         files = self.worlds.files
         return self.road if not files or files[world].road is None else files[world].road
 
     def random_numbers(self, world: int, repetition: int) -> RandomNumbers:
-        """Return the identity of the random numbers of a trial: world and repetition by index."""
+        """Return the identity of the random numbers of a trial. ``world`` and ``repetition`` are
+        its indices."""
         files = self.worlds.files
         numbers = files[world].random_numbers if files and world < len(files) else None
         if numbers is None:

@@ -46,7 +46,8 @@ def parse(
     text: str, spec_class: Type[SpecType], source: Path, called: Optional[str] = None
 ) -> SpecType:
     """Parse YAML text as :func:`load` does. Relative paths are relative to the directory of the
-    file ``source``. ``called`` replaces its name in messages, for text that is not in a file."""
+    file ``source``. For text that is not in a file, ``called`` replaces the file's name in
+    messages."""
     name = str(source) if called is None else called
     document = YamlSource(text, name)
     if not isinstance(document.data, Mapping):

@@ -48,7 +48,7 @@ class Spec(BaseModel):
     @classmethod
     def kind_of(cls, data: Mapping[str, Any]) -> Type[Self]:
         """Return the class that validates ``data``: this class, or a subclass that ``data``
-        selects. Only errors of this class are reported."""
+        selects. Only errors of the returned class are reported."""
         return cls
 
     @model_validator(mode="wrap")
@@ -114,10 +114,11 @@ def is_stored(info: ValidationInfo) -> bool:
 
 
 def resolve_path(value: Any, info: ValidationInfo) -> Any:
-    """Return the absolute path of an existing path or URI. Raises an error of pydantic.
+    """Return the absolute path of an existing path or URI. Raises an error of pydantic for a
+    missing file or environment variable.
 
     A relative path is relative to the directory of the file ``source`` in the validation context.
-    ``$(env NAME)`` is replaced as in roslaunch.
+    Without ``source``, it remains relative. ``$(env NAME)`` is replaced as in roslaunch.
     """
     if not isinstance(value, str):
         return value

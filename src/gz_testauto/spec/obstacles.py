@@ -90,7 +90,7 @@ class CountDensity(CountRange):
     """Largest number of obstacles, also in a large area."""
 
     def in_area(self, area_m2: float) -> CountRange:
-        """Return the numbers of obstacles in an area of ``area_m2``."""
+        """Return the range of the number of obstacles in an area of ``area_m2``."""
         low, high = (
             min(max(round(density * area_m2 / 100), self.min), self.max)
             for density in self.per_100_m2.support
@@ -387,7 +387,8 @@ class ObstacleSpec(Spec):
         return self
 
     def require_placeable_count(self) -> None:
-        """Raise ``ValueError`` if the counts, without densities, exceed ``MOST_OBSTACLES``."""
+        """Raise ``ValueError`` if the sum of the largest counts, except densities, exceeds
+        ``MOST_OBSTACLES``."""
         counts = [group.count for group in self.obstacles]
         max_count = sum(count.max for count in counts if not isinstance(count, CountDensity))
         if max_count > MOST_OBSTACLES:

@@ -121,7 +121,7 @@ class PoseTerm(_Selecting):
 
 
 def moves(term: RandomizationTermSpec, robot: str) -> bool:
-    """Return whether a term moves a robot to another place."""
+    """Return whether a term changes the pose of the robot with the name ``robot``."""
     return isinstance(term, PoseTerm) and re.fullmatch(term.select.names, robot) is not None
 
 

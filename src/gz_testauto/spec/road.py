@@ -77,8 +77,8 @@ class LaneSpec(Spec):
 
 
 def check_route(route: Sequence[str], lanes: Mapping[str, LaneSpec]) -> None:
-    """Raise ``ValueError`` if a lane of a route is unknown, or is not a successor of the previous
-    one."""
+    """Raise ``ValueError`` if a lane of a route is unknown, is not a successor of the previous
+    lane, or does not start at its end."""
     for name in route:
         if name not in lanes:
             raise ValueError(unknown_name("lane", name, lanes))

@@ -264,8 +264,8 @@ class WorldsSpec(Spec):
         return None if self.count is None else self.count * self.missions_per_world
 
     def setter_of(self, sets: str) -> str:
-        """Return the key that sets the start or the goal, or "" if the campaign does. ``sets`` is
-        a property of :class:`WorldSourceSpec`."""
+        """Return the key in ``worlds`` that sets the start or the goal, or "" if the campaign sets
+        it. ``sets`` is the property ``sets_start`` or ``sets_goal`` of :class:`WorldSourceSpec`."""
         if self.missions is not None:
             return "missions"
         return self.source_name if self.source is not None and getattr(self.source, sets) else ""

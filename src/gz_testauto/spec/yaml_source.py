@@ -2,7 +2,7 @@
 
 The parser accepts safe YAML only. As in YAML 1.2, ``1e-3`` is a number and ``2024-01-01`` is text.
 Values with another meaning in YAML 1.1, which ROS uses, are rejected, such as ``yes``, ``012`` and
-``1:30``, and so are deep nesting, multiplying aliases, and tags of other than plain values.
+``1:30``, and so are deep nesting, multiplying aliases, and tags of values that are not plain.
 """
 
 import re
@@ -208,8 +208,9 @@ class YamlSource:
             loader.dispose()
 
     def locate(self, path: Iterable[Any], missing: bool = False) -> Tuple[int, Tuple[Any, ...]]:
-        """Return the line (counted from 1) of the value at ``path``, keys and indices from the root
-        as in an error of pydantic, and the parts of ``path`` that exist in the file.
+        """Return the line (counted from 1) of the value at ``path``, and the parts of ``path`` that
+        exist in the file. ``path`` contains keys and indices from the root, as in an error of
+        pydantic.
 
         Parts that do not exist, such as names of union members, are skipped. If ``missing`` is
         True, the last part is kept even if it does not exist.
@@ -252,7 +253,7 @@ class YamlSource:
                 stack.extend(node.value)
             if not isinstance(node, yaml.MappingNode):
                 continue
-            first: Dict[str, int] = {}
+            first_lines: Dict[str, int] = {}
             for key, value in node.value:
                 stack.append(value)
                 line = key.start_mark.line + 1
@@ -261,12 +262,12 @@ class YamlSource:
                         f"{self.name}:{line}: a mapping or a list is used as a key; "
                         "put text that holds { or [ in quotes"
                     )
-                elif key.value in first:
+                elif key.value in first_lines:
                     problems.append(
                         f"{self.name}:{line}: key {key.value!r} appears twice; "
-                        f"it is already on line {first[key.value]}"
+                        f"it is already on line {first_lines[key.value]}"
                     )
                 else:
-                    first[key.value] = line
+                    first_lines[key.value] = line
         if problems:
             raise SpecError("\n".join(sorted(problems)))

@@ -74,10 +74,10 @@ def drive(
     curvature_1pm: float = 0.0,
     curvature_rate_1pm2: float = 0.0,
 ) -> AnalyticDrive:
-    """Return the recording of a robot, sampled at ``rate_hz`` for at most ``duration_s``.
+    """Return the recording of a robot on a path, and the exact values of its metrics.
 
-    The curvature of its path is ``curvature_1pm + curvature_rate_1pm2 · s``, where s is the driven
-    length.
+    It is sampled at ``rate_hz`` for at most ``duration_s``. The curvature of its path is
+    ``curvature_1pm + curvature_rate_1pm2 · s``, where s is the driven length.
     """
     time_s = np.arange(math.floor(duration_s * rate_hz + 1e-9) + 1) / rate_hz
     length_m, forward, _, _ = speed(time_s)
@@ -104,7 +104,8 @@ def with_noise(
     speed_mps: float = 0.0,
     turn_radps: float = 0.0,
 ) -> Recording:
-    """Return the recording with independent, normally distributed noise of these deviations."""
+    """Return the recording with independent, normally distributed noise in poses and twists. The
+    parameters are standard deviations."""
     shape = recording.pose.shape
     return replace(
         recording,
@@ -126,7 +127,7 @@ def _poses_along_path(
 
     fine = np.linspace(0.0, float(length_m.max()), FINE)
     angle = curvature_1pm * fine + curvature_rate_1pm2 * fine**2 / 2
-    x, y = (cumulative_trapezoid(of(angle), fine, initial=0.0) for of in (np.cos, np.sin))
+    x, y = (cumulative_trapezoid(part(angle), fine, initial=0.0) for part in (np.cos, np.sin))
     yaw = curvature_1pm * length_m + curvature_rate_1pm2 * length_m**2 / 2
     return np.interp(length_m, fine, x), np.interp(length_m, fine, y), yaw
 

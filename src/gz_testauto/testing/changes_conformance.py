@@ -388,8 +388,8 @@ def position(simulation: Simulation, model: str) -> np.ndarray:
 
 
 def velocity(simulation: Simulation, model: str) -> np.ndarray:
-    """Return the mean velocity of a model (m/s) in the world frame, during the next control
-    period."""
+    """Step by one control period, and return the mean velocity of a model (m/s) in it, in the world
+    frame."""
     first_snapshot = simulation.snapshot()
     second_snapshot = simulation.step(PERIOD_S)
     displacement = np.subtract(
@@ -405,7 +405,8 @@ def circle(time_s: float) -> np.ndarray:
 
 
 def assert_equal_descriptions(first: Any, second: Any) -> None:
-    """Assert that all numbers in two descriptions are equal up to rounding to single precision."""
+    """Assert that all numbers in two descriptions are equal up to rounding to single precision. Of
+    a pose, only the position is compared."""
     for name, value in vars(first).items():
         other_value = getattr(second, name)
         if isinstance(value, Pose):

@@ -54,7 +54,8 @@ ATTEMPTS = 4
 
 
 class CountingStopRequest:
-    """A stop request that counts its calls, and whose return value depends on their number."""
+    """A stop request that counts its calls. It returns ``answer(number of the call)``, which is
+    true to stop the trial."""
 
     def __init__(self, answer: Callable[[int], bool] = lambda number: False) -> None:
         self.answer = answer
@@ -161,8 +162,8 @@ class ExecutorConformance:
         result, _ = shared.results[CLEAR]
         assert result.outcome is Outcome.REACHED, result.detail
         assert result.recording.completed
-        first, last_pose = result.recording.pose[0], result.recording.pose[-1]
-        assert first == pytest.approx((-3.0, 0.0, 0.0), abs=0.1)
+        first_pose, last_pose = result.recording.pose[0], result.recording.pose[-1]
+        assert first_pose == pytest.approx((-3.0, 0.0, 0.0), abs=0.1)
         assert np.hypot(last_pose[0] - 3.0, last_pose[1]) <= 0.5
         assert np.abs(result.recording.pose[:, 1]).max() < 0.2
         speed_mps, steps_s = result.recording.twist[1:, 0], np.diff(result.recording.time_s)
@@ -354,7 +355,8 @@ class ExecutorConformance:
 def _execute_with_retries(
     executor: TrialExecutor, trial: Trial, answer: Callable[[int], bool]
 ) -> Tuple[TrialResult, int]:
-    """Return the result and the number of stop requests of the first valid attempt."""
+    """Return the result and the number of stop requests of the first valid attempt. Raises the last
+    error if :data:`ATTEMPTS` attempts are invalid."""
     for attempt in range(ATTEMPTS):
         stop_request = CountingStopRequest(answer)
         try:

@@ -405,7 +405,8 @@ class PlannerConformance:
     def check_avoidance(
         self, outlines: Sequence[BaseGeometry], lidar: Optional[Lidar] = None
     ) -> None:
-        """Assert that the robot passes the obstacles or, if the planner never does, stops."""
+        """Assert that the robot passes the obstacles and reaches the goal. If ``passes_obstacles``
+        is false, assert only that it does not collide."""
         self.need_avoidance()
         drive = self.drive(self.task(FAR_GOAL), self.see(outlines, lidar=lidar))
         if self.passes_obstacles:
@@ -444,7 +445,7 @@ class PlannerConformance:
 
 
 def assert_same(first: TaskSimulation, second: TaskSimulation, message: str) -> None:
-    """Assert that two planners gave bit-identical commands."""
+    """Assert that two planners returned equal commands, and stopped for the same reason, if any."""
     for number, pair in enumerate(zip(first.commands, second.commands)):
         assert pair[0] == pair[1], f"{message}: cycle {number}: {pair[0]}, then {pair[1]}"
     assert len(first.commands) == len(second.commands), f"{message}: only one raised PlannerAborted"

@@ -169,7 +169,8 @@ class TaskSimulation:
             self.fail_if_collided(obstacles)
 
     def differs_from(self, other_drive: "TaskSimulation") -> bool:
-        """Simulate, and return whether a command differs from that of ``other_drive``."""
+        """Simulate the cycles of ``other_drive`` until a command differs, and return whether one
+        differs."""
         for number in range(len(self.commands), len(other_drive.commands)):
             self.cycle()
             if self.commands[number : number + 1] != other_drive.commands[number : number + 1]:

@@ -41,8 +41,8 @@ class SensorsConformance(SimulatorSuite):
         return service_robot("front_lidar")
 
     def load(self, simulator: Simulator, scene: Scene) -> Simulation:
-        """Load a scene. If the simulator has no such sensors, assert that it rejects the scene, and
-        skip the test."""
+        """Load a scene. If the simulator does not support sensors, assert that it rejects the
+        scene, and skip the test."""
         if simulator.senses:
             return simulator.load(scene)
         names = [sensor.name for placed in scene.robots for sensor in placed.simulated]
@@ -212,7 +212,8 @@ class SensorsConformance(SimulatorSuite):
 
 
 def service_robot(lidar: str, name: str = "robot") -> RobotModel:
-    """Return the model of the service robot with a lidar."""
+    """Return the model of the service robot. ``lidar`` is the name of the lidar that measures its
+    scan, or the names of several merged lidars, separated by commas."""
     return read_robot(share_directory() / "models" / "service_robot", name, lidar=lidar)
 
 

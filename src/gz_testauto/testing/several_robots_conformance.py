@@ -43,9 +43,9 @@ class SeveralRobotsConformance(SimulatorSuite):
                 simulator.load(scene)
             return
         simulation = simulator.load(scene)
-        began = simulation.snapshot()
-        assert {"robot", "second"} <= set(began.models)
-        for scan in (began.scan, began.of_robot("second").scan):
+        first_snapshot = simulation.snapshot()
+        assert {"robot", "second"} <= set(first_snapshot.models)
+        for scan in (first_snapshot.scan, first_snapshot.of_robot("second").scan):
             assert scan is not None and scan.stamp_s == 0.0, "no scan at time 0"
         simulation.drive(Twist2D(0.0, 0.4))
         simulation.drive(Twist2D(1.0, 0.0), "second")
@@ -55,10 +55,10 @@ class SeveralRobotsConformance(SimulatorSuite):
         assert first.yaw_rad == pytest.approx(1.2, abs=0.15)
         assert second.x_m == pytest.approx(3.0, abs=0.2)
         assert second.y_m == pytest.approx(-2.0, abs=0.1)
-        seen = snapshots[-1].of_robot("second").scan
-        assert seen is not None and snapshots[-1].scan is not None
-        assert range_ahead_m(seen) == pytest.approx(
-            4.9 - second.x_m - seen.mount.position[0], abs=0.05
+        scan = snapshots[-1].of_robot("second").scan
+        assert scan is not None and snapshots[-1].scan is not None
+        assert range_ahead_m(scan) == pytest.approx(
+            4.9 - second.x_m - scan.mount.position[0], abs=0.05
         )
         assert not parts_above_floor(snapshots)
         snapshots += [simulation.step(PERIOD_S) for _ in range(30)]

@@ -69,7 +69,7 @@ class SimulatorSensing(SimulatorSuite):
         expected_m = [4.9 - sensor_m]
         if near_m + depth_m > scan.range_min_m:
             expected_m.append(near_m + depth_m)
-        assert min(abs(ahead_m - one_m) for one_m in expected_m) < 0.02, (
+        assert min(abs(ahead_m - range_m) for range_m in expected_m) < 0.02, (
             f"a ray that starts at the minimum range has the range {ahead_m} m"
         )
 

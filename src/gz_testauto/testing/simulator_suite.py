@@ -177,7 +177,7 @@ def trace(simulation: Simulation) -> Tuple[bytes, ...]:
 
 def assert_identical_traces(first: Sequence[bytes], second: Sequence[bytes]) -> None:
     """Assert that two traces have the same bits, and name the first control period that differs.
-    pytest's explanation of ``first == second`` can take longer than the test may."""
+    pytest's explanation of ``first == second`` can exceed the timeout of a test."""
     assert len(first) == len(second), "the two runs have different numbers of control periods"
     differing = [period for period, pair in enumerate(zip(first, second)) if pair[0] != pair[1]]
     assert not differing, f"two equal runs differ from control period {differing[0]} on"

@@ -56,7 +56,9 @@ ERRORS = {
     "crash": ZeroDivisionError("a bug"),
 }
 EVENTS = ("die", *ERRORS, "wait", "meet")
-"""Events that a test can trigger in an executor by creating a file."""
+"""Events that a test can trigger in an executor by creating a file. ``die`` kills the process,
+``wait`` waits for a stop, ``meet`` waits for a second trial, and each key of :data:`ERRORS` raises
+its error."""
 
 
 def kinematic(bed: BuiltinTestBed) -> KinematicSimulator:
@@ -152,15 +154,15 @@ def in_time(failure: str) -> StopRequest:
 def run_all(workers: Workers, trials: Sequence[Trial]) -> List[Attempt]:
     """Run one attempt at each trial, as a campaign does."""
     waiting_trials: Deque[Trial] = collections.deque(trials)
-    under_way, attempts = 0, []
-    while waiting_trials or under_way:
-        while waiting_trials and under_way < workers.size:
+    running_count, attempts = 0, []
+    while waiting_trials or running_count:
+        while waiting_trials and running_count < workers.size:
             workers.begin(waiting_trials.popleft())
-            under_way += 1
+            running_count += 1
         attempt = workers.next_ended(in_time("no trial ended"))
         if attempt is not None:
             attempts.append(attempt)
-            under_way -= 1
+            running_count -= 1
     return sorted(attempts, key=lambda attempt: attempt.trial.index)
 
 
