@@ -15,7 +15,7 @@ from gz_testauto.report.page.rooms import find_rooms
 from gz_testauto.results.records import CampaignResults
 from gz_testauto.trial.outcome import Outcome
 
-MOST_POINTS = 60  # largest mean number per line
+MOST_POINTS = 60  # largest mean number of points of a line
 
 _MARGIN, _LEAST_MARGIN_M = 0.08, 1.5
 _WALLS_SHOWN = 2.0  # walls larger than the trajectories by this factor are cut off
@@ -116,9 +116,11 @@ def _groups(
 def _places_of_failures(
     results: CampaignResults, drawn: Sequence[DrawnTrial], dense_lines_m: Sequence[np.ndarray]
 ) -> List[Tuple[int, int, int, List[int]]]:
-    """Return the squares of 1 m in which trials failed, those with the most failures first: x and y
-    of the lower left corner (m), the number of trials that entered it, and the number of failures
-    of each planner."""
+    """Return the squares of 1 m in which trials failed, those with the most failures first.
+
+    Each entry contains x and y (m) of the lower left corner, the number of trials that entered the
+    square, and the number of failures of each planner.
+    """
     failures: Dict[Tuple[int, int], Counter[int]] = {}
     entered: Counter[Tuple[int, int]] = Counter()
     for (_, trial, _), line_m in zip(drawn, dense_lines_m):
@@ -143,8 +145,8 @@ def _dense(points_m: np.ndarray) -> np.ndarray:
 def _bounds(
     lines_m: Sequence[np.ndarray], walls_m: Sequence[np.ndarray]
 ) -> Tuple[np.ndarray, np.ndarray]:
-    """Return the lower left and upper right corner of the map: all trajectories with a margin, and
-    the walls around them."""
+    """Return the lower left and upper right corner (m) of the map. It contains all trajectories
+    with a margin, and the walls unless these are much larger."""
     points_m = np.concatenate(lines_m)
     low, high = points_m.min(axis=0), points_m.max(axis=0)
     margin_m = max(_LEAST_MARGIN_M, _MARGIN * float((high - low).max()))
@@ -158,8 +160,8 @@ def _bounds(
 
 
 def _thinned(lines_m: Sequence[np.ndarray], tolerance_m: float) -> Tuple[List[np.ndarray], float]:
-    """Return the lines with at most :data:`MOST_POINTS` points on average, and the tolerance (m)
-    that they need."""
+    """Return simplified lines with at most :data:`MOST_POINTS` points on average, and their
+    tolerance (m): ``tolerance_m``, doubled as often as necessary."""
     lines = [shapely.LineString(line if len(line) > 1 else [line[0]] * 2) for line in lines_m]
     while True:
         thinned = shapely.simplify(lines, tolerance_m, preserve_topology=False)
@@ -180,7 +182,8 @@ def _path(points_m: np.ndarray) -> str:
 
 
 def _shared(worlds: Sequence[Block]) -> List[Tuple[int, int, int]]:
-    """Return shape, x and y (mm) of the outlines that are in all worlds with known obstacles."""
+    """Return the index of the shape, x and y (mm) of the outlines that are in all worlds with known
+    obstacles."""
     outlines = [
         set(zip(world["placed"][::3], world["placed"][1::3], world["placed"][2::3]))
         for world in worlds

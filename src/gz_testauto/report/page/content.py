@@ -31,7 +31,7 @@ from gz_testauto.trial.outcome import Outcome
 
 _NOTATION = Notation(no_interval="–", interval_form="{} to {}")
 
-# the other planners of the pairs of each planner with the same verdict
+# the second planners of all pairs with the same verdict, by the first planner
 Others = Dict[str, List[str]]
 
 WORLDS_NAMED = 12
@@ -113,7 +113,7 @@ def verdicts(analysis: Analysis) -> List[Dict[str, Any]]:
     metrics = {metric.name: metric for metric in analysis.metrics}
     world_indexes = {world.name: index for index, world in enumerate(analysis.results.worlds)}
     pair_verdicts = []
-    for place, pair in enumerate(analysis.comparisons.pairs):
+    for pair_index, pair in enumerate(analysis.comparisons.pairs):
         success = success_verdict(pair, analysis.early_stop)
         won_worlds = [
             {
@@ -121,7 +121,7 @@ def verdicts(analysis: Analysis) -> List[Dict[str, Any]]:
                 "choice": f"{planner}, not {other_planner}"
                 if pair.counts
                 else f"{planner} more often than {other_planner}",
-                "filter": f"won {place} {side}",
+                "filter": f"won {pair_index} {side}",
                 "worlds": [(world_indexes[name], name) for name in names[:WORLDS_NAMED]],
                 "more": max(len(names) - WORLDS_NAMED, 0),
                 "count": len(names),

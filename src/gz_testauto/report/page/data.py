@@ -131,17 +131,17 @@ def _metric_block(metric: Metric, is_shown: bool) -> Dict[str, Any]:
 def _pair_blocks(analysis: Analysis) -> List[Dict[str, Any]]:
     results = analysis.results
     world_indexes = {world.name: index for index, world in enumerate(results.worlds)}
-    places = {metric.name: index for index, metric in enumerate(analysis.metrics)}
+    metric_indexes = {metric.name: index for index, metric in enumerate(analysis.metrics)}
     differences_of = metric_differences(results)
     pairs = []
     for pair in analysis.comparisons.pairs:
         comparisons = []
         for comparison in pair.metrics:
-            metric = analysis.metrics[places[comparison.name]]
+            metric = analysis.metrics[metric_indexes[comparison.name]]
             differences = differences_of(pair.first, pair.second, metric)
             comparisons.append(
                 {
-                    "metric": places[comparison.name],
+                    "metric": metric_indexes[comparison.name],
                     "statistic": comparison.statistic,
                     "estimate": [rounded_or_none(number) for number in comparison.difference[:3]],
                     "unbounded": FEW

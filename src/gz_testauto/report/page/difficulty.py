@@ -46,8 +46,8 @@ def figures_of_worlds(
     worlds: Sequence[WorldRecord],
     problems: List[str],
 ) -> Dict[Figure, Values]:
-    """Return the values of each figure for all worlds, and append unreadable files to
-    ``problems``."""
+    """Return the values of each figure in the order of ``worlds``, None if unknown. Figures without
+    a value are omitted. Messages about unreadable files are appended to ``problems``."""
     manifest = _worlds_by_hash(directory, spec, problems)
     drawn: Dict[str, StoredMission] = {}
     try:

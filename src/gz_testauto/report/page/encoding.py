@@ -102,8 +102,8 @@ def _thinned_poses(time_s: np.ndarray, pose: np.ndarray) -> List[List[int]]:
 
 
 def select_samples(time_s: np.ndarray, *columns: np.ndarray) -> np.ndarray:
-    """Return the ascending indices of samples between which interpolation differs by at most 1 from
-    each of ``columns`` (n,)."""
+    """Return the ascending indices of the samples to keep. Linear interpolation over time between
+    them differs by at most 1 from each of ``columns``, shape (n,)."""
     kept_rows = np.array([0, len(time_s) - 1])
     # half of the tolerance, since samples that another column keeps split the lines of a column
     allowed_error = 0.5 if len(columns) > 1 else 1.0

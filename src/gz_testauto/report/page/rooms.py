@@ -19,7 +19,7 @@ DOOR_M = 1.3  # smallest width of a passage that does not separate two rooms
 FURNITURE_M = 3.0  # largest width and length of obstacles that do not separate rooms
 
 _CELL_M, _MOST_CELLS = 0.1, 1_000_000
-_LEAST_CORE_M2 = 0.5  # area of the centers of circles below which a wide place is no room
+_LEAST_CORE_M2 = 0.5  # smallest area of the centers of circles that fit into a room
 
 Point = Tuple[float, float]
 Pair = Tuple[int, int]
@@ -29,7 +29,8 @@ Doors = Dict[Pair, List[Tuple[int, int]]]
 
 @dataclass(frozen=True)
 class Rooms:
-    """The rooms and doors of a map, each with a point inside (m, world frame)."""
+    """A point (m, world frame) in each room and each door of a map. Rooms are those that a
+    trajectory has entered and the remaining rooms, and doors those that it has passed or not."""
 
     entered: List[Point]
     never_entered: List[Point]
@@ -53,7 +54,8 @@ def find_rooms(
     x_min, y_min, x_max, y_max = bounds_m
     cell_m = max(_CELL_M, math.sqrt((x_max - x_min) * (y_max - y_min) / _MOST_CELLS))
     rings = [shapely.LinearRing(ring_m) for ring_m in rings_m if len(ring_m) > 2]
-    walls = shapely.buffer(rings, cell_m / 4, quad_segs=1)  # a line between cells marks none
+    # Without a width, a line along the border between cells would occupy none of them.
+    walls = shapely.buffer(rings, cell_m / 4, quad_segs=1)
     grid = _without_furniture(OccupancyGrid.rasterize(walls, bounds_m, cell_m))
     cells_of_lines = [_cells(grid, line_m) for line_m in lines_m]
     labels, clearance_m = _label_rooms(grid, np.concatenate(cells_of_lines))
@@ -63,14 +65,14 @@ def find_rooms(
     entered, passed = _visited(labels, doors, cells_of_lines)
     rooms = range(1, labels.max() + 1)
     middles = ndimage.maximum_position(clearance_m, labels, rooms)
-    places: Dict[bool, List[Point]] = {True: [], False: []}
+    room_points: Dict[bool, List[Point]] = {True: [], False: []}
     for room, middle in zip(rooms, middles):
-        places[room in entered].append(grid.center_of(*middle))
-    door_places: Dict[bool, List[Point]] = {True: [], False: []}
+        room_points[room in entered].append(grid.center_of(*middle))
+    door_points: Dict[bool, List[Point]] = {True: [], False: []}
     for pair, door_cells in doors.items():
         for index, cell in enumerate(door_cells):
-            door_places[(pair, index) in passed].append(grid.center_of(*cell))
-    return Rooms(places[True], places[False], door_places[True], door_places[False])
+            door_points[(pair, index) in passed].append(grid.center_of(*cell))
+    return Rooms(room_points[True], room_points[False], door_points[True], door_points[False])
 
 
 def _visited(
@@ -86,8 +88,8 @@ def _visited(
         for step in np.flatnonzero(rooms[1:] != rooms[:-1]):
             low, high = sorted(rooms[step : step + 2].tolist())
             if (low, high) in doors:
-                away = np.hypot(*(np.array(doors[low, high]) - cells[step]).T)
-                passed.add(((low, high), int(away.argmin())))
+                distances = np.hypot(*(np.array(doors[low, high]) - cells[step]).T)
+                passed.add(((low, high), int(distances.argmin())))
     return entered, passed
 
 
@@ -108,8 +110,12 @@ def _cells(grid: OccupancyGrid, line_m: np.ndarray) -> np.ndarray:
 
 
 def _label_rooms(grid: OccupancyGrid, visited: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:
-    """Return the number of the room of each cell from 1, or 0, and the distance (m) of its center
-    to the nearest wall. Areas that are open to the border of the grid belong to no room."""
+    """Return the number of each cell's room, from 1, and the distance (m) of its center to the
+    nearest wall. The number is 0 outside rooms.
+
+    Areas that are open to the border of the grid, or not connected with the cells ``visited``,
+    shape (n, 2), belong to no room.
+    """
     clearance_m = grid.clearance_m()
     cores, core_count = ndimage.label(clearance_m > DOOR_M / 2)
     is_room = np.bincount(cores.ravel()) * grid.resolution_m**2 >= _LEAST_CORE_M2
@@ -124,29 +130,33 @@ def _label_rooms(grid: OccupancyGrid, visited: np.ndarray) -> Tuple[np.ndarray, 
 
 
 def _grown(labels: np.ndarray, allowed: np.ndarray) -> np.ndarray:
-    """Return labels in which each allowed cell has the label at the end of the shortest path."""
+    """Return labels that have grown from the labeled cells into the remaining ``allowed`` cells.
+
+    An allowed cell without a label (0) gets the label of the nearest labeled cell, along a path of
+    adjacent allowed cells, or remains 0. The result is 0 in all other cells.
+    """
     index = np.full(labels.shape, -1, dtype=np.int32)  # dijkstra of SciPy 1.13 rejects int64
     index[allowed] = np.arange(allowed.sum())
-    pairs = [
-        (first[both], second[both])
+    edges = [
+        (first[is_edge], second[is_edge])
         for first, second in ((index[:-1], index[1:]), (index[:, :-1], index[:, 1:]))
-        for both in [(first >= 0) & (second >= 0)]
+        for is_edge in [(first >= 0) & (second >= 0)]
     ]
-    first, second = (np.concatenate(ends) for ends in zip(*pairs))
-    known = labels[allowed]
-    crosses = (known[first] == 0) | (known[second] == 0)  # paths inside of a room are not needed
-    first, second = first[crosses], second[crosses]
+    first, second = (np.concatenate(ends) for ends in zip(*edges))
+    values = labels[allowed]
+    is_needed = (values[first] == 0) | (values[second] == 0)  # not between two labeled cells
+    first, second = first[is_needed], second[is_needed]
     sources = np.unique(np.concatenate([first, second]))
-    sources = sources[known[sources] > 0]
+    sources = sources[values[sources] > 0]
     if len(sources):
-        graph = coo_array((np.ones(len(first)), (first, second)), shape=2 * known.shape)
+        graph = coo_array((np.ones(len(first)), (first, second)), shape=2 * values.shape)
         _, _, nearest = dijkstra(
             graph.tocsr(), False, sources, unweighted=True, min_only=True, return_predecessors=True
         )
-        is_new = (known == 0) & (nearest >= 0)
-        known[is_new] = known[nearest[is_new]]
+        is_new = (values == 0) & (nearest >= 0)
+        values[is_new] = values[nearest[is_new]]
     grown = np.zeros_like(labels)
-    grown[allowed] = known
+    grown[allowed] = values
     return grown
 
 

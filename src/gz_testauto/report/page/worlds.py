@@ -32,8 +32,8 @@ ReadRecording = Callable[[TrialRecord], Recording]
 class WorldContext:
     """The data with which the worlds of a campaign are drawn.
 
-    Fields are None for imported results and for data that cannot be read, each of which adds a line
-    to ``problems``.
+    Fields are None for imported results and for data that cannot be read. Each read error adds a
+    line to ``problems``.
     """
 
     directory: CampaignDirectory
@@ -63,8 +63,11 @@ class WorldContext:
         return None if self.campaign is None else np.asarray(self.campaign.bed.limits.footprint_m)
 
     def planned_path(self, world: WorldRecord) -> List[List[float]]:
-        """Return the waypoints [x, y] (m, world frame) from the start to the last goal; none for a
-        navigation stack or worlds with separate maps."""
+        """Return the waypoints [x, y] (m, world frame) from the start to the last goal.
+
+        The list is empty for a navigation stack and for worlds with separate maps. It is also empty
+        after an error, which is added to ``problems``.
+        """
         if self.campaign is None or self._without_path:
             return []
         spec = self.campaign.spec
@@ -209,7 +212,8 @@ def _contact_point(
     footprint_m: Optional[np.ndarray], recording: Recording, outlines: Outlines, episode: Any
 ) -> List[float]:
     """Return x and y (m, world frame) of the first contact of ``episode``: the centroid of the
-    intersection of both outlines, or the nearest point of the robot's outline."""
+    intersection of both outlines, or the nearest point of the robot's outline. Without outlines, it
+    is the position of the robot."""
     sample = min(int(np.searchsorted(recording.time_s, episode.start_s)), len(recording.pose) - 1)
     pose = recording.pose[sample]
     point = shapely.Point(pose[:2])
