@@ -233,7 +233,7 @@ def _merge_results(
 ) -> CampaignResults:
     first = campaigns[0]
     world_of = {key: world for world, key in keys[first.label].items()}
-    order = {world.name: world.world_index for world in first.results.worlds}
+    world_indexes = {world.name: world.world_index for world in first.results.worlds}
     trials: List[TrialRecord] = []
     attempts: List[AttemptRecord] = []
     deaths: List[AttemptRecord] = []
@@ -244,7 +244,7 @@ def _merge_results(
             if key is None or key not in common_keys:
                 continue
             world = world_of[key]
-            planner, index = names[campaign.label, record.planner], order[world]
+            planner, index = names[campaign.label, record.planner], world_indexes[world]
             trial_numbers[record.trial] = len(trials)
             trials.append(
                 replace(record, trial=len(trials), world=world, world_index=index, planner=planner)
@@ -299,7 +299,8 @@ def _evaluated_in_all(
     keys: Mapping[str, Mapping[str, Key]],
     common_keys: Set[Key],
 ) -> List[Key]:
-    """Return the common worlds that all campaigns with ``stop`` evaluated, in their order.
+    """Return the common worlds that all campaigns with ``stop`` evaluated, up to the first world at
+    which their orders of evaluation differ.
 
     At any time, the campaigns have evaluated the first worlds of this order, so their number is a
     stopping time, as the tests of :mod:`gz_testauto.analysis.anytime` require.

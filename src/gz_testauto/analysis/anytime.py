@@ -142,11 +142,9 @@ def interval(
 
 
 def worlds_needed(bets: np.ndarray, alpha: float) -> Optional[int]:
-    """Return the approximate total number of values until the capital reaches ``1/alpha``.
-
-    It assumes further values like the current values. It is None without values, and if it would
-    exceed :data:`NEVER`. ``bets`` has shape (n, bets).
-    """
+    """Return the approximate total number of values until the capital reaches ``1/alpha``, if
+    further values are like the current values. It is None without values, and if it would exceed
+    :data:`NEVER`. ``bets`` has shape (n, bets)."""
     world_count, limit = len(bets), -math.log(alpha)
     if not world_count:
         return None

@@ -143,7 +143,7 @@ def success_rates(trials: Sequence[TrialRecord]) -> Dict[str, Dict[str, float]]:
             worlds = results_of_worlds.setdefault(record.planner, {})
             worlds.setdefault(record.world, []).append(record.completed)
     return {
-        planner: {world: sum(runs) / len(runs) for world, runs in worlds.items()}
+        planner: {world: sum(completed) / len(completed) for world, completed in worlds.items()}
         for planner, worlds in results_of_worlds.items()
     }
 

@@ -13,9 +13,9 @@ from gz_testauto.metrics.recording import Recording
 class ReplayComparison:
     """The result of the comparison of two recordings of the same trial.
 
-    ``identical`` is true if all :func:`compared_arrays` are bit-identical. Otherwise
-    ``first_difference_s`` is the time of the first sample that differs. ``deviation_m`` is the
-    largest distance between the paths at the same sample.
+    ``identical`` is true if all :func:`compared_arrays` are bit-identical. ``first_difference_s``
+    is the time of the first sample that differs, or NaN. ``deviation_m`` is the largest distance
+    between the paths at the same sample. ``samples`` are the numbers of samples.
     """
 
     identical: bool

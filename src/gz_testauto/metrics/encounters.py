@@ -54,8 +54,8 @@ class Encounter:
 
 @functools.lru_cache(maxsize=2)  # a dozen metrics use the same encounters
 def encounters(recording: Recording) -> Tuple[Encounter, ...]:
-    """Return one encounter per moving object with an outline, or () without a footprint of the
-    robot, or for fewer than two samples."""
+    """Return one encounter per moving object with an outline. The result is () without a footprint
+    of the robot, and for fewer than two samples."""
     series = recording.series
     footprint = series.get(FOOTPRINT_SERIES)
     if footprint is None or len(recording.time_s) < 2:
@@ -142,8 +142,7 @@ def placed(outline: np.ndarray, poses: np.ndarray) -> np.ndarray:
 def velocity_mps(poses: np.ndarray, time_s: np.ndarray) -> np.ndarray:
     """Return the mean velocity, shape (n, 2), in the period before each of n poses, shape (n, 3).
 
-    If the previous pose is unknown (NaN), the velocity is that of the period after the sample, or 0
-    if that is also unknown.
+    If the previous pose is unknown (NaN), it is the velocity in the period after the sample, or 0.
     """
     return _mean_velocity_mps(np.diff(poses[:, :2], axis=0), time_s)
 

@@ -217,8 +217,7 @@ def measure(
     context: MetricContext,
     metrics: Optional[Iterable[Metric]] = None,
 ) -> Dict[str, float]:
-    """Return the values of the metrics, by default all that are installed, and the recording's
-    numbers, by name.
+    """Return the values of the metrics, by default all, and the recording's numbers, by name.
 
     Values that are not finite are NaN.
     """

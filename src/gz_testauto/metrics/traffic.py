@@ -117,8 +117,8 @@ def object_tet_s(recording: Recording, context: MetricContext) -> float:
     "lower", f"integral of {TTC_LIMIT_S:g} s minus the time to collision below that", "s²"
 )
 def object_tit_s2(recording: Recording, context: MetricContext) -> float:
-    """Return the time-integrated time to collision (TIT): the integral of its deficit below 1.5 s,
-    or NaN without moving objects."""
+    """Return the time-integrated time to collision (TIT): the integral of 1.5 s minus the time to
+    collision while this is positive, or NaN without moving objects."""
     if not encounters(recording):
         return math.nan
     return _integrate(recording, np.maximum(0.0, TTC_LIMIT_S - _least_ttc_by_sample(recording)))
@@ -134,7 +134,8 @@ def object_drac_max_mps2(recording: Recording, context: MetricContext) -> float:
 @_declare_extra("higher", "smallest post-encroachment time with a moving object", "s")
 def object_pet_min_s(recording: Recording, context: MetricContext) -> float:
     """Return the smallest post-encroachment time (PET): the time (s) between robot and object at
-    the same position, or NaN without moving objects."""
+    the same position, or NaN without moving objects. It is ``inf``, which is stored as NaN, if they
+    share no position."""
     if FOOTPRINT_SERIES not in recording.series:
         return math.nan
     names = moving_objects(recording.series)
@@ -176,8 +177,8 @@ def discomfort_share(recording: Recording, context: MetricContext) -> float:
     "s",
 )
 def yielding_s(recording: Recording, context: MetricContext) -> float:
-    """Return the time (s) for which the robot drives slowly in the path of a moving object, or NaN
-    without moving objects."""
+    """Return the time (s) for which the robot yields to a moving object, or NaN without objects. It
+    yields below 0.2 times its top speed, if it would collide within 3 s at top speed."""
     if len(recording.time_s) < 2 or not moving_objects(recording.series):
         return math.nan
     steps_m = np.hypot(*recording.steps_m.T)

@@ -90,8 +90,7 @@ def compare(*results: "Results", ignore_differences: bool = False) -> "PlannerCo
 
 @dataclass(frozen=True)
 class Replay:
-    """A trial that was run again. ``identical`` is true if it agrees with the stored trial, bit by
-    bit."""
+    """A trial that was run again. ``identical`` is true if the recordings are bit-identical."""
 
     outcome: Outcome
     detail: str
@@ -230,8 +229,7 @@ class RecordedTrajectories:
     ) -> List[TrialRecord]:
         """Return the valid trials of some worlds and planners, by default of all.
 
-        Raises ``SpecError`` for an unknown name, and ``ResultsError`` for a world without a valid
-        trial of these planners.
+        Raises ``SpecError`` for an unknown name, ``ResultsError`` for a world without valid trials.
         """
         return valid_trials(self._owner._results, worlds, planners)
 

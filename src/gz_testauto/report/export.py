@@ -53,8 +53,8 @@ def to_csv(results: CampaignResults, campaigns: Optional[Mapping[str, str]] = No
         world.name: {**_mission_values(world), **world.published} for world in results.worlds
     }
     value_names = list(dict.fromkeys(name for known in world_values.values() for name in known))
-    first = [] if campaigns is None else ["campaign"]
-    writer.writerow([*first, *_COLUMNS, *(f"world_{name}" for name in value_names), *metrics])
+    added = [] if campaigns is None else ["campaign"]
+    writer.writerow([*added, *_COLUMNS, *(f"world_{name}" for name in value_names), *metrics])
     for record in results.trials:
         row = [getattr(record, name) for name in _COLUMNS]
         row[_COLUMNS.index("outcome")] = record.outcome.value

@@ -51,8 +51,8 @@ def write_figures(
     import matplotlib
 
     worlds = analysis.results.worlds
-    surroundings = WorldContext.of(directory, worlds, Manifest.read(directory).is_imported)
-    figures = figures_of_worlds(directory, surroundings.spec, worlds, surroundings.problems)
+    context = WorldContext.of(directory, worlds, Manifest.read(directory).is_imported)
+    figures = figures_of_worlds(directory, context.spec, worlds, context.problems)
     with reporting_disk(out):
         out.mkdir(parents=True, exist_ok=True)
     paths: List[Path] = []
@@ -66,7 +66,7 @@ def write_figures(
             with reporting_disk(path):
                 save_figure(drawn, path, _DOTS_PER_INCH, _WITHOUT_DATE[file_format])
             paths.append(path)
-    return paths, surroundings.problems
+    return paths, context.problems
 
 
 def _unused_file_name(name: str, paths: Sequence[Path]) -> str:

@@ -127,11 +127,9 @@ def _success_rates(analysis: Analysis) -> List[float]:
 
 
 def best_indices(texts: Sequence[str], values: Sequence[float], better: str) -> List[int]:
-    """Return the indices of the planners whose text equals that of the best value.
-
-    ``texts`` and ``values`` have an entry for each planner. The result is empty if all texts are
-    equal, if all values are NaN, or if ``better`` is ``neither``.
-    """
+    """Return the indices of the planners whose text equals that of the best value. ``texts`` and
+    ``values`` have an entry for each planner. The result is empty if all texts are equal, if all
+    values are NaN, or if ``better`` is ``neither``."""
     known = [value for value in values if not math.isnan(value)]
     if better == "neither" or not known:
         return []

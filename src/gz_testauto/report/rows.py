@@ -19,7 +19,7 @@ from gz_testauto.trial.outcome import Outcome
 @dataclass(frozen=True)
 class Notation:
     """The notation of an output format: texts for a missing number, a missing interval and the
-    minus sign, and the form of an interval with the ends ``{}``."""
+    minus sign, and the form of an interval, with ``{}`` for each end."""
 
     missing: str = "-"
     no_interval: str = "-"

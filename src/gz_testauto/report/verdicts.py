@@ -199,9 +199,9 @@ def advantage(pair: Comparison, metric: Metric, comparison: MetricComparison) ->
 
 def _metric_verdict(pair: Comparison, metric: Metric, comparison: MetricComparison) -> VerdictText:
     names, means = (pair.first, pair.second), (comparison.first_mean, comparison.second_mean)
-    sign = -metric.shown_factor  # the subject minus the other planner
+    factor = -metric.shown_factor  # for the subject minus the other planner
     if (comparison.difference.value > 0) == (metric.better == "higher"):
-        sign = metric.shown_factor
+        factor = metric.shown_factor
     else:
         names, means = names[::-1], means[::-1]
     subject, other_name = names
@@ -210,7 +210,7 @@ def _metric_verdict(pair: Comparison, metric: Metric, comparison: MetricComparis
     def text(number: float, plus: str = "") -> str:
         return number_text(number + 0.0, metric.decimals, plus)  # no -0
 
-    value, *ends = (sign * number for number in comparison.difference[:3])
+    value, *ends = (factor * number for number in comparison.difference[:3])
     interval = f"no CI: {comparison.difference.method}"
     if comparison.difference.has_interval:
         interval_text = " to ".join(text(end, "+") for end in sorted(ends))

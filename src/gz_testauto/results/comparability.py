@@ -50,11 +50,8 @@ def differing_names(stored: Mapping[str, Any], current: Mapping[str, Any]) -> Li
 
 
 def comparable(stored: Mapping[str, Any], current: Mapping[str, Any]) -> Dict[str, Any]:
-    """Return the inputs ``current`` without the kinds of inputs that ``stored`` lacks.
-
-    These kinds are modules of plug-ins and files to which worlds refer. Manifests of older versions
-    do not contain them.
-    """
+    """Return the inputs ``current`` without modules of plug-ins and without files to which worlds
+    refer, unless ``stored`` contains inputs of the same kind. Older manifests contain neither."""
     missing = [kind for kind in (MODULE, WORLD_FILES) if not any(kind in name for name in stored)]
     return {
         name: value for name, value in current.items() if not any(kind in name for kind in missing)

@@ -95,8 +95,8 @@ class RunDirectory:
         raise ResultsError(f"{self.path}: {fault}; specify {remedy}")
 
     def require_fresh_or_begun(self) -> None:
-        """Raise ``ResultsError`` unless the directory contains a run of this kind, is empty or does
-        not exist. Files of :attr:`EARLIER` and :attr:`UNFINISHED` are ignored."""
+        """Raise ``ResultsError`` unless the directory contains a run of this kind, is empty except
+        for :attr:`EARLIER` and :attr:`UNFINISHED` files, or does not exist."""
         try:
             str(self.path).encode()
         except UnicodeEncodeError:

@@ -67,11 +67,9 @@ def further_files(spec: CampaignSpec, robot: RobotBody) -> Dict[str, str]:
 
 
 def _world_files(spec: CampaignSpec) -> Dict[str, str]:
-    """Return the hashes of models, meshes and images to which worlds and obstacles refer.
-
-    The key contains the URI of the file, after that of the model that refers to it. Files with the
-    same key have a common hash.
-    """
+    """Return the hashes of models, meshes and images to which worlds and obstacles refer. The key
+    contains the URI of the file, after that of the model that refers to it. Files with the same key
+    have a common hash."""
     queue = [("", path) for path in specified_files(spec)]
     if spec.worlds.obstacles is not None:
         values = flatten(spec.worlds.obstacles.model_dump(mode="python"))
@@ -133,7 +131,8 @@ def _launch_contents(spec: StackCampaignSpec) -> Dict[str, str]:
 
 
 def _planner_inputs(spec: BuiltinCampaignSpec) -> Dict[str, str]:
-    """Return hashes of the files that parameters of planners name, and descriptions of planners."""
+    """Return the hashes of the files that parameters of planners name, and the descriptions of the
+    origins of planners."""
     inputs = {}
     planners = [
         (f"planner {planner.name}", planner.plugin, planner.parameters) for planner in spec.planners
@@ -167,10 +166,8 @@ def _planner_code_hashes(spec: BuiltinCampaignSpec) -> Dict[str, str]:
 
 
 def default_parameters(plugin: str, inputs: Mapping[str, str]) -> Dict[str, Any]:
-    """Return the default parameters of a planner, by name.
-
-    The result is empty if its code differs from the code in ``inputs``, the inputs of a manifest.
-    """
+    """Return the default parameters of a planner, by name. The result is empty if its code differs
+    from the code in ``inputs``, the inputs of a manifest."""
     digests = _code_hashes(PLANNER_CODE, PLANNERS, [plugin])
     code = {name: SHA256 + digest for name, digest in digests.items()}
     code_of_planner = PLANNER_CODE + plugin
@@ -214,9 +211,8 @@ def _code_hashes(prefix: str, registry: Registry, names: Iterable[str]) -> Dict[
 def modules_of(plugin: Any) -> Dict[str, Path]:
     """Return the files of the modules on which a plug-in depends, by the modules' names.
 
-    These are the modules of its base classes, and all direct and indirect imports. Only modules in
-    the plug-in's top-level package count. For a plug-in of gz_testauto, only imports from its
-    folder count.
+    These are its base classes' modules, and all direct and indirect imports, in the plug-in's
+    top-level package. For a plug-in of gz_testauto, only imports from its folder count.
     """
     # Import statements are read, not run, so that the result does not depend on the modules that
     # this process has imported.

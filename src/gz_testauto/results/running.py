@@ -25,7 +25,8 @@ _BUSY_TIMEOUT_S = 10.0
 
 
 def read_runner(connection: sqlite3.Connection) -> Optional[Runner]:
-    """Return the runner of the campaign, or None. Raises ``ValueError`` for invalid rows."""
+    """Return the runner of the campaign, which can have been killed, or None if no process is
+    stored. Raises ``ValueError`` for invalid rows."""
     for row in RUNNER.rows(connection):
         runner = Runner(**row, trials=tuple(RUNNING.read(connection)))
         for moment in (runner.started_at, runner.heartbeat_at, *(t.since for t in runner.trials)):

@@ -137,12 +137,9 @@ class Table(Generic[Record]):
     def rows(
         self, connection: sqlite3.Connection, where: str = "", values: Sequence = ()
     ) -> List[Dict[str, Any]]:
-        """Return the rows as mappings from columns to values. Raises ``ValueError`` for invalid
-        values.
-
-        ``where`` is an SQL clause that starts with WHERE, or empty. ``values`` are the values of
-        its placeholders.
-        """
+        """Return the rows as mappings from columns to values. ``where`` is an SQL clause that
+        starts with WHERE, or empty, and ``values`` are the values of its placeholders. Raises
+        ``ValueError`` for invalid values."""
         decoders = {
             name: decoder
             for name, (kind, _) in self._kinds.items()

@@ -83,7 +83,8 @@ class ResultStore:
         check: Callable[["ResultStore"], None] = lambda store: None,
     ) -> Optional["ResultStore"]:
         """Open the store for writing, or return None if no store was completely created. ``check``
-        can raise an error before the tables of an older version are upgraded."""
+        is called with the store before the tables of an older version are upgraded, and can raise
+        an error."""
         if not os.path.isfile(directory.results):
             return None
         _make_trajectory_directory(directory)
@@ -92,8 +93,7 @@ class ResultStore:
     @classmethod
     def read(cls, directory: CampaignDirectory) -> "ResultStore":
         """Open the store for reading only, while another process can write. Tables of an older
-        version are upgraded in a copy in memory. Raises ``ResultsError`` without a complete store.
-        """
+        version are upgraded only in memory. Raises ``ResultsError`` without a complete store."""
         directory.require_begun()
         if not os.path.isfile(directory.results):
             if any(directory.trajectories.glob("*.npz")):
@@ -251,8 +251,8 @@ class ResultStore:
         metrics: Dict[int, Dict[str, float]] = {}
         for row in schema.METRICS.rows(connection):
             value = row["value"]
-            of_trial = metrics.setdefault(row["trial"], {})
-            of_trial[row["name"]] = math.nan if value is None else _limited(value)
+            trial_metrics = metrics.setdefault(row["trial"], {})
+            trial_metrics[row["name"]] = math.nan if value is None else _limited(value)
         return CampaignResults(
             name=campaign.name,
             planners=tuple(row.name for row in schema.PLANNERS.read(connection)),
@@ -324,12 +324,9 @@ class ResultStore:
     def _upgraded(
         self, check: Optional[Callable[["ResultStore"], None]] = None
     ) -> Optional["ResultStore"]:
-        """Upgrade tables of an older version, and return this store, or None if the tables were not
-        completely created.
-
-        If ``check`` is set, it is called first, and the file is upgraded. Otherwise the file does
-        not change, and a copy in memory is upgraded. If the result is None, the store is closed.
-        """
+        """Upgrade tables of an older version, and return this store. If the tables were not
+        completely created, close the store and return None. If ``check`` is set, it is called
+        first, and the file is upgraded. Otherwise only a copy in memory is upgraded."""
         path = self._directory.results
         try:
             with reporting_errors(path):

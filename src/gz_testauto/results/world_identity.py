@@ -24,10 +24,8 @@ Mission = Tuple[Tuple[str, str], ...]
 
 
 def missions(inputs: Mapping[str, str]) -> Dict[str, Mission]:
-    """Return the start, goals and road of each world, by the world's name.
-
-    ``inputs`` are those of the manifest. Each result contains pairs of a key and its JSON text.
-    """
+    """Return the start, goals and road of each world, by name, from the inputs of the manifest.
+    They are pairs of a key and its JSON text."""
     return {
         name: tuple(item for item in entry if not item[0].startswith("random_numbers"))
         for name, entry in _missions_with_numbers(inputs).items()

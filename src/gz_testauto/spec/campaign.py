@@ -336,14 +336,12 @@ class CampaignSpec(LocatedSpec):
         )
 
     def road_of(self, world: int) -> Optional[RoadSpec]:
-        """Return the road of a world by its index, by default that of the campaign. None means that
-        the world has no road."""
+        """Return the road of a world by its index, or None. The default is the campaign's road."""
         files = self.worlds.files
         return self.road if not files or files[world].road is None else files[world].road
 
     def random_numbers(self, world: int, repetition: int) -> RandomNumbers:
-        """Return the identity of the random numbers of a trial. ``world`` and ``repetition`` are
-        its indices."""
+        """Return the identity of the random numbers of a trial, from its indices."""
         files = self.worlds.files
         numbers = files[world].random_numbers if files and world < len(files) else None
         if numbers is None:
@@ -522,7 +520,8 @@ def _require_unless_set_by_source(
 ) -> None:
     """Raise an error for a missing key, or for a key that the world source sets.
 
-    ``sets`` is the property of the world source that is True if it sets these keys.
+    ``sets`` is the name of the property of the world source that is True if it sets these keys.
+    ``is_set_by_key`` states for each key whether the campaign sets it.
     """
     worlds: Optional[WorldsSpec] = info.data.get("worlds")
     if worlds is None:  # the invalid worlds are reported

@@ -424,8 +424,8 @@ class ObstacleSpec(Spec):
 
 
 def _require_known_names(spec: ObstacleSpec) -> None:
-    """Raise ``ValueError`` for a name in ``distance_m`` that is no previous entry, and for a
-    largest distance to an obstacle that can be absent."""
+    """Raise ``ValueError`` for an unknown name in ``distance_m``, and for a largest distance to an
+    obstacle that can be absent. Known names are the entry, previous entries and ``walls``."""
     previous_groups: Dict[str, ObstacleGroup] = {}
     for index, group in enumerate(spec.obstacles):
         for name, distance in group.distance_m.items():

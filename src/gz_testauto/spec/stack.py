@@ -73,8 +73,9 @@ Argument = Union[bool, int, float, str, Path]
 
 
 def fill(text: str, values: Mapping[str, object]) -> str:
-    """Replace each placeholder ``{word}`` in ``text``; ``{{`` and ``}}`` become braces. Other
-    braces, as in ``{a: 1}``, do not change. Raises ``UnknownNameError`` for an unknown word."""
+    """Replace each placeholder ``{word}`` in ``text`` by its value. ``{{`` and ``}}`` become single
+    braces. Other braces, as in ``{a: 1}``, do not change. Raises ``UnknownNameError`` for an
+    unknown word."""
 
     def value(match: "re.Match[str]") -> str:
         word = match.group(1)

@@ -54,8 +54,7 @@ ATTEMPTS = 4
 
 
 class CountingStopRequest:
-    """A stop request that counts its calls. It returns ``answer(number of the call)``, which is
-    true to stop the trial."""
+    """A stop request that counts its calls, and returns ``answer(number of the call)``."""
 
     def __init__(self, answer: Callable[[int], bool] = lambda number: False) -> None:
         self.answer = answer

@@ -57,8 +57,7 @@ ERRORS = {
 }
 EVENTS = ("die", *ERRORS, "wait", "meet")
 """Events that a test can trigger in an executor by creating a file. ``die`` kills the process,
-``wait`` waits for a stop, ``meet`` waits for a second trial, and each key of :data:`ERRORS` raises
-its error."""
+``wait`` waits for a stop, and ``meet`` for a second trial. Keys of :data:`ERRORS` raise errors."""
 
 
 def kinematic(bed: BuiltinTestBed) -> KinematicSimulator:

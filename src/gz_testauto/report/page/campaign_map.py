@@ -30,10 +30,10 @@ DrawnTrial = Tuple[int, Block, np.ndarray]  # index of the world, trial, and pos
 def campaign_map(
     results: CampaignResults, worlds: Sequence[Block], shapes: Sequence[Block]
 ) -> Optional[Dict[str, Any]]:
-    """Return the content of the map, or None without trajectories.
+    """Return the content of the map for the template of the page, or None without trajectories.
 
-    ``worlds`` are the blocks of the page with their trials, and ``shapes`` those of a
-    ``ShapeTable``.
+    ``worlds`` are the blocks of a ``WorldsDrawer``, one per world, with the data of their trials.
+    ``shapes`` are those of a ``ShapeTable``.
     """
     drawn: List[DrawnTrial] = [
         (world_index, trial, np.cumsum(trial["path"][1:3], axis=1).T / 1000)
@@ -79,7 +79,8 @@ def campaign_map(
 
 
 def filter_style(content: Optional[Mapping[str, Any]]) -> str:
-    """Return the style rules by which the checkboxes hide trials, also without JavaScript."""
+    """Return the CSS rules by which checkboxes of the map hide trials, also without JavaScript. The
+    text is empty without a map."""
     if content is None:
         return ""
     choices = [("planner", index) for index, _, _ in content["planners"]]
@@ -94,7 +95,8 @@ def filter_style(content: Optional[Mapping[str, Any]]) -> str:
 def _groups(
     results: CampaignResults, drawn: Sequence[DrawnTrial], lines_m: Sequence[np.ndarray]
 ) -> List[Dict[str, Any]]:
-    """Return the lines and the places of failures of each planner with each outcome."""
+    """Return a group for each planner and outcome, with the lines and places of failures of its
+    trials."""
     groups: Dict[Tuple[int, int], Dict[str, Any]] = {}
     for (world_index, trial, points_m), line_m in zip(drawn, lines_m):
         outcome_index, planner = trial["outcome"], trial["planner"]
@@ -116,11 +118,9 @@ def _groups(
 def _places_of_failures(
     results: CampaignResults, drawn: Sequence[DrawnTrial], dense_lines_m: Sequence[np.ndarray]
 ) -> List[Tuple[int, int, int, List[int]]]:
-    """Return the squares of 1 m in which trials failed, those with the most failures first.
-
-    Each entry contains x and y (m) of the lower left corner, the number of trials that entered the
-    square, and the number of failures of each planner.
-    """
+    """Return the squares of 1 m in which trials failed, those with the most failures first. Each
+    entry contains x and y (m) of the lower left corner, the number of trials that entered the
+    square, and the number of failures of each planner."""
     failures: Dict[Tuple[int, int], Counter[int]] = {}
     entered: Counter[Tuple[int, int]] = Counter()
     for (_, trial, _), line_m in zip(drawn, dense_lines_m):
@@ -193,7 +193,7 @@ def _shared(worlds: Sequence[Block]) -> List[Tuple[int, int, int]]:
 
 
 def _rings(shape: Block, position_mm: np.ndarray) -> List[np.ndarray]:
-    """Return the vertices (n, 2) in m of each ring of a shape."""
+    """Return the vertices (n, 2) in m of each ring of a shape at ``position_mm``."""
     if "r" in shape:
         circle = shapely.Point(position_mm).buffer(shape["r"], quad_segs=8)
         return [shapely.get_coordinates(circle)[:-1] / 1000]

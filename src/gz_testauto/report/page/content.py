@@ -48,8 +48,9 @@ def heading(results: CampaignResults) -> str:
 
 
 def ranking(analysis: Analysis) -> str:
-    """Return the sentences at the top of the page, empty for fewer than two planners. They list the
-    planners by success rate, and then the decided and undecided pairs."""
+    """Return the sentences at the top of the page. They list the planners by success rate, and then
+    the decided and undecided pairs. The text is empty for fewer than two planners, and for selected
+    trials."""
     ranked_summaries = sorted(
         (summary for summary in analysis.summaries if summary.trials),
         key=lambda summary: -summary.success.value,

@@ -304,11 +304,8 @@ def files_of_trials(
     sources: Sequence[Source], page_directory: Optional[Path]
 ) -> Callable[[TrialRecord], Dict[str, str]]:
     """Return a function that returns links to the ``logs`` of a trial's last attempt and to its
-    ``bag``, by these names.
-
-    Links are relative to ``page_directory``. Missing files have none, and there are no links for
-    packs or if ``page_directory`` is None.
-    """
+    ``bag``, relative to ``page_directory``. It returns no links for missing files and packs, and if
+    ``page_directory`` is None."""
     if page_directory is None:
         return lambda record: {}
     start = page_directory.absolute()

@@ -43,8 +43,8 @@ def find_rooms(
     bounds_m: Tuple[float, float, float, float],
     lines_m: Sequence[np.ndarray],
 ) -> Optional[Rooms]:
-    """Return the rooms that are connected with the area of the trajectories, or None if there are
-    fewer than two.
+    """Return the rooms and doors in the area that is connected with the trajectories, or None if
+    there are fewer than two rooms.
 
     ``rings_m`` are the outlines of walls, and ``lines_m`` the trajectories with steps of at most
     0.1 m, each of shape (n, 2). ``bounds_m`` is (x_min, y_min, x_max, y_max).
@@ -110,12 +110,9 @@ def _cells(grid: OccupancyGrid, line_m: np.ndarray) -> np.ndarray:
 
 
 def _label_rooms(grid: OccupancyGrid, visited: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:
-    """Return the number of each cell's room, from 1, and the distance (m) of its center to the
-    nearest wall. The number is 0 outside rooms.
-
-    Areas that are open to the border of the grid, or not connected with the cells ``visited``,
-    shape (n, 2), belong to no room.
-    """
+    """Return the number of each cell's room, from 1, or 0 outside rooms, and the distance (m) of
+    its center to the nearest wall. Areas that are open to the border of the grid, or not connected
+    with the cells ``visited``, shape (n, 2), belong to no room."""
     clearance_m = grid.clearance_m()
     cores, core_count = ndimage.label(clearance_m > DOOR_M / 2)
     is_room = np.bincount(cores.ravel()) * grid.resolution_m**2 >= _LEAST_CORE_M2
@@ -130,11 +127,9 @@ def _label_rooms(grid: OccupancyGrid, visited: np.ndarray) -> Tuple[np.ndarray, 
 
 
 def _grown(labels: np.ndarray, allowed: np.ndarray) -> np.ndarray:
-    """Return labels that have grown from the labeled cells into the remaining ``allowed`` cells.
-
-    An allowed cell without a label (0) gets the label of the nearest labeled cell, along a path of
-    adjacent allowed cells, or remains 0. The result is 0 in all other cells.
-    """
+    """Return ``labels`` with new labels for those ``allowed`` cells that have none (0). A new label
+    is that of the nearest labeled cell, along paths of adjacent allowed cells. Cells without a path
+    remain 0. Cells that are not allowed become 0."""
     index = np.full(labels.shape, -1, dtype=np.int32)  # dijkstra of SciPy 1.13 rejects int64
     index[allowed] = np.arange(allowed.sum())
     edges = [

@@ -63,11 +63,9 @@ class WorldContext:
         return None if self.campaign is None else np.asarray(self.campaign.bed.limits.footprint_m)
 
     def planned_path(self, world: WorldRecord) -> List[List[float]]:
-        """Return the waypoints [x, y] (m, world frame) from the start to the last goal.
-
-        The list is empty for a navigation stack and for worlds with separate maps. It is also empty
-        after an error, which is added to ``problems``.
-        """
+        """Return the waypoints [x, y] (m, world frame) from the start to the last goal. They are
+        empty for a navigation stack, for worlds with separate maps, and after an error, which is
+        added to ``problems``."""
         if self.campaign is None or self._without_path:
             return []
         spec = self.campaign.spec
