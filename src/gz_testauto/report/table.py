@@ -75,7 +75,7 @@ def print_report(analysis: Analysis, console: Optional[Console] = None) -> None:
 
 def closing_lines(results: CampaignResults, directory: Path, program: str = PACKAGE) -> List[str]:
     """Return the lines after the report: the results directory, and commands to continue with.
-    ``program`` is the start of a command, such as ``gz_testauto``."""
+    ``program`` is the command that starts the program in the user's shell."""
     lines = [f"results: {directory}"]
     if (directory / PAGE).is_file():
         lines.append(f"open {directory / PAGE} in a browser")

@@ -43,8 +43,8 @@ def run_attempts(
 ) -> Result:
     """Call ``attempt`` until it succeeds, at most ``limit`` times, and return its result.
 
-    If it raises one of :data:`FAILURES`, ``failed`` is called with the error and with whether
-    another attempt follows. After the last attempt, or if the error would recur, it is raised.
+    After an error of :data:`FAILURES`, ``failed`` is called with the error and with whether another
+    attempt follows. After the last attempt, or if the error would recur, it is raised.
     """
     for number in range(1, limit + 1):
         try:

@@ -44,7 +44,7 @@ def further_files(spec: CampaignSpec, robot: RobotBody) -> Dict[str, str]:
     """Return the hashes of the files on which trials depend and that the campaign does not name,
     by the names of the inputs.
 
-    Some inputs have a description in place of a hash, such as the selected lidar.
+    The values of planners' origins, the selected lidar and unknown paths are descriptions.
     """
     inputs = _world_files(spec)
     if isinstance(spec, StackCampaignSpec):

@@ -2,7 +2,7 @@
 
 The parser accepts safe YAML only. As in YAML 1.2, ``1e-3`` is a number and ``2024-01-01`` is text.
 Values with another meaning in YAML 1.1, which ROS uses, are rejected, such as ``yes``, ``012`` and
-``1:30``, and so are deep nesting, multiplying aliases, and tags of values that are not plain.
+``1:30``. Deep nesting, multiplying aliases and tags of values that are not plain are also errors.
 """
 
 import re

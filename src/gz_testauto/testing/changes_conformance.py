@@ -388,8 +388,8 @@ def position(simulation: Simulation, model: str) -> np.ndarray:
 
 
 def velocity(simulation: Simulation, model: str) -> np.ndarray:
-    """Step by one control period, and return the mean velocity of a model (m/s) in it, in the world
-    frame."""
+    """Step by a control period, and return the mean velocity of a model (m/s) in this period, in
+    the world frame."""
     first_snapshot = simulation.snapshot()
     second_snapshot = simulation.step(PERIOD_S)
     displacement = np.subtract(

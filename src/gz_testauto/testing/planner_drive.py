@@ -169,8 +169,8 @@ class TaskSimulation:
             self.fail_if_collided(obstacles)
 
     def differs_from(self, other_drive: "TaskSimulation") -> bool:
-        """Simulate the cycles of ``other_drive`` until a command differs, and return whether one
-        differs."""
+        """Simulate the cycles of ``other_drive``, at most until a command differs. Return whether a
+        command differs."""
         for number in range(len(self.commands), len(other_drive.commands)):
             self.cycle()
             if self.commands[number : number + 1] != other_drive.commands[number : number + 1]:

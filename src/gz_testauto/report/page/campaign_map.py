@@ -32,8 +32,8 @@ def campaign_map(
 ) -> Optional[Dict[str, Any]]:
     """Return the content of the map for the template of the page, or None without trajectories.
 
-    ``worlds`` are the blocks of a ``WorldsDrawer``, one per world, with the data of their trials.
-    ``shapes`` are those of a ``ShapeTable``.
+    ``worlds`` are the blocks of a ``WorldsDrawer``, with the data of their trials. ``shapes`` are
+    those of a ``ShapeTable``.
     """
     drawn: List[DrawnTrial] = [
         (world_index, trial, np.cumsum(trial["path"][1:3], axis=1).T / 1000)
