@@ -62,8 +62,8 @@ def description_files(
 
 
 def find_file(word: str) -> Optional[Path]:
-    """Return the path that an absolute path or a URI denotes, whether or not it exists, or None for
-    another word, and for a URI of an unknown package or model."""
+    """Return the path that ``word`` denotes, an absolute path or a URI. The path need not exist.
+    Return None for any other word, and for a URI of an unknown package or model."""
     if word.startswith(_SCHEMES):
         path = _resolve_resource(word, os.environ.get("ROS_PACKAGE_PATH", ""))
         return Path(path) if path else None
@@ -117,7 +117,8 @@ class _NamedFileSearch:
     def _possible_paths(
         self, element: "etree._Element", scope: Mapping[str, str], file: Path
     ) -> Iterator[str]:
-        """Yield words of attributes and text. Store texts with paths that cannot be substituted."""
+        """Yield the words of attributes and text, with substituted references. Store texts whose
+        paths cannot be substituted in ``unknown``."""
         texts = [(name, str(text)) for name, text in element.attrib.items()]
         if element.text and element.text.strip():
             texts.append((etree.QName(element).localname, element.text.strip()))

@@ -112,8 +112,8 @@ def replace_file(path: Path, content: bytes) -> None:
 def write_new_files(contents: Mapping[Path, bytes]) -> None:
     """Write files that the user can edit later.
 
-    Raises ``SpecError``, before the first file is written, if one exists with another content, and
-    ``OSError``.
+    Raises ``SpecError``, before the first file is written, if a file exists with other content.
+    Raises ``OSError`` if a file cannot be written.
     """
     for path, content in contents.items():
         if os.path.lexists(path) and not (path.is_file() and path.read_bytes() == content):

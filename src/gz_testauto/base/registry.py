@@ -136,8 +136,8 @@ class Registry:
 
     @contextlib.contextmanager
     def requiring(self, name: str) -> Iterator[None]:
-        """Convert the error about a missing module in the block, which loads the plug-in ``name``,
-        to ``MissingDependencyError`` with the command that installs it."""
+        """Convert ``ModuleNotFoundError`` in the block, which loads the plug-in ``name``, to
+        ``MissingDependencyError``. For an extra, the message has the command that installs it."""
         try:
             yield
         except ModuleNotFoundError as error:
@@ -150,8 +150,8 @@ class Registry:
             ) from error
 
     def outline(self, name: str, constant: str) -> Tuple[str, Any]:
-        """Return the first line of the docstring of the plug-in ``name``, a module, and the value
-        of its constant ``constant`` or None. A built-in or an extra is not imported."""
+        """Return the first line of the docstring of a plug-in that is a module, and the value of
+        its constant ``constant``, or None without it. A built-in or an extra is not imported."""
         if name not in self._references:
             module = self.get(name)
             return str(module.__doc__ or "").partition("\n")[0], getattr(module, constant, None)

@@ -36,9 +36,9 @@ def resolve(
 
     A plain path and ``file://path`` are relative to ``relative_to``: a directory, or the file that
     contains the URI. The path need not exist; a missing ``file://path`` is also searched in
-    ``GAZEBO_RESOURCE_PATH``. Raises ``ResourceError`` unless the package of ``package://name/…``
-    exists, and the path of ``model://name/…`` in :func:`world_set_models` or on ``model_path``
-    (default: :func:`model_path`).
+    ``GAZEBO_RESOURCE_PATH``. Raises ``ResourceError`` for another scheme, for an unknown package of
+    ``package://name/…``, and if ``model://name/…`` is neither in :func:`world_set_models` nor on
+    ``model_path`` (default: :func:`model_path`).
     """
     text = str(uri).strip()
     _require_file_name(text)
@@ -79,7 +79,8 @@ def find_ignoring_case(start: Path, name: str) -> Optional[str]:
 
 
 def share_directory() -> Path:
-    """Return the source tree, or ``share/gz_testauto`` of an installation."""
+    """Return the directory of the data files: the source tree, or ``share/gz_testauto`` of an
+    installation. Raises ``ResourceError`` if they are missing."""
     module_path = Path(__file__).resolve()
     for candidate in _share_candidates(module_path):
         if os.path.isdir(candidate / "models"):
@@ -102,8 +103,8 @@ def model_path() -> Tuple[Path, ...]:
 
 
 def world_set_models(relative_to: Path) -> Tuple[Path, ...]:
-    """Return the ``models/`` of the set of worlds, if any, that contains ``relative_to``: a world,
-    the directory of the set, or a path in ``models/``."""
+    """Return the ``models/`` of the set of worlds that contains ``relative_to``: a world, the
+    directory of the set, or a path in ``models/``. The result is empty outside of a set."""
     path = Path(os.path.abspath(relative_to))
     for folder in (path, *path.parents):
         if folder.name == MODELS and os.path.isfile(folder.parent / WORLDS_MANIFEST):
@@ -120,8 +121,9 @@ def media_directories() -> Iterator[Path]:
 
 
 def model_file(path: Path) -> Path:
-    """Return ``path``, or the file that its ``model.config`` names, in the newest SDF version that
-    Gazebo 11 supports. Raises ``ResourceError``."""
+    """Return the SDF file of the model directory ``path``. If ``model.config`` names several files,
+    return that of the newest SDF version that Gazebo 11 supports. Return ``path`` if it is not a
+    directory. Raises ``ResourceError`` if no SDF file exists."""
     if not os.path.isdir(path):
         return path
     manifests = (path / name for name in ("model.config", "manifest.xml"))

@@ -24,7 +24,7 @@ class ScratchDirectory:
         new_path.rename(self.path)  # a directory with this name is always locked
 
     def note(self, text: str) -> None:
-        """Store a text that :func:`remove_orphans` returns."""
+        """Store a text of at most 16 bytes that :func:`remove_orphans` returns."""
         os.ftruncate(self._lock, 0)
         os.pwrite(self._lock, text.encode(), 0)
 
@@ -38,7 +38,8 @@ class ScratchDirectory:
 
 @contextlib.contextmanager
 def scratch_directory() -> Iterator[Path]:
-    """Provide an empty temporary directory, and remove those of killed processes."""
+    """Provide an empty temporary directory until the end of the block. First remove those of killed
+    processes."""
     remove_orphans()
     directory = ScratchDirectory()
     try:

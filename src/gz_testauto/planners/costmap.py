@@ -111,8 +111,8 @@ class LocalCostmap:
         return self._marked
 
     def cells_of(self, points_m: np.ndarray) -> np.ndarray:
-        """Return row and column of the cell of each point (world frame), shape (n, 2), which can be
-        outside of the map."""
+        """Return row and column of the cell of each point (world frame), shape (n, 2). A cell can
+        be outside of the map."""
         cells = np.floor((points_m - np.array(self.origin_m)) / self.resolution)
         return np.asarray(cells[:, ::-1].astype(np.int64))
 
@@ -133,8 +133,9 @@ class LocalCostmap:
         """Return the cheapest path between two cells, row and column, shape (n, 2).
 
         A step leads to one of eight neighbors, and costs its length times 50 + 0.8 c, for the cost
-        c of the neighbor, as in ``navfn``. It must not enter a cell whose cost is 253 or more. If
-        no path exists, the result ends at the reachable cell nearest to the target.
+        c of the neighbor, as in ``navfn``. It must not enter a cell whose cost is 254, or 253
+        unless the step starts in a cell of cost 253 or more. If no path exists, the result ends at
+        the reachable cell nearest to the target.
         """
         return np.asarray(_path(self.costs, *start.tolist(), *target.tolist()))
 
@@ -191,9 +192,9 @@ def next_cell(x, y, error, over_x, over_y, step_x, step_y):  # type: ignore[no-u
 
 @compiled_for("void(u1[:, ::1], i8[:, ::1], b1[::1])")
 def _trace(marked_cells, cells, hits):  # type: ignore[no-untyped-def]
-    """Clear the cells of ``marked_cells`` on the lines from the first of ``cells``, shape
-    (n + 1, 2), to each other one, without its end, then mark the ends of the lines for which
-    ``hits``, shape (n,), is true. Cells are (x, y)."""
+    """Clear the cells of ``marked_cells`` on each line, without its end. Then mark the ends of the
+    lines for which ``hits``, shape (n,), is true. ``cells``, shape (n + 1, 2), are (x, y) of the
+    common start of the lines and of each end."""
     height, width = marked_cells.shape
     start_x, start_y = cells[0, 0], cells[0, 1]
     for ray in range(len(hits)):
@@ -285,9 +286,9 @@ def _distances(costs, targets):  # type: ignore[no-untyped-def]
 def _path(costs, start_row, start_column, target_row, target_column):  # type: ignore[no-untyped-def]
     """Return the row and column of each cell on the path of :meth:`LocalCostmap.path`, shape (n,
     2)."""
-    # Dijkstra's algorithm with one bucket for each cost modulo their number (R. Dial, 1969), which
-    # is larger than the cost of any step. A bucket is a list of entries, the last one first. A
-    # cell whose cost decreases has a second entry, so that its first one is ignored.
+    # Dijkstra's algorithm with buckets (R. Dial, 1969). The index of a cell's bucket is its cost
+    # modulo the number of buckets, which is larger than the cost of any step. A bucket is a linked
+    # list of entries. A cell whose cost decreases has a second entry, and its first is ignored.
     height, width = costs.shape
     cells = costs.ravel()
     start, target = start_row * width + start_column, target_row * width + target_column

@@ -29,7 +29,10 @@ class DetourPlanner:
         self.replanned = False
 
     def path(self, pose: Pose2D, costmap: LocalCostmap, length_m: float) -> np.ndarray:
-        """Return the first ``length_m`` of the path (world frame), shape (n, 2)."""
+        """Return the next ``length_m`` of the path (m, world frame), shape (n, 2).
+
+        ``replanned`` is then True if this call planned the path. ``costmap`` is the local costmap.
+        """
         self._age += 1
         self.replanned = (
             len(self._path_m) == 0 or self._age >= self._cycles or self._is_blocked(costmap)
@@ -81,8 +84,8 @@ class _PlanSection:
         self._nearest_index = 0
 
     def near(self, pose: Pose2D, reach_m: float) -> np.ndarray:
-        """Return the points, shape (n, 2), from the nearest one to ``reach_m``, or a line of this
-        length to a plan that is farther away."""
+        """Return the points of the plan, shape (n, 2), from the nearest up to ``reach_m`` from the
+        robot. If the plan is farther away, return a line of this length towards it."""
         points_ahead_m = self._points_m[self._nearest_index :]
         # a point much farther ahead can be behind a wall
         points_ahead_m = points_ahead_m[: max(1, math.ceil(0.5 * reach_m / self._spacing_m))]

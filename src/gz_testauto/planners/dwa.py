@@ -59,10 +59,10 @@ class DynamicWindow(LocalPlanner):
 
     The trajectories have the velocities that the robot can reach within one control period. A
     trajectory is invalid if the robot's outline touches an obstacle, or the base comes within the
-    inscribed radius of one. The cost is a sum of five terms: the distances at the end of the
-    trajectory from the path and, along free cells, to the end of its next section, both for the
-    base and for a point in front of it, and the largest cost of the costmap below the outline. The
-    parameters are in meters, radians and seconds.
+    inscribed radius of one. The cost is a sum of five terms. Four are distances at the end of the
+    trajectory: from the path and, along free cells, to the end of its next section, both for the
+    base and for a point in front of it. The fifth is the largest cost of the costmap below the
+    outline. The parameters are in meters, radians and seconds.
     """
 
     def __init__(
@@ -231,7 +231,8 @@ class DynamicWindow(LocalPlanner):
 
     def _recover(self, pose: Pose2D, window: np.ndarray) -> Optional[Twist2D]:
         """Return the slow motion in the dynamic window ``window`` after which the robot is farthest
-        from obstacles, or None. The motion must not decrease the distance from near obstacles."""
+        from obstacles. The motion must not decrease the distance from near obstacles. Return None
+        if no motion is possible or no obstacle is near."""
         near_m = self._map.centers_m(np.argwhere(self._map.costs == LETHAL))
         away_m = np.hypot(near_m[:, 0] - pose.x_m, near_m[:, 1] - pose.y_m)
         near_m = near_m[away_m < self._footprint.radius_m + 1.0]
@@ -251,7 +252,7 @@ class DynamicWindow(LocalPlanner):
 
     def _window(self, twist: Twist2D) -> np.ndarray:
         """Return the velocities that the robot can reach from ``twist`` within one control period
-        (m/s, rad/s), shape (n, 2)."""
+        (m/s, rad/s), shape (n, 2). Velocities below the least speeds are omitted."""
         limits, period_s = self._task.limits, self._task.control_period_s
         least_x, least_trans, least_theta = self.min_velocities
         linear_step = limits.max_linear_accel_mps2 * period_s
@@ -286,7 +287,7 @@ class DynamicWindow(LocalPlanner):
         return np.asarray(np.maximum(counts, 1).astype(np.int64))
 
     def _scales(self, twists: np.ndarray) -> np.ndarray:
-        """Return the factor, shape (n,), by which the outline is enlarged on each trajectory, which
+        """Return the factor, shape (n,), by which the outline is enlarged on each trajectory. It
         increases with the speed."""
         slow, largest = self.scaling
         excess_mps = np.maximum(0.0, np.abs(twists[:, 0]) - slow)
@@ -312,7 +313,7 @@ class DynamicWindow(LocalPlanner):
 
 
 class OscillationFlags:
-    """The directions of motion that are forbidden, which prevents oscillations.
+    """The forbidden directions of motion, which prevent oscillations.
 
     A robot that changes the sign of its forward speed, or of its yaw rate while it hardly drives,
     cannot change this sign again before it has moved by ``distance_m`` or turned by ``angle_rad``.

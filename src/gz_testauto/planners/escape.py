@@ -61,8 +61,8 @@ class Escape:
         return Twist2D(0.0, 0.0)
 
     def try_to_end(self, points_m: np.ndarray, needed_m: float) -> bool:
-        """Return True if no turn is active. First stop an active turn if the path straight ahead is
-        free for ``CLEAR_AHEAD_M`` or ``needed_m``, whichever is shorter."""
+        """Stop an active turn if the path straight ahead is free for ``CLEAR_AHEAD_M`` or
+        ``needed_m``, whichever is shorter. Return True if no turn is active then."""
         if self.active:
             reach_m = min(CLEAR_AHEAD_M, needed_m)
             forward_sweep = sweep_arcs(
@@ -103,10 +103,12 @@ def first_exit(
     limits: RobotLimits,
     period_s: float,
 ) -> Optional[int]:
-    """Return the index of the first safe command on whose arc of the length ``reach_m`` the outline
-    can turn in place, or None.
+    """Return the index of the first safe command with space for a turn in place on its arc, or
+    None.
 
-    ``twists`` (c, 2) are in m/s and rad/s, and ``points_m`` (n, 2) are in the base frame.
+    Positions count from the stopping distance to the first obstacle, or to ``reach_m``. ``twists``
+    (c, 2) are the commands (m/s, rad/s). ``safe`` (c,) is True for a safe command, and ``sweep``
+    contains the free arcs. ``points_m`` (n, 2) are obstacle points in the base frame.
     """
     twists, braking = np.asarray(twists, dtype=float), limits.max_linear_accel_mps2
     times_s = _exit_times(

@@ -130,19 +130,19 @@ def _gap_array(points_m, radius_m, horizon_m, half_view):  # type: ignore[no-unt
         return gaps
     gap_count = 0
     # The hidden part ends at the border of the sector that extends farthest to the left.
-    reach, reach_m = -half_view, np.nan
+    hidden_end_rad, end_border_m = -half_view, np.nan
     for number in np.argsort(sectors[:, 0], kind="mergesort"):
         right, left, border_m = sectors[number]
-        if right > reach:
-            if right - reach > ROUNDING_RAD:
-                first_m = border_m if np.isnan(reach_m) else reach_m
-                gaps[gap_count] = (reach, right, first_m, border_m)
+        if right > hidden_end_rad:
+            if right - hidden_end_rad > ROUNDING_RAD:
+                first_m = border_m if np.isnan(end_border_m) else end_border_m
+                gaps[gap_count] = (hidden_end_rad, right, first_m, border_m)
                 gap_count += 1
-            reach, reach_m = left, border_m
-        elif np.isnan(reach_m) or left >= reach:
-            reach, reach_m = left, border_m
-    if half_view - reach > ROUNDING_RAD:
-        gaps[gap_count] = (reach, half_view, reach_m, reach_m)
+            hidden_end_rad, end_border_m = left, border_m
+        elif np.isnan(end_border_m) or left >= hidden_end_rad:
+            hidden_end_rad, end_border_m = left, border_m
+    if half_view - hidden_end_rad > ROUNDING_RAD:
+        gaps[gap_count] = (hidden_end_rad, half_view, end_border_m, end_border_m)
         gap_count += 1
     return gaps[:gap_count]
 
@@ -210,7 +210,7 @@ class FollowTheGap(ReactivePlanner):
 
 def nearest_distance(points_m: np.ndarray, radius_m: float) -> float:
     """Return the distance (m) from the base to the nearest circle of ``radius_m`` around a point,
-    or ``inf`` without points."""
+    at least ``NEAREST_M``, or ``inf`` without points."""
     return max(NEAREST_M, _smallest_distance(points_m) - radius_m)
 
 

@@ -44,9 +44,9 @@ class ImprovedFollowTheGap(ReactivePlanner):
        ``memory`` times the angle from the previous heading to the gap. The heading is the
        weighted mean of ``fgm`` between the gap's center and the goal, limited to the gap; the
        center of a wide gap counts as no farther than ``inset_rad`` from its border.
-    4. The command is the one of the dynamic window nearest to the desired command from which the
-       robot's outline can stop before any point of the scan, and can leave again: by a turn, or by
-       passing through. If this command is a stop, the robot turns in place.
+    4. The command is the safe command of the dynamic window nearest to the desired command. It is
+       safe if the robot's outline can stop before any point of the scan, and can leave again: by a
+       turn, or by passing through. If this command is a stop, the robot turns in place.
     """
 
     memory_m = DefaultLength(1.5)
@@ -127,15 +127,17 @@ class ImprovedFollowTheGap(ReactivePlanner):
         )
 
     def _previous_heading(self, situation: Situation) -> Optional[float]:
-        """Return the previous desired heading relative to the current yaw."""
+        """Return the previous desired heading relative to the current yaw, or None in the first
+        cycle."""
         if self._desired_rad is None:
             return None
         turn_rad = situation.command.angular_radps * self.task.control_period_s
         return wrap_angle(self._desired_rad - turn_rad)
 
     def _nearest_safe(self, desired_twist: Twist2D, situation: Situation) -> Twist2D:
-        """Return the nearest safe command that leads to space for a turn in place, otherwise the
-        nearest safe command, or the slowest one for a moving robot."""
+        """Return the safe command nearest to ``desired_twist`` that leads to space for a turn in
+        place. Otherwise return the nearest safe command, or the slowest for a moving robot. Return
+        a stop if no command is safe."""
         limits, period_s = self.limits, self.task.control_period_s
         window = dynamic_window(situation.command, limits, period_s, SAMPLES)
         error = np.abs(window[:, 0] - desired_twist.linear_mps) / limits.max_linear_mps

@@ -98,7 +98,7 @@ def join_lanes(lanes: Sequence[LaneSpec]) -> Lane:
 def waypoints_along(
     lane: Lane, start: Pose2D, goals: Sequence[Pose2D], names: Sequence[str]
 ) -> Tuple[np.ndarray, ...]:
-    """Return the waypoints, shape (n, 2), to each goal.
+    """Return the waypoints along the lane to each goal, shape (n, 2), from the previous position.
 
     ``names`` are those of start and goals. Raises ``SpecError`` if a goal is not after the previous
     position along the lane.
@@ -106,19 +106,19 @@ def waypoints_along(
     line = shapely.LineString(lane.center_m)
     arc_m = float(line.project(shapely.Point(start.x_m, start.y_m)))
     paths: List[np.ndarray] = []
-    lane_name = names[0]
+    from_name = names[0]
     for goal, name in zip(goals, names[1:]):
         remaining_line = substring(line, arc_m, line.length)
-        ends_m = arc_m + float(remaining_line.project(shapely.Point(goal.x_m, goal.y_m)))
-        if ends_m < arc_m + LEAST_LEG_M:
+        end_m = arc_m + float(remaining_line.project(shapely.Point(goal.x_m, goal.y_m)))
+        if end_m < arc_m + LEAST_LEG_M:
             raise SpecError(
-                f"{name} ({goal.x_m:g}, {goal.y_m:g}) is not after {lane_name} along the road's "
+                f"{name} ({goal.x_m:g}, {goal.y_m:g}) is not after {from_name} along the road's "
                 "route; move the goal, or extend the route"
             )
-        path = resample(shapely.get_coordinates(substring(line, arc_m, ends_m)), SPACING_M)
+        path = resample(shapely.get_coordinates(substring(line, arc_m, end_m)), SPACING_M)
         path.setflags(write=False)
         paths.append(path)
-        arc_m, lane_name = ends_m, name
+        arc_m, from_name = end_m, name
     return tuple(paths)
 
 

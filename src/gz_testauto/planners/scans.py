@@ -26,8 +26,8 @@ def obstacle_points(scan: LaserScan) -> np.ndarray:
     """
     beams = _beams(scan.angle_min_rad, scan.angle_max_rad, len(scan.ranges_m), scan.mount)
     ranges_m = np.ascontiguousarray(scan.ranges_m, dtype=float)
-    hits: np.ndarray = _hits(ranges_m, scan.range_min_m, scan.range_max_m, *beams.in_base_frame)
-    return hits
+    points_m: np.ndarray = _hits(ranges_m, scan.range_min_m, scan.range_max_m, *beams.in_base_frame)
+    return points_m
 
 
 def ray_ends(scan: LaserScan) -> Tuple[np.ndarray, np.ndarray]:
@@ -121,7 +121,8 @@ def _points_out_of_view(  # type: ignore[no-untyped-def]
     ``first_rad`` and ``last_rad``, in the base frame (m), shape (k, 2).
 
     The base has the pose ``x_m``, ``y_m``, ``cos`` and ``sin`` in the world, and the pose
-    ``rotation`` (3, 3) and ``origin_m`` (3,) in the frame of the lidar, which is at ``z_m``.
+    ``rotation`` (3, 3) and ``origin_m`` (3,) in the frame of the lidar. ``z_m`` is the height of
+    the lidar in the base frame.
     """
     points_m = np.empty_like(world_m)
     count = 0

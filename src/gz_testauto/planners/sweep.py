@@ -19,7 +19,8 @@ APPROACH_M = 0.01  # by which a footprint within the margin of a point can still
 
 class Sweep(NamedTuple):
     """The free part of the arc of each command, as arrays of shape (c,): distance and angle of the
-    base before the footprint is within the margin of a point."""
+    base before the footprint is within the margin of a point. ``blocked`` is True if a point is
+    within the margin on the arc."""
 
     distance_m: np.ndarray
     angle_rad: np.ndarray
@@ -70,8 +71,9 @@ def sweep_arcs(
     steps: int,
 ) -> Sweep:
     """Return the free part of the arc of each of the commands ``twists``, shape (c, 2), in m/s and
-    rad/s. An arc is ``reach_m`` long or turns by 180°, and is checked at ``steps`` positions.
-    ``points_m`` (n, 2) are obstacle points in the base frame."""
+    rad/s. An arc ends after ``reach_m`` or a turn by 180°, and is checked at ``steps`` positions.
+    ``points_m`` (n, 2) are obstacle points in the base frame. They block an arc within
+    ``margin_m`` of the footprint."""
     twists = np.asarray(twists, dtype=float)
     end_s, times_s = _sweep_times(twists, reach_m, steps)
     poses = arc_poses(twists, times_s)

@@ -36,7 +36,8 @@ class Distances(NamedTuple):
 
 
 def velocity_samples(lowest: float, highest: float, count: int) -> np.ndarray:
-    """Return evenly spaced velocities between two limits, and 0 if it is between two of them."""
+    """Return ``count`` evenly spaced velocities, at least 2, from ``lowest`` to ``highest``, and 0
+    if it is between these. Return only ``lowest`` if ``highest`` is not larger."""
     if highest <= lowest:
         return np.array([lowest])
     samples = np.linspace(lowest, highest, max(2, count))
@@ -78,7 +79,8 @@ def trajectory_costs(
     ``twists`` (n, 2) are m/s and rad/s, ``steps`` (n,) the numbers of poses. ``outlines_m`` are the
     outline of the robot in the base frame, shape (k, 2), and its scale on each trajectory, shape
     (n,). A trajectory is invalid if the outline touches an obstacle or leaves the costmap, or if
-    the base reaches a cell from which the path or the local goal cannot be reached.
+    the base reaches a cell from which the path or the local goal cannot be reached. ``nose_m`` is
+    the distance of the point in front of the base.
     """
     outline_m, scales = outlines_m
     frame = np.array([*costmap.origin_m, costmap.resolution, nose_m])

@@ -36,7 +36,8 @@ class VoxelCostmap(LocalCostmap):
 
     def add_reading(self, reading: SensorReading, pose: Pose2D) -> None:
         """Clear the voxels along each ray, then mark those in which rays end at an obstacle.
-        ``pose`` is that of the base at the time of the reading. NaN is unknown."""
+        ``pose`` is that of the base at the time of the reading. Ranges that are NaN are ignored,
+        and so is a contact sensor."""
         sensor = reading.sensor
         if sensor.kind == "contact":
             return

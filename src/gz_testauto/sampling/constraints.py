@@ -210,9 +210,10 @@ class Relations:
                 self._edges.append((edges, distance))
 
     def draw(self, generator: np.random.Generator) -> Optional[Tuple[float, float]]:
-        """Return a random position (m, world frame) near obstacles to which an upper limit exists.
+        """Return a random position (m, world frame) near the obstacles of the first requirement
+        with an upper limit, or None without an upper limit.
 
-        Return None without an upper limit. :meth:`violated` must check the position.
+        The position can violate a requirement, so :meth:`violated` must check it.
         """
         # Few positions in a whole region would be near enough.
         if not self._edges:
@@ -220,10 +221,10 @@ class Relations:
         along, direction, depth = generator.random(3)
         edges, distance = self._edges[0]
         lengths = np.cumsum(shapely.length(shapely.get_parts(edges)))
-        part = min(int(np.searchsorted(lengths, along * lengths[-1])), len(lengths) - 1)
-        start = lengths[part - 1] if part else 0.0
-        line = shapely.get_parts(edges)[part]
-        point = shapely.line_interpolate_point(line, along * lengths[-1] - start)
+        line_index = min(int(np.searchsorted(lengths, along * lengths[-1])), len(lengths) - 1)
+        start_m = lengths[line_index - 1] if line_index else 0.0
+        line = shapely.get_parts(edges)[line_index]
+        point = shapely.line_interpolate_point(line, along * lengths[-1] - start_m)
         assert distance.max is not None
         nearest_m = distance.min + self._shape.inner_m
         away_m = nearest_m + depth * (distance.max + self._shape.outer_m - nearest_m)

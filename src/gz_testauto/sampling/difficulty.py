@@ -96,7 +96,7 @@ class DifficultyEvaluator:
     ) -> Difficulty:
         """Return the difficulty of a world. ``outlines`` are those of the obstacles that obstruct
         the robot, and ``covered_m2`` is the area of all obstacles, None if it is unknown. Without a
-        path, its numbers are None.
+        path, all measures except ``density`` are None.
         """
         density = covered_m2 / self._free_area_m2 if covered_m2 else covered_m2
         if path is None:
@@ -121,8 +121,8 @@ class DifficultyEvaluator:
     def _grid_measures(
         self, outlines: Sequence[Outline], path: np.ndarray
     ) -> Tuple[Optional[float], ...]:
-        """Return average visibility (cells), dispersion and characteristic dimension (cells), or
-        None for a large area."""
+        """Return average visibility (cells), dispersion and characteristic dimension (cells). Each
+        is None if the path extends over more than ``MOST_GRID_CELLS``."""
         from gz_testauto.grid.path_measures import path_measures  # loads numba
 
         points = _points_along(path)
@@ -152,8 +152,8 @@ class DifficultyEvaluator:
                 path_points, return_distance=True, all_matches=False
             )
             clearances_m[index] = np.minimum(clearances_m[index], distances)
-        mean = float(clearances_m.mean())
-        return mean if np.isfinite(mean) else None
+        mean_m = float(clearances_m.mean())
+        return mean_m if np.isfinite(mean_m) else None
 
     def _narrowest_gap_m(self, outlines: Sequence[Outline], path: np.ndarray) -> Optional[float]:
         whole_cores, radii = cores_and_radii(outlines)
@@ -162,11 +162,11 @@ class DifficultyEvaluator:
         line = shapely.LineString(path)
         shapely.prepare(line)
         for widest_m in _SEARCH_M:
-            pairs = (
+            gap_sets = (
                 _find_gaps(cores, radii, widest_m),
                 _find_gaps(cores, radii, widest_m, self._walls),
             )
-            lines, widths = (np.concatenate(arrays) for arrays in zip(*pairs))
+            lines, widths = (np.concatenate(arrays) for arrays in zip(*gap_sets))
             wall_lines, wall_widths = self._gaps_between_walls(widest_m)
             between_walls = wall_widths[wall_lines.query(line, predicate="intersects")]
             passed_widths = np.concatenate([widths[shapely.intersects(line, lines)], between_walls])

@@ -105,7 +105,7 @@ class ObstacleSampler:
 
     @classmethod
     def of_spec(cls, spec: ObstacleSpec) -> "ObstacleSampler":
-        """Read the models of a specification, and create a slot for each possible obstacle.
+        """Read the models of a specification, and return a sampler with all possible obstacles.
 
         Raises ``SdfError`` for an invalid model, ``PlacementError`` for a region without area.
         """
@@ -216,21 +216,20 @@ def _rounded(value: float) -> float:
 def _cover_ground(
     proposals: Sequence[Proposal], coverage: float, ground_m2: float
 ) -> List[Proposal]:
-    """Select proposals, in their order, that cover the share ``coverage`` of ``ground_m2``.
+    """Return the proposals, in their order, that cover the share ``coverage`` of ``ground_m2``.
 
-    Selects the smallest count of each group, and more in proportion to the ranges of the counts.
-    Raises ``PlacementError`` if the area differs by more than half of the largest obstacle.
+    These are the smallest count of each group, and more in proportion to the ranges of the counts.
+    Raises ``PlacementError`` if the covered area differs from the required area by more than half
+    the area of the largest obstacle.
     """
     areas = [proposal.slot.model.outline(proposal.size).area_m2 for proposal in proposals]
     counts: Counter[int] = Counter()
     ranked = []
     for index, proposal in enumerate(proposals):
         count_range, key = proposal.slot.group.count, id(proposal.slot.group)
-        position = counts[key] - count_range.min
+        excess = counts[key] - count_range.min
         counts[key] += 1
-        ranked.append(
-            (-1.0 if position < 0 else position / (count_range.max - count_range.min), index)
-        )
+        ranked.append((-1.0 if excess < 0 else excess / (count_range.max - count_range.min), index))
     required_m2 = coverage * ground_m2
     covered_m2, selected_indices = 0.0, set()
     for rank, index in sorted(ranked):

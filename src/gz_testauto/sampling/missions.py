@@ -103,22 +103,22 @@ class MissionSampler:
         )
 
     def draw(self, random: np.random.Generator) -> DrawnMission:
-        """Return a mission. Raises ``PlacementError`` if none is found."""
+        """Return a random mission. Raises ``PlacementError`` if no drawn mission is valid."""
         spec, (shortest_m, longest_m) = self._spec, self._spec.path_m
-        paths = 0
+        path_count = 0
         for _ in range(MOST_DRAWS):
             areas = (self._starts, *[self._goals] * (spec.via + 1))
             points = [_point_in(area, random) for area in areas]
             part = self._part_of(points)
-            steps_m = [math.dist(*ends) for ends in zip(points, points[1:])]
-            is_trivial = min(steps_m) <= self._robot.tolerance_m
-            if part is None or is_trivial or sum(steps_m) > longest_m:
+            distances_m = [math.dist(*ends) for ends in zip(points, points[1:])]
+            is_trivial = min(distances_m) <= self._robot.tolerance_m
+            if part is None or is_trivial or sum(distances_m) > longest_m:
                 continue
             path = shortest_path_through(part, *points)
             if path is not None and shortest_m <= path_length_m(path) <= longest_m:
                 return self._mission(points, path, random)
-            paths += 1
-            if paths == MOST_PATHS:
+            path_count += 1
+            if path_count == MOST_PATHS:
                 break
         raise PlacementError(
             f"worlds.missions: no start and goals with a path of {shortest_m:g} to {longest_m:g} m "
@@ -175,11 +175,11 @@ def _point_in(area: shapely.Geometry, random: np.random.Generator) -> Point:
 
 def _headings_along(path: np.ndarray, points: Sequence[Point]) -> List[float]:
     """Return the direction (rad) in which the path leaves the start and reaches each goal."""
-    ends, index = [1], 0
+    end_indices, index = [1], 0
     for point in points[1:]:
         index += 1
         while tuple(path[index]) != point:
             index += 1
-        ends.append(index)
-    steps = (path[ends] - path[np.array(ends) - 1]).tolist()
+        end_indices.append(index)
+    steps = (path[end_indices] - path[np.array(end_indices) - 1]).tolist()
     return [math.atan2(y_m, x_m) for x_m, y_m in steps]

@@ -161,7 +161,8 @@ class ObstacleModel:
 
     @classmethod
     def of(cls, type_: str, model: SceneModel, document: SdfDocument) -> "ObstacleModel":
-        """Raise ``SdfError`` for a model of another type, or without a collision shape."""
+        """Return the obstacle model of a model in ``document``. Raises ``SdfError`` for a model of
+        another type, or without a collision shape."""
         location = document.where(model.element)
         if not model.collisions:
             raise SdfError(f"{location}: model {model.name!r} has no collision shape")
@@ -274,7 +275,8 @@ class ObstacleModel:
 
 
 def read_model(type_: str, path: Path) -> ObstacleModel:
-    """Return the first model of an SDF file. Raises ``SdfError`` for a model of another type."""
+    """Return the first model of an SDF file. Raises ``SdfError`` for a file without a model, or for
+    a model of another type."""
     document = read_world(path)
     if document.model is None:
         raise SdfError(f"{path}: has no <model>")
@@ -304,7 +306,7 @@ def _set_name(element: Element, name: str) -> None:
 
 
 def set_static(element: Element, static: bool) -> None:
-    """Set ``<static>``. A missing one is not added if it would be false, the default."""
+    """Set ``<static>``. A missing ``<static>`` is not added for False, the default."""
     child = element.find("static")
     if child is None:
         if not static:

@@ -84,7 +84,7 @@ class Outline:
         return float(x), float(y)
 
     def scaled(self, factor_x: float, factor_y: float) -> "Outline":
-        """Scale along x and y about the origin. The radius is multiplied by ``factor_x``."""
+        """Return the outline scaled about the origin. ``factor_x`` also scales the radius."""
         radius_m = self.radius_m * factor_x
         return _TransformedOutline(self, radius_m, lambda points: points * (factor_x, factor_y))
 

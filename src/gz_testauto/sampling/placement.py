@@ -129,7 +129,8 @@ class Placer:
         raise PlacementError(self._unsolvable_message())
 
     def _evaluate(self, obstacles: Tuple[Obstacle, ...], draw: int) -> Optional[ObstacleSet]:
-        """Compute path and difficulty. Return None if a required path does not exist."""
+        """Return the obstacle set with path and difficulty, or None if a required path does not
+        exist. ``draw`` is the number of discarded sets."""
         if self._evaluator is None:
             return ObstacleSet(obstacles)
         assert self.site.mission is not None, "the evaluator needs it"
@@ -146,7 +147,8 @@ class Placer:
     def _attempt(
         self, proposals: Sequence[Proposal], generator: np.random.Generator
     ) -> Tuple[Obstacle, ...]:
-        """Place all proposals, or raise ``PlacementError`` after ``max_tries`` positions."""
+        """Place all proposals. Raises ``PlacementError`` after ``max_tries`` positions, and
+        ``_UnplaceableError`` if an obstacle does not fit at its constant position."""
         violations: CounterType[str] = Counter()
         max_placed, tries, is_first = 0, 0, True
         shapes = [Shape(proposal) for proposal in proposals]

@@ -174,7 +174,8 @@ class RegionSampler:
         return np.array([sum(high - low for low, high in self._spans(x)) for x in xs.tolist()])
 
     def _spans(self, x: float) -> List[Tuple[float, float]]:
-        """Return the lowest and highest y of each segment of the vertical line at ``x``."""
+        """Return the lowest and highest y of each segment of the vertical line at ``x`` that is
+        inside the region."""
         slab = bisect.bisect_right(self._abscissae, x) - 1
         if not 0 <= slab < len(self._crossing):
             return []

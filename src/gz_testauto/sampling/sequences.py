@@ -42,14 +42,14 @@ class UnitSequence:
         if self._sampling.method == "uniform":
             return child_generator(self._seed, WORLD, index, FIRST).random(self._dimensions)
         size = self._sampling.block if self._sampling.method == "lhs" else SOBOL_BLOCK
-        number, offset = divmod(index, size)
-        if number not in self._blocks:
-            self._blocks[number] = self._block_sampler(number).random(size)
-        return self._blocks[number][offset]
+        block, offset = divmod(index, size)
+        if block not in self._blocks:
+            self._blocks[block] = self._block_sampler(block).random(size)
+        return self._blocks[block][offset]
 
     def coverage(self, count: int) -> Coverage:
-        """Return the mean uniformity over all pairs of neighboring dimensions, such as x and y of
-        one obstacle, in the first ``count`` worlds."""
+        """Return the mean discrepancy of the first ``count`` worlds over all pairs of neighboring
+        dimensions, for example x and y of an obstacle."""
         # With 16 obstacles, a sequence has about 80 dimensions, in which the discrepancy of a few
         # hundred points would have no meaning.
         from scipy.stats import qmc

@@ -148,7 +148,8 @@ class Site:
         obstacles: Sequence[BaseGeometry] = (),
         bounds: Optional[PathBounds] = None,
     ) -> Optional[np.ndarray]:
-        """Return the corners of the shortest path in :meth:`free_region`, shape (n, 2), or None.
+        """Return the corners of the shortest path in :meth:`free_region`, shape (n, 2), or None if
+        no path exists.
 
         ``bounds`` are those of an area that contains this region.
         """
