@@ -20,10 +20,11 @@ def input_path(text: str) -> Path:
 
 
 def campaign_path(text: str) -> Path:
-    """Find a campaign file by its path, URI or name.
+    """Return the path of a campaign file from its path, URI or name.
 
-    ``example`` is ``config/example_campaign.yaml`` of this package. An existing file has priority.
-    Raises ``ResourceError`` if the file of a URI is not found.
+    The name ``example`` is ``config/example_campaign.yaml`` of this package. An existing file has
+    priority. An unknown name is returned as a path. Raises ``ResourceError`` if the file of a URI
+    does not exist.
     """
     path = input_path(text)
     if len(path.parts) != 1 or os.path.exists(path):

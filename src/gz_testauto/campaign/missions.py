@@ -36,11 +36,11 @@ def draw_missions(
     progress: Optional[Progress] = None,
     should_stop: Callable[[], bool] = lambda: False,
 ) -> Tuple[WorldRecord, ...]:
-    """Return a world for each mission in each of ``entries``, at most ``count``.
+    """Return a record for each mission in each of the worlds ``entries``, at most ``count``.
 
-    Missions that ``folder`` does not contain are drawn, not in ``occupied`` (m, world frame), until
-    ``should_stop`` returns True. Raises ``PlacementError`` if none is found, and ``ResultsError``
-    if those in ``folder`` were drawn from other inputs.
+    Missions that ``folder`` does not contain are drawn and stored there, until ``should_stop``
+    returns True. No start or goal is in ``occupied`` (m, world frame). Raises ``PlacementError`` if
+    no mission is possible, and ``ResultsError`` if those in ``folder`` have other inputs.
     """
     missions_spec = spec.worlds.missions
     assert missions_spec is not None
@@ -79,7 +79,8 @@ def draw_missions(
 
 
 def named_worlds(entries: Sequence[WorldRecord], missions_per_world: int) -> List[WorldRecord]:
-    """Return the worlds with one record per mission."""
+    """Return the worlds with one record per mission. With several missions per world, each name
+    ends with the number of the mission."""
     if missions_per_world == 1:
         return list(entries)
     digits = len(str(missions_per_world - 1))
@@ -114,10 +115,10 @@ def _require_equal_inputs(
     stored_inputs: Dict[str, Any],
     inputs: Dict[str, Any],
 ) -> None:
-    files = [(mission.world, mission.sha256) for mission in missions]
-    known_files = [(record.name, record.sha256) for record in records]
-    common = min(len(files), len(known_files))
-    if missions and (stored_inputs != inputs or files[:common] != known_files[:common]):
+    stored_hashes = [(mission.world, mission.sha256) for mission in missions]
+    hashes = [(record.name, record.sha256) for record in records]
+    count = min(len(stored_hashes), len(hashes))
+    if missions and (stored_inputs != inputs or stored_hashes[:count] != hashes[:count]):
         raise ResultsError(
             f"{folder / MISSIONS_FILE}: the missions were drawn from other inputs; use a new "
             "directory for --out"

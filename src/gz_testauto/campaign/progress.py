@@ -32,8 +32,8 @@ class Progress:
 
 
 class WorldProgress:
-    """A callback that reports the number of worlds that are ``done``, such as "prepared", to
-    ``notice``: first after ``silent_s``, then every few seconds."""
+    """A callback that reports the number of finished worlds to ``notice``: first after
+    ``silent_s``, then every few seconds. ``done`` is the word for finished, such as "prepared"."""
 
     PERIOD_S = 3.0
 

@@ -222,8 +222,8 @@ def _read_spec(directory: CampaignDirectory) -> CampaignSpec:
 
 
 def _without_removed_keys(campaign: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a stored campaign without the keys that version 1.0.0 wrote for campaigns with and
-    without a stack, and that only the other kind has now."""
+    """Return a stored campaign without the keys that its kind, with or without a stack, no longer
+    has. Version 1.0.0 wrote the same keys for both kinds."""
     has_stack = campaign.get("stack") is not None
     result = {key: value for key, value in campaign.items() if key != "stack" or has_stack}
     removed = ("plugin", "parameters") if has_stack else ("launch",)
@@ -287,7 +287,8 @@ def find_world(world: WorldRecord, directory: CampaignDirectory) -> WorldRecord:
 
 
 def _open_store(manifest: Manifest, directory: CampaignDirectory) -> Optional[ResultStore]:
-    """Open the store of this campaign, or delete a store without valid trials and return None."""
+    """Return the open store of this campaign. If the store is of another campaign without valid
+    trials, delete its files and return None. Raises ``ResultsError`` if it has valid trials."""
     stored_manifest = Manifest.read(directory)
 
     def require_same(store: ResultStore) -> None:
@@ -330,7 +331,7 @@ def _require_no_trajectories(directory: CampaignDirectory, state: str) -> None:
 
 def require_same_worlds(stored: Tuple[WorldRecord, ...], worlds: Tuple[WorldRecord, ...]) -> None:
     """Raise ``ResultsError`` if the file, the drawn mission or the published numbers of a stored
-    world have changed."""
+    world have changed, or if ``worlds`` does not contain it."""
     hashes = {world.name: world.sha256 for world in worlds}
     published_numbers = {world.name: world.published for world in worlds}
     missions = {world.name: world.mission for world in worlds}

@@ -203,13 +203,13 @@ def _require_same_files_and_seeds(
             f"--failed-of {label}: the selected worlds and planners of this campaign include none "
             f"of the failed trials, which are in {failed}"
         )
-    earlier_files = {world.name: world.sha256 for world in earlier_campaign.results.worlds}
+    earlier_hashes = {world.name: world.sha256 for world in earlier_campaign.results.worlds}
     seeds = {
         (record.world, record.repetition): record.seed for record in earlier_campaign.results.trials
     }
     for trial in repeated_trials:
         world = trial.world
-        if world.sha256 != earlier_files[world.name]:
+        if world.sha256 != earlier_hashes[world.name]:
             raise SpecError(
                 f"--failed-of {label}: the file of {world.name} has a different content in this "
                 "campaign, so its trials would not be the same; use the 'worlds' and the 'seed' of "

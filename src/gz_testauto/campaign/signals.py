@@ -10,7 +10,8 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 class StopSignals:
     """A context manager that handles SIGINT and SIGTERM, for the main thread.
 
-    The first signal calls ``on_first``; the second raises ``KeyboardInterrupt``.
+    The first signal calls ``on_first``; the second raises ``KeyboardInterrupt``. A call of the
+    instance returns whether a signal was received.
     """
 
     def __init__(self, on_first: Callable[[], None] = lambda: None) -> None:

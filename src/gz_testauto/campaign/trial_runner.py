@@ -265,8 +265,8 @@ class TrialRunner:
     def record(self, world: World) -> WorldRecord:
         """Return the record of a world.
 
-        A world that is no world of the campaign has the index 0 and the hash of its content as
-        name.
+        For a path or the content of a file, the index is 0, and the name contains the hash of the
+        content.
         """
         if isinstance(world, WorldRecord):
             return world
@@ -320,7 +320,7 @@ def path_of_mission_m(
     spec: CampaignSpec, robot: RobotBody, world: Path, mission: Mission
 ) -> Optional[float]:
     """Return the length (m) of the shortest path of the robot's circumscribed circle from the start
-    to all goals, or None."""
+    to all goals, or None if no path exists."""
     return shortest_path_m(read_scene(world), mission_of_robot(spec, robot, mission))
 
 

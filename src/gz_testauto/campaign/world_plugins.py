@@ -68,8 +68,8 @@ def plugins_notice(spec: CampaignSpec, worlds: Optional[Iterable[Path]] = None) 
 
 
 def plugin_counts(worlds: Iterable[Path], spec: Optional[WorldsSpec] = None) -> "Counter[str]":
-    """Return for each plugin, by its file name, the number of worlds that contain it. Only with
-    ``spec``, xacro is run."""
+    """Return the number of worlds that contain each plugin, by the plugin's file name. Worlds that
+    cannot be read are skipped. xacro runs only with ``spec``."""
     library = ModelLibrary()
     counts: Counter[str] = Counter()
     for path in worlds:

@@ -198,7 +198,8 @@ def shortest_path_m(scene: WorldScene, mission: RequiredMission) -> Optional[flo
 
 
 def with_expanded_base(spec: AnyCampaign, folder: Path) -> AnyCampaign:
-    """Return the campaign with the base world that :func:`expand_base` wrote to ``folder``."""
+    """Return the campaign with the base world that :func:`expand_base` wrote to ``folder``, or
+    ``spec`` itself if xacro is not run for the base world."""
     worlds = spec.worlds
     if worlds.base is None or xacro_input(worlds, worlds.base) is None:
         return spec

@@ -69,7 +69,7 @@ def load_campaign(arguments: argparse.Namespace) -> CampaignSpec:
 
 def chosen_planner(spec: CampaignSpec, name: Optional[str]) -> PlannerSpec:
     """Return the planner with the name of ``--planner``, or without a name the campaign's only
-    planner. Raises ``SpecError``."""
+    planner. Raises ``SpecError`` for an unknown name, or if a name is needed."""
     names = [planner.name for planner in spec.planners]
     if name is None and len(names) > 1:
         raise SpecError(

@@ -73,9 +73,9 @@ def _compare(opened: Sequence[OpenedResults], arguments: argparse.Namespace) -> 
     campaigns = [load_campaign(results.path, label) for results, label in zip(opened, labels)]
     across = pair_campaigns(campaigns, arguments.ignore_differences, with_trials=True)
     analysis = analyze(across.results, across.pairs)
-    of_planners = {shown_name: label for (label, _), shown_name in across.names.items()}
+    campaign_labels = {shown_name: label for (label, _), shown_name in across.names.items()}
     if arguments.csv == "-":
-        print_text(to_csv(across.results, of_planners))
+        print_text(to_csv(across.results, campaign_labels))
     elif arguments.json:
         print_text(to_json(analysis, across))
     else:
@@ -83,7 +83,7 @@ def _compare(opened: Sequence[OpenedResults], arguments: argparse.Namespace) -> 
     sources = compared_sources(opened, across)
     if len(sources) > 1:
         write_page = partial(_write_page, sources, across)
-        write_outputs(arguments, sources, analysis, write_page, of_planners)
+        write_outputs(arguments, sources, analysis, write_page, campaign_labels)
     elif requests_outputs(arguments):
         print("no file was written, since no campaign remains to compare", file=sys.stderr)
     return EXIT_LEFT_OUT if any(side.left_out for side in across.sides) else 0

@@ -48,16 +48,16 @@ def parser_of_all_verbs(files: Dict[str, Any]) -> argparse.ArgumentParser:
             verb = VERBS.get(name)
         except GzTestautoError:
             continue  # of another package, without a library that it imports
-        of_verb = verbs.add_parser(name, help=summary, allow_abbrev=False)
-        verb.add_arguments(of_verb)
-        _mark_files(of_verb, files)
+        verb_parser = verbs.add_parser(name, help=summary, allow_abbrev=False)
+        verb.add_arguments(verb_parser)
+        _mark_files(verb_parser, files)
     return parser
 
 
 def _mark_files(parser: argparse.ArgumentParser, file_completion: Dict[str, Any]) -> None:
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
-            for part in action.choices.values():
-                _mark_files(part, file_completion)
+            for subparser in action.choices.values():
+                _mark_files(subparser, file_completion)
         elif action.choices is None and action.nargs != 0:
             action.complete = file_completion  # type: ignore[attr-defined]

@@ -230,8 +230,8 @@ def _print_failure(message: str) -> int:
 
 
 def _run_verb(name: str, arguments: List[str]) -> int:
-    # Imports create many objects and little garbage. Collections that traverse these objects take a
-    # tenth of the time until the first trial, so they are excluded from all collections.
+    # Imports create many objects and little garbage. Garbage collections that traverse them take a
+    # tenth of the time until the first trial, so these objects are excluded from collections.
     gc.disable()
     try:
         verb_module = VERBS.get(name)
@@ -250,7 +250,7 @@ def _run_verb(name: str, arguments: List[str]) -> int:
 
 
 def help_text(documentation: str) -> str:
-    """Wrap the help text of a verb, and add the exit statuses of all verbs if it states none."""
+    """Return the wrapped help text of a verb, with the usual exit statuses if it states none."""
     paragraphs = inspect.cleandoc(documentation).split("\n\n")
     if "exit status" not in documentation.lower():
         paragraphs[1:1] = [EXIT_STATUSES]
@@ -293,7 +293,7 @@ def _store_message(message: str) -> str:
 
 
 def grouped_verbs() -> Dict[str, Dict[str, str]]:
-    """Return the groups of ``--help``, each with its verbs and the first lines of their texts."""
+    """Return the groups of ``--help``, each with its verbs and the first lines of their help."""
     groups: Dict[str, Dict[str, str]] = {group: {} for group in GROUPS}
     places = []
     for name in VERBS.names():

@@ -156,7 +156,8 @@ class WorldCounter:
 
 
 def _known_figures(worlds: WorldSet) -> Dict[str, List[float]]:
-    """Return the known values of each figure of difficulty."""
+    """Return the known values of the shortest path and of each measure of difficulty, by name.
+    Measures without a known value are omitted."""
     all_values: Dict[str, List[Any]] = {
         "shortest_path_m": [world.shortest_path_m for world in worlds],
     }
@@ -210,11 +211,11 @@ def _report_lines(worlds: WorldSet, base: BaseWorld, seconds: float) -> List[str
             values = [factor * value for value in figures[name]]
             cells = "".join(f"{v:>10.2f}" for v in (min(values), median(values), max(values)))
             lines.append(f"{title:<22}{cells} {unit}".rstrip())
-    set_count = sum(world.redrawn for world in worlds)
-    if set_count:
+    discarded = sum(world.redrawn for world in worlds)
+    if discarded:
         lines += [
             "",
-            f"{set_count} sets of obstacles were discarded, since they had no path, or an obstacle",
+            f"{discarded} sets of obstacles were discarded, since they had no path, or an obstacle",
             "did not fit at its constant position",
         ]
     if worlds.coverage is not None:

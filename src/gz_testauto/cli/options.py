@@ -19,7 +19,7 @@ OptionsType = TypeVar("OptionsType", bound=Options)
 
 
 def add_options(parser: argparse._ActionsContainer, options: Type[Options], *names: str) -> None:
-    """Declare the fields ``names`` (default: all) of a class of options."""
+    """Declare the fields ``names`` (default: all) of a class of options as arguments."""
     for name in names or options.model_fields:
         field = options.model_fields[name]
         text, kind = str(field.description), _type_of(field.annotation)
@@ -49,9 +49,9 @@ def add_robot_argument(parser: argparse.ArgumentParser) -> None:
 
 
 def robot_keys(arguments: argparse.Namespace, lidar_m: Optional[Tuple[float, float]] = None) -> str:
-    """Return the key ``model`` of a campaign for :func:`add_robot_argument`, as YAML, and the key
-    ``lidar`` if the robot has several planar lidars: that at ``lidar_m`` in the base frame, or
-    all."""
+    """Return the key ``model`` of a campaign for :func:`add_robot_argument`, as YAML. If the robot
+    has several planar lidars, add the key ``lidar``: the lidar nearest to ``lidar_m`` (x, y in the
+    base frame), or all lidars."""
     from gz_testauto.base import resources
     from gz_testauto.sdf.robot import read_sensors
 

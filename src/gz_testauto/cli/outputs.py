@@ -26,7 +26,8 @@ def write_outputs(
     campaigns: Optional[Mapping[str, str]] = None,
 ) -> None:
     """Write the files that the options of :mod:`~gz_testauto.cli.output_options` request.
-    ``write_html`` writes the page and returns its missing parts."""
+    ``write_html`` writes the page and returns its missing parts. ``campaigns`` maps planners to
+    campaigns, for a column of the CSV."""
     results = analysis.results
     if arguments.csv and arguments.csv != "-":
         write_atomically(Path(arguments.csv), to_csv(results, campaigns).encode("utf-8"))

@@ -226,8 +226,8 @@ def run_once(
 
 
 def _delayed(stop: Callable[[], bool], period_s: float, speed: float) -> Callable[[], bool]:
-    """Return a stop request with the result of ``stop``. It is called in each control period of
-    ``period_s``, and waits so that the real-time factor is at most ``speed``, if positive."""
+    """Return a function that waits and then calls ``stop``, for one call per control period of
+    ``period_s``. It limits the real-time factor to ``speed``, if positive."""
     if speed <= 0.0:
         return stop
     period_s /= speed

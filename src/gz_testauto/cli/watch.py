@@ -67,8 +67,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def present_state(directory: CampaignDirectory) -> Tuple[RenderableType, bool]:
-    """Return the current state of a campaign, and whether its last trial has ended. The state is an
-    error if the results cannot be read, such as before the first trial has ended."""
+    """Return the current state of a campaign, and whether its last trial has ended. The state is
+    the text of an error if the results cannot be read, for example before the first trial ends."""
     try:
         with ResultStore.read(directory) as store:
             results = store.results()

@@ -86,8 +86,8 @@ def start_with_watchdog(
 ) -> ChildProcess:
     """Start ``command`` in a new session that ends when this process ends.
 
-    If this process exits first, the watchdog deletes the files and directories in ``remove``. The
-    command is started inside ``within``, in another thread.
+    If this process exits first, the watchdog deletes the files and directories in ``remove``.
+    Another thread starts the command inside the context manager ``within``.
     """
     removal = f"rm -rf -- {' '.join(shlex.quote(str(path)) for path in remove)};" if remove else ""
     shell = ["/bin/sh", "-c", _WATCHDOG_SCRIPT.format(remove=removal), "gz_testauto"]
@@ -101,7 +101,7 @@ def start_under_subreaper(
     log_file: Path,
     pass_fds: Sequence[int] = (),
 ) -> ChildProcess:
-    """Start ``command``, whose descendants end with it or with this process, in any session."""
+    """Start ``command``. Its descendants, in any session, end with it or with this process."""
     program = [sys.executable, "-I", "-S", subreaper.__file__]
     return _start([*program, *command], environment, log_file, one_group=False, pass_fds=pass_fds)
 

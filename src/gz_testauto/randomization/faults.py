@@ -51,7 +51,7 @@ class ScanDropout(Filter):
 
 class ScanDelay(Filter):
     """A fault that delays scans. The planner receives the newest scan that is at least ``delay_s``
-    old, or else the first one."""
+    old, or the first scan if all are newer."""
 
     def __init__(self, delay_s: float) -> None:
         self._delay_s = delay_s
@@ -67,8 +67,8 @@ class ScanDelay(Filter):
 
 
 class ActuatorLag(Filter):
-    """A fault that delays the reaction of the base to commands, as a first-order system. Each step
-    has the velocity of its end."""
+    """A fault that delays the reaction of the base to commands, as a first-order system. During
+    each step, the base has the velocity that the system reaches at the end of the step."""
 
     def __init__(self, time_constant_s: float) -> None:
         self._time_constant_s = time_constant_s

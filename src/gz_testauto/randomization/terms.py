@@ -237,7 +237,8 @@ class _Drawing:
             raise SpecError(f"randomize {spec.name!r}: {error}") from error
 
     def value(self, previous_value: float) -> float:
-        """Return a drawn value, or ``previous_value`` plus or times a drawn value."""
+        """Return a drawn value (``set``), or ``previous_value`` plus (``add``) or times (``scale``)
+        a drawn value."""
         spec = self.spec
         distribution = next(d for d in (spec.set, spec.add, spec.scale) if d is not None)
         drawn_value = float(distribution.quantile(float(self.random.random())))
@@ -259,8 +260,8 @@ class _Drawing:
         return new_values
 
     def selected(self, names: Sequence[str], kind: str) -> List[str]:
-        """Return those of ``names`` that match the pattern of the term. ``kind`` names them in the
-        ``SpecError`` that is raised if no name matches.
+        """Return those of ``names`` that match the pattern of the term, or ``select.number`` random
+        names of them. Raises ``SpecError``, with ``kind`` as their description, without a match.
         """
         select = self.spec.select  # type: ignore[attr-defined]
         matches = [name for name in names if re.fullmatch(select.names, name)]
@@ -281,10 +282,11 @@ class _Drawing:
 
 
 def _draw_frictions(drawing: _Drawing) -> ChangesAndNumber:
-    table = drawing.scene.description.collisions
-    names = drawing.selected(list(table), "collision")
+    shapes = drawing.scene.description.collisions
+    names = drawing.selected(list(shapes), "collision")
     values = [
-        max(0.0, v) for v in drawing.values([table[name].mu for name in names], drawing.spec.shared)
+        max(0.0, v)
+        for v in drawing.values([shapes[name].mu for name in names], drawing.spec.shared)
     ]
     return [SetFriction(name, mu) for name, mu in zip(names, values)], _mean_or_nan(values)
 

@@ -202,7 +202,7 @@ class OneWorker(Workers):
         return self._executor.identity
 
     def begin(self, trial: Trial) -> None:
-        """Store the trial until :meth:`next_ended` runs it."""
+        """Restart the executor after an invalid trial. Store the trial until :meth:`next_ended`."""
         self._executor.renew()
         self._begun.append(trial)
 

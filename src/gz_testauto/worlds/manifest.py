@@ -84,8 +84,8 @@ def manifest_bytes(worlds: WorldSet) -> bytes:
 
 
 def read_worlds(directory: Path, files: Optional[Collection[str]] = None) -> WorldSet:
-    """Return the worlds in the manifest of a directory, or without a manifest all ``.world`` and
-    ``.world.xacro`` files, sorted by name; of two files for one world only the ``.world`` file.
+    """Return the worlds in the manifest of a directory. Without a manifest, return all ``.world``
+    and ``.world.xacro`` files, sorted by name; of two files for one world only the ``.world`` file.
 
     ``files`` selects worlds by file name, also ``.sdf`` and ``.sdf.xacro`` files. Raises
     ``SpecError`` if there are no worlds, for an invalid manifest, and for a file that is missing or

@@ -102,12 +102,12 @@ def listed(text: str, names: Sequence[str]) -> str:
 
 
 def unmeasured_in(worlds: Iterable[WorldRecord]) -> List[str]:
-    """Return the names of these elements, each with its number of worlds, most frequent first."""
+    """Return the elements that are not measured, each with its number of worlds, by frequency."""
     return _counted(world.unmeasured for world in worlds)
 
 
 def other_visuals_in(worlds: Iterable[WorldRecord]) -> List[str]:
-    """Return the names of these models, as :func:`unmeasured_in`."""
+    """Return the models with other visuals than collision shapes, as :func:`unmeasured_in`."""
     return _counted(world.other_visuals for world in worlds)
 
 

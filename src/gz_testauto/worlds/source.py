@@ -154,7 +154,7 @@ def originals_notice(worlds: WorldsSpec) -> str:
 
 
 def missions_of(spec: CampaignSpec, folder: Path) -> Missions:
-    """Return the missions of a campaign, with those that are drawn or that its world source sets in
+    """Return the missions of a campaign. Drawn missions and those of a world source are read from
     ``folder``. Raises the errors of :meth:`WorldSource.missions`."""
     if spec.worlds.missions is not None:
         return Missions(spec, [_drawn_entry(mission) for mission in read_missions(folder)[1]])

@@ -219,8 +219,8 @@ class ObstacleSpawner:
     def _draw_set(
         self, draw: Draw, names: Set[str], current: Tuple[Obstacle, ...]
     ) -> Tuple[Obstacle, ...]:
-        """Draw an obstacle set with gaps to all models of the simulator, ``names``, including the
-        obstacles ``current`` of this spawner."""
+        """Return a new obstacle set with gaps to all models of the simulator. ``names`` are the
+        names of these models, and ``current`` are the obstacles of this spawner."""
         if not isinstance(draw.spec, ObstacleSpec):
             return draw.spec.draw(draw.seed, draw.number)
         mission = required_mission(draw.spec.mission)

@@ -125,8 +125,8 @@ def _size_message(bounds: Bounds, resolution_m: float, most_cells: float = MOST_
 
 
 def unknown_outside(grid: OccupancyGrid) -> Optional[np.ndarray]:
-    """Return a mask of the free cells from which free cells lead to the border of the map, or None
-    if these are most of the free cells, which walls then do not enclose."""
+    """Return a mask of the free cells that free cells connect with the border of the map. Return
+    None if these are most of the free cells, since walls then do not enclose the free area."""
     from scipy import ndimage
 
     free_cells = np.pad(~grid.occupied, 1, constant_values=True)

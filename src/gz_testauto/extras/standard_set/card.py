@@ -60,9 +60,10 @@ class CardTrial:
 
 @dataclass(frozen=True)
 class ClassResult:
-    """The results of a planner in one class with ``planned`` worlds, by world.
+    """The results of a planner in a scenario class of the set, by world.
 
-    ``files`` are hashes and descriptions of the inputs.
+    ``planned`` is the number of worlds of the class. ``files`` are hashes and descriptions of the
+    inputs.
     """
 
     planned: int
@@ -101,10 +102,10 @@ class ScoreCard:
     about: Mapping[str, Any] = field(default_factory=dict)
 
     def id_of(self, standard: StandardSet) -> str:
-        """Return the experiment ID.
+        """Return the experiment ID, for example ``std1-134w10-0123456789ab``.
 
-        It has the version of the set, the digits of the classes in the order of the set, ``w`` and
-        the largest number of worlds if a class is incomplete, and a hash.
+        It has the version of the set, the numbers of the classes in the set, ``w`` and the largest
+        number of worlds if a class is incomplete, and a hash.
         """
         digits = "".join(
             str(number) for number, name in enumerate(standard.classes, 1) if name in self.classes
@@ -150,7 +151,7 @@ def success(trials: List[CardTrial]) -> Estimate:
 
 @dataclass(frozen=True)
 class ClassRun:
-    """The finished campaign of one class and one planner."""
+    """The finished campaign of one planner in one scenario class."""
 
     file: Path
     spec: BuiltinCampaignSpec
@@ -197,8 +198,10 @@ def versions_of(manifest: Mapping[str, Any]) -> Dict[str, str]:
 
 
 def class_files(file: Path, spec: BuiltinCampaignSpec, inputs: Mapping[str, str]) -> Dict[str, str]:
-    """Return the inputs of a class: those of its manifest, with the hash of the campaign file
-    instead of the campaign's fields, and without code, all of which is of this package.
+    """Return the inputs of a scenario class, by name, from the ``inputs`` of its manifest.
+
+    The hash of the campaign file replaces the fields of the campaign. Inputs of the planner, code,
+    which is that of this package, and files of a directory of worlds are omitted.
     """
     fields = {name for name, value in campaign_inputs(spec).items() if not value.startswith(SHA256)}
     return {
@@ -297,7 +300,7 @@ def card_of(
     ``ResultsError`` if the campaigns have different software versions.
     """
     versions: Dict[str, str] = {}
-    first = ""
+    first_class = ""
     for name, run in runs.items():
         current = versions_of(run.loaded.manifest.content)
         if versions and current != versions:
@@ -306,9 +309,9 @@ def card_of(
             )
             raise ResultsError(
                 f"{run.directory}: class {name} was run with another version of {changed[0]} than "
-                f"class {first}; specify a new directory with --out"
+                f"class {first_class}; specify a new directory with --out"
             )
-        versions, first = current, first or name
+        versions, first_class = current, first_class or name
     loaded = next(iter(runs.values())).loaded
     return ScoreCard(
         FORMAT,

@@ -22,7 +22,7 @@ BARN_FOLDER = "jackal_helper/worlds/BARN"
 
 @dataclass(frozen=True)
 class ScenarioClass:
-    """One class of the set.
+    """A scenario class of the standard set: a campaign in fixed worlds.
 
     ``file`` is the campaign file, relative to the list. ``worlds`` are hashes by name, in order.
     ``needs`` is the environment variable that the campaign file uses, or empty.
@@ -43,7 +43,7 @@ class _SetContent:
 
 
 class StandardSet:
-    """The installed version of the set. Raises ``SpecError`` if it cannot be read."""
+    """The installed version of the standard set. Raises ``SpecError`` if it cannot be read."""
 
     def __init__(self, folder: Optional[Path] = None) -> None:
         self.folder = share_directory() / "config" / "standard" if folder is None else folder
@@ -65,7 +65,7 @@ class StandardSet:
         return chosen_classes(names, self.classes)
 
     def missing(self, name: str) -> str:
-        """Return why the worlds of a class are not available, with the remedy, or ""."""
+        """Return a text with the reason and the remedy if worlds of a class are missing, or ""."""
         needs = self.classes[name].needs
         if not needs:
             return ""
@@ -101,8 +101,9 @@ class StandardSet:
         return load(path, BuiltinCampaignSpec)
 
     def require_worlds(self, name: str, worlds: Mapping[str, str], count: Optional[int]) -> None:
-        """Raise ``SpecError`` unless ``worlds`` has the names and hashes of a class, or of at least
-        its first ``count`` worlds.
+        """Raise ``SpecError`` unless ``worlds`` are the names and hashes of the worlds of a class.
+
+        With ``count``, they can be only the first worlds, but at least ``count``.
         """
         expected = list(self.classes[name].worlds.items())
         if count is not None:

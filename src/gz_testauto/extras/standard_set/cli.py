@@ -223,8 +223,8 @@ def _verify(arguments: argparse.Namespace, stop: StopSignals) -> Optional[int]:
             raise SpecError(reason)
     out = arguments.out / VERIFIED
     runner = SetRunner(standard, arguments, card.most_worlds if card.is_subset else None, stop)
-    worlds: List[str] = []
-    inputs: List[str] = []
+    differing_worlds: List[str] = []
+    differing_inputs: List[str] = []
     for name, result in card.classes.items():
         spec = runner.campaign(name, planner)
         if not arguments.planners:  # the planner of the card
@@ -232,22 +232,24 @@ def _verify(arguments: argparse.Namespace, stop: StopSignals) -> Optional[int]:
         directory = out / planner.name / name
         hashes = runner.prepare(spec, directory)
         manifest = Manifest.read(CampaignDirectory(directory))
-        worlds += differing_class(name, result, standard.path(name), spec, manifest, hashes)
-        inputs += differing_planner(card.planner, planner, manifest.inputs)
-    _print_lines(worlds)
-    if worlds:
+        differing_worlds += differing_class(
+            name, result, standard.path(name), spec, manifest, hashes
+        )
+        differing_inputs += differing_planner(card.planner, planner, manifest.inputs)
+    _print_lines(differing_worlds)
+    if differing_worlds:
         print("different: no trial ran, because worlds or their files have changed")
         return EXIT_DIFFERENT
     repeated = runner.card(planner, list(card.classes), out)
     if repeated is None:
         return None
-    inputs += differing_versions(card, repeated)
-    trials = differing_trials(card, repeated)
-    _print_lines([*dict.fromkeys(inputs), *summarized(trials)])
+    differing_inputs += differing_versions(card, repeated)
+    trial_lines = differing_trials(card, repeated)
+    _print_lines([*dict.fromkeys(differing_inputs), *summarized(trial_lines)])
     compared = sum(len(result.trials) for result in card.classes.values())
     bits = (
-        f"{len(trials)} of {compared} trials differ"
-        if trials
+        f"{len(trial_lines)} of {compared} trials differ"
+        if trial_lines
         else f"all {compared} trials have the same bits"
     )
     if repeated.digest == card.digest:

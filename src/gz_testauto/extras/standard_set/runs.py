@@ -29,7 +29,8 @@ CONFIRMED_IN = "gazebo"
 
 @dataclass(frozen=True)
 class SetRunner:
-    """Runs ``count`` worlds of each class, by default all, with the options of a command line."""
+    """A runner of the scenario classes of the standard set, with the options of a command line. It
+    runs the first ``count`` worlds of each class, by default all."""
 
     standard: StandardSet
     arguments: argparse.Namespace
@@ -50,7 +51,8 @@ class SetRunner:
         return spec
 
     def prepare(self, spec: BuiltinCampaignSpec, directory: Path) -> Dict[str, str]:
-        """Generate the worlds that run, and return their hashes by name."""
+        """Create or resume the campaign in ``directory`` with its worlds, and return their hashes
+        by name. No trial runs."""
         results_directory = CampaignDirectory(directory)
         results_directory.require_fresh_or_begun()
         with results_directory.locked():
@@ -62,9 +64,10 @@ class SetRunner:
         return {world.name: world.sha256 for world in campaign.worlds}
 
     def run(self, name: str, spec: BuiltinCampaignSpec, directory: Path) -> Optional[ClassRun]:
-        """Run or continue a class; return None if a stop was requested.
+        """Run or continue the campaign of the scenario class ``name`` in ``directory``.
 
-        Raises ``SpecError`` if its worlds differ from those of the set.
+        Returns None if a stop was requested. Raises ``SpecError`` if the worlds differ from those
+        of the set.
         """
         self.standard.require_worlds(name, self.prepare(spec, directory), self.count)
         selection = TrialSelection(self.count)
@@ -77,7 +80,7 @@ class SetRunner:
     def card(
         self, planner: BuiltinPlannerSpec, names: Sequence[str], out: Path, confirmed: int = 0
     ) -> Optional[ScoreCard]:
-        """Run the classes, and return the planner's score card, or None if a stop was requested.
+        """Run the classes ``names``, and return the planner's score card, or None after a stop.
 
         The first ``confirmed`` worlds of each class also run in Gazebo.
         """

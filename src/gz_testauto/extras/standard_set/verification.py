@@ -31,11 +31,11 @@ def differing_class(
     ``hashes`` are those of the installation's worlds by name.
     """
     current = comparable(stored.files, class_files(file, spec, manifest.inputs))
-    files = list_differences(stored.files, current)
+    file_differences = list_differences(stored.files, current)
     changed = [
         world for world, trial in stored.trials.items() if hashes.get(world) != trial.world_sha256
     ]
-    lines = [f"class {name}: {line} in the card" for line in files]
+    lines = [f"class {name}: {line} in the card" for line in file_differences]
     if changed:
         count = (
             f"{len(changed)} of {len(stored.trials)} worlds" if len(changed) > 1 else "the world"
