@@ -33,8 +33,8 @@ class DescriptionFiles(NamedTuple):
     """The files of a description, without the description itself.
 
     ``not_followed`` are the texts of unknown paths, by the file that contains them.
-    ``missing_packages`` are the packages of ``$(find)`` that do not exist, and ``needed_packages``
-    those of them without which xacro fails.
+    ``missing_packages`` are the packages of ``$(find)`` that do not exist. xacro fails without
+    those in ``needed_packages``.
     """
 
     files: Tuple[Path, ...]

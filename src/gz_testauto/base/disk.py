@@ -53,7 +53,7 @@ def read_input(
 def read_text(
     path: Union[str, Path], error_class: Type[GzTestautoError], most_bytes: int = MOST_BYTES
 ) -> str:
-    """Return the text in UTF-8, without a byte order mark, or raise ``error_class``."""
+    """Return the text of a UTF-8 file, without a byte order mark, or raise ``error_class``."""
     content = read_input(path, error_class, most_bytes)
     try:
         return content.decode("utf-8-sig")

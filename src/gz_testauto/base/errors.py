@@ -81,8 +81,8 @@ class SceneError(SimulatorError):
 
 class SceneRejectedError(SimulatorError):
     """Raised if the simulator misses a plug-in or a file of the scene, or has other physics steps
-    than the control period needs, so that every attempt would fail. Other scenes with it would
-    fail, too."""
+    than the control period needs, so that every attempt would fail. Other scenes with the same
+    fault would fail, too."""
 
 
 class NavigatorError(GzTestautoError):

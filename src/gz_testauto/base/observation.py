@@ -205,9 +205,9 @@ class Snapshot:
     each link by scoped name, if the simulator reports links. ``scan`` is the latest scan, whose
     stamp can be earlier than ``time_s``. ``imu`` and ``contacts`` contain the data since the
     previous snapshot, ordered by time. ``sensors`` contains the latest reading of each selected
-    sensor, by name. These four belong to the first robot; ``others`` contains those of each other
-    robot, by name. ``placed`` contains the poses to which hooks moved models at the time of the
-    previous snapshot, by name.
+    sensor, by name. All sensor data belong to the first robot; ``others`` contains those of each
+    other robot, by name. ``placed`` contains the poses to which hooks moved models at the time of
+    the previous snapshot, by name.
     """
 
     time_s: float

@@ -104,8 +104,8 @@ def open_or_create_campaign(
         planned_count = min(total_count, spec.most_worlds or total_count)
         further_count = max(0, planned_count - len(worlds))
         store.extend(worlds, planned_count * spec.repetitions * len(names), further_count)
-        relevant = spec.metrics.smallest_relevant.get(SUCCESS, RELEVANT_SUCCESS)
-        store.declare(declared_metrics, relevant, spec.normal_real_time_factor)
+        least_difference = spec.metrics.smallest_relevant.get(SUCCESS, RELEVANT_SUCCESS)
+        store.declare(declared_metrics, least_difference, spec.normal_real_time_factor)
     except BaseException:
         if store is not None:
             store.close()

@@ -198,10 +198,10 @@ def _require_same_files_and_seeds(
 ) -> None:
     label = earlier_campaign.label
     if not repeated_trials:
-        failed = join_truncated(sorted({world for world, _, _ in failures}))
+        failed_worlds = join_truncated(sorted({world for world, _, _ in failures}))
         raise SpecError(
             f"--failed-of {label}: the selected worlds and planners of this campaign include none "
-            f"of the failed trials, which are in {failed}"
+            f"of the failed trials, which are in {failed_worlds}"
         )
     earlier_hashes = {world.name: world.sha256 for world in earlier_campaign.results.worlds}
     seeds = {

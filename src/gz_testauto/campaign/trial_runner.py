@@ -79,7 +79,7 @@ class MeasuredTrial:
 
 
 class TrialRunner:
-    """A function that runs one trial and returns its outcome, recording, metrics and score.
+    """A runner of single trials, which returns their outcome, recording, metrics and score.
 
     Everything except world, planner, parameters and seed is that of the campaign: robot, start,
     goal, limits, simulator. A trial has the bits of the campaign's trial in the same world with the

@@ -209,9 +209,9 @@ def with_expanded_base(spec: AnyCampaign, folder: Path) -> AnyCampaign:
 
 
 def expand_base(spec: AnyCampaign, folder: Path) -> AnyCampaign:
-    """Return the campaign with a base world without macros, which is written to ``folder`` if
-    necessary. Raises ``SdfError``, and ``ResultsError`` if worlds were generated from another
-    base world."""
+    """Return the campaign with a base world in which xacro is expanded. This world is written to
+    ``folder`` if necessary. Raises ``SdfError``, and ``ResultsError`` if worlds were generated from
+    another base world."""
     expanded_spec, worlds = with_expanded_base(spec, folder), spec.worlds
     if expanded_spec is spec:
         return spec
@@ -238,8 +238,9 @@ def _is_copied(entry: WorldRecord, worlds: WorldsSpec) -> bool:
 
 
 def copy_worlds(worlds: WorldSet, spec: WorldsSpec, folder: Path) -> WorldSet:
-    """Return copies of worlds in ``folder``, with ``worlds.repair``, ``worlds.allow_missing`` and
-    ``worlds.xacro`` applied. Worlds that need none of them are not copied.
+    """Copy worlds to ``folder`` with ``worlds.repair``, ``worlds.allow_missing`` and
+    ``worlds.xacro`` applied, and return all worlds. Worlds that need none of these keys are not
+    copied.
 
     References to missing resources are removed and listed as ``missing``; other paths are absolute.
     Raises ``SdfError`` or ``ResultsError``.

@@ -246,8 +246,8 @@ def _uses_ros() -> bool:
     is_sourced = any(
         os.environ.get(name) for name in ("ROS_DISTRO", "ROS_ROOT", "ROS_PACKAGE_PATH")
     )
-    workspace = _sourced_workspace() is not None
-    return is_sourced or workspace or importlib.util.find_spec("rospy") is not None
+    has_workspace = _sourced_workspace() is not None
+    return is_sourced or has_workspace or importlib.util.find_spec("rospy") is not None
 
 
 def _check_ros(remedy: str) -> Finding:

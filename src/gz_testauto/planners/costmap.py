@@ -23,9 +23,9 @@ class LocalCostmap:
     """A square grid around the robot whose cells are aligned with the world frame.
 
     Obstacles that have left the lidar's field of view remain. ``costs`` has shape (n, n); rows are
-    y, columns are x. A cost is 254 for an obstacle, 253 within the inscribed radius r of the
-    footprint, and 252 exp(−``cost_scaling_factor`` (d − r)), rounded down, at the distance d (m)
-    from the nearest obstacle, up to ``inflation_radius`` (m). Unknown cells are free.
+    y, columns are x. A cost is 254 for an obstacle, and 253 within the inscribed radius r of the
+    footprint. Up to ``inflation_radius`` (m), it is 252 exp(−``cost_scaling_factor`` (d − r)),
+    rounded down, at the distance d (m) from the nearest obstacle. Unknown cells are free.
     """
 
     def __init__(

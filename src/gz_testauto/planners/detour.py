@@ -16,8 +16,8 @@ ON_PLAN_M = 1.0  # distance from the global plan within which a robot follows a 
 class DetourPlanner:
     """A planner of the path to the point at which the global plan leaves a wide costmap.
 
-    The path is the global plan if it is free, otherwise the cheapest path. It is planned every
-    ``cycles`` calls, and if an obstacle of the local costmap blocks it.
+    The path is the global plan if it is free, otherwise the cheapest path. It is planned again
+    every ``cycles`` calls, and when an obstacle of the local costmap blocks it.
     """
 
     def __init__(self, waypoints_m: np.ndarray, costmap: LocalCostmap, cycles: int) -> None:
@@ -70,7 +70,7 @@ class DetourPlanner:
 
 
 class _PlanSection:
-    """The section of the global plan near the robot. The progress never decreases."""
+    """The section of the global plan near the robot. It never moves back along the plan."""
 
     def __init__(self, waypoints_m: np.ndarray, spacing_m: float) -> None:
         pieces = [np.asarray(waypoints_m[:1], dtype=float)]

@@ -171,6 +171,7 @@ class DynamicWindow(LocalPlanner):
         if scan is not None and scan.stamp_s > self._stamp_s:
             self._stamp_s = scan.stamp_s
             ends_m, hits = ray_ends(scan)
+            # The scan can be older than the observation, and belongs to the pose at its stamp.
             while len(self._poses) > 1 and self._poses[1][0] <= scan.stamp_s:
                 del self._poses[0]
             pose = _pose_at(self._poses, scan.stamp_s)
@@ -178,7 +179,6 @@ class DynamicWindow(LocalPlanner):
             for costmap in (self._map, self._wide_costmap):
                 costmap.add_scan(pose.apply(sensor)[0], pose.apply(ends_m), hits)
         if self.sensors:
-            # The scan can be older than the observation, and belongs to the pose at its stamp.
             self._add_readings(observation)
         self._map.inflate()
 
@@ -202,7 +202,8 @@ class DynamicWindow(LocalPlanner):
                 costmap.add_reading(reading, pose)
 
     def _best_command(self, pose: Pose2D, previous_command: Twist2D) -> Optional[Twist2D]:
-        """Return the best command, or None to stop."""
+        """Return the command of the best trajectory, or of a recovery if all are invalid. Return
+        None if the robot must stop."""
         path_m = self._detour.path(pose, self._map, self._lookahead_m)
         if self._detour.replanned:
             self._flags = self._new_flags()
@@ -294,7 +295,7 @@ class DynamicWindow(LocalPlanner):
         return 1.0 + largest * excess_mps / max(self._task.limits.max_linear_mps - slow, 1e-9)
 
     def _distance_grids(self, pose: Pose2D, path_m: np.ndarray) -> Distances:
-        """Return the distance grids of a path (m, world frame), shape (n, 2)."""
+        """Return the distances of all cells from a path (m, world frame), shape (n, 2)."""
         end = path_m[-1]
         bearing = math.atan2(end[1] - pose.y_m, end[0] - pose.x_m)
         point_count = max(1, math.ceil(self._forward_point_m / self._map.resolution))
@@ -330,7 +331,7 @@ class OscillationFlags:
         return np.asarray((twists * np.array(self._only_signs) >= 0.0).all(axis=1))
 
     def update(self, pose: Pose2D, command: Twist2D, least_mps: float) -> None:
-        """Store the signs of a command. Yaw rates count only below the speed ``least_mps``."""
+        """Update the forbidden directions. Yaw rates count only up to the speed ``least_mps``."""
         signs = [float(np.sign(command.linear_mps)), float(np.sign(command.angular_radps))]
         if abs(command.linear_mps) > least_mps:
             signs[1] = 0.0

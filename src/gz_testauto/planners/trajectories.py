@@ -139,7 +139,7 @@ def _costs(  # type: ignore[no-untyped-def]
     costmap's origin (x, y) and resolution, and the distance of the point in front of the base (m).
     """
     height, width = costs.shape
-    obstacle = height * width
+    blocked_distance = height * width
     origin_x, origin_y, resolution, forward_m = frame[0], frame[1], frame[2], frame[3]
     totals = np.empty(len(steps))
     for number in range(len(steps)):
@@ -157,7 +157,7 @@ def _costs(  # type: ignore[no-untyped-def]
                 break
             if not (0 <= nose_column < width and 0 <= nose_row < height):
                 break
-            if path[row, column] >= obstacle or goal[row, column] >= obstacle:
+            if path[row, column] >= blocked_distance or goal[row, column] >= blocked_distance:
                 break
             outline_cost = _outline_cost(
                 x_m, y_m, cos, sin, scales[number], outline_m, costs, origin_x, origin_y, resolution

@@ -61,7 +61,7 @@ class VoxelCostmap(LocalCostmap):
 @compiled_for("void(u4[:, ::1], f8[:, ::1], b1[::1], i8)")
 def _trace_voxels(columns, points, hits, levels):  # type: ignore[no-untyped-def]
     """Clear the voxels on the lines from the first of ``points`` to each other point, without the
-    last voxel, then mark the last voxels of the lines for which ``hits`` is true. The points are in
+    last voxel. Then mark the last voxels of the lines for which ``hits`` is true. The points are in
     units of voxels."""
     height, width = columns.shape
     first_bit = np.uint32(1)

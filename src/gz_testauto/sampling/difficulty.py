@@ -66,7 +66,7 @@ class Difficulty:
 
 
 class DifficultyEvaluator:
-    """The computation of the difficulty of the worlds of one site.
+    """An evaluator of the difficulty of worlds with the same site.
 
     ``margin_m`` enlarges the robot's circle, and ``ground`` is the area that obstacles can cover
     (m, world frame). Raises ``PlacementError`` for a site without a mission, or without a path.

@@ -110,15 +110,15 @@ class ObstacleSampler:
         Raises ``SdfError`` for an invalid model, ``PlacementError`` for a region without area.
         """
         slots: List[Slot] = []
-        files: Dict[Tuple[str, Optional[Path]], ObstacleModel] = {}
+        models: Dict[Tuple[str, Optional[Path]], ObstacleModel] = {}
         for group in spec.obstacles:
             assert not isinstance(group.count, CountDensity), "spec_for_site replaces it"
             if group.count.max == 0:  # only describes obstacles of a saved world
                 continue
             key = (group.type, group.model)
-            if group.model is None or key not in files:
-                files[key] = cast(ObstacleKind, group).create_model()
-            model = files[key]
+            if group.model is None or key not in models:
+                models[key] = cast(ObstacleKind, group).create_model()
+            model = models[key]
             for index in range(group.count.max):
                 name = obstacle_name(group.label, index)
                 slots.append(Slot(name, group, model, spec.ground_z_m))
@@ -187,7 +187,8 @@ class ObstacleSampler:
 
     @functools.cached_property
     def reach_m(self) -> Dict[int, float]:
-        """The largest radius (m) around the center of an obstacle, by ``id`` of the group."""
+        """The radius (m) around its center that contains the largest obstacle, by ``id`` of the
+        group."""
         reach_m: Dict[int, float] = {}
         for slot in self.slots:
             obstacle_m = slot.model.outline(slot.largest_size).reach_m

@@ -74,7 +74,8 @@ class Obstacle:
 
 @dataclass(frozen=True)
 class ObstacleSet:
-    """The obstacles of one world. Path and difficulty are None if no mission is specified."""
+    """The obstacles of one world. Path and difficulty are None if no mission is specified. The path
+    is also None if the robot cannot reach the goal."""
 
     obstacles: Tuple[Obstacle, ...]
     shortest_path_m: Optional[float] = None

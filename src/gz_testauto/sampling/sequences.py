@@ -29,7 +29,7 @@ class Coverage(NamedTuple):
 
 
 class UnitSequence:
-    """A point in the unit cube for each world."""
+    """A sequence with a point in the unit cube for each world."""
 
     def __init__(self, sampling: SamplingSpec, dimensions: int, seed: int) -> None:
         self._sampling = sampling
@@ -38,7 +38,7 @@ class UnitSequence:
         self._blocks: Dict[int, np.ndarray] = {}
 
     def point(self, index: int) -> np.ndarray:
-        """Return the numbers of world ``index``, shape (dimensions,)."""
+        """Return the random numbers in [0, 1) of world ``index``, shape (dimensions,)."""
         if self._sampling.method == "uniform":
             return child_generator(self._seed, WORLD, index, FIRST).random(self._dimensions)
         size = self._sampling.block if self._sampling.method == "lhs" else SOBOL_BLOCK

@@ -63,8 +63,8 @@ _MATERIAL = "\n          <material><diffuse>0.6 0.6 0.63 1</diffuse></material>"
 def world_text(
     map_file: MapFile, walls: Sequence[CellRectangle], height_m: float, source: str
 ) -> str:
-    """Return the world file with boxes of ``height_m``. ``source`` is the name of the map in a
-    comment."""
+    """Return the text of a world file with a box of ``height_m`` for each of ``walls``. ``source``
+    is the name of the map in a comment."""
     cell_m, (x_m, y_m, yaw_rad) = map_file.resolution_m, map_file.origin
     boxes = []
     for number, wall in enumerate(walls):

@@ -144,9 +144,10 @@ class WorldGenerator:
         should_stop: Callable[[], bool] = lambda: False,
         target: Optional[Path] = None,
     ) -> WorldSet:
-        """Generate further worlds in the directory of ``worlds`` until it has ``count`` worlds or
-        ``should_stop`` returns True, and return all of them. ``target`` is the directory in
-        messages.
+        """Generate further worlds in the directory of ``worlds``, and return all worlds.
+
+        Stop after world ``count``, or if ``should_stop`` returns True. ``target`` is the directory
+        in messages.
 
         The manifest is written after the first world, every few seconds and at the end, so that a
         call with the worlds in it continues after an interruption. Raises ``PlacementError`` or
@@ -184,7 +185,7 @@ def _save_manifest(worlds: WorldSet, saved_count: int, target: Path) -> None:
 
 @dataclass(frozen=True)
 class WorldRecipe:
-    """All inputs that determine worlds, except their number; those of :func:`multiply`."""
+    """All inputs that determine worlds, except their number; see :func:`multiply`."""
 
     base: Path
     spec: ObstacleSpec

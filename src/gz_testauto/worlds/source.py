@@ -90,7 +90,7 @@ class Mission:
 
 class Missions:
     """The missions of the robot in the worlds of a campaign. ``entries`` are missions of single
-    worlds; by default, those in ``worlds.files``."""
+    worlds; by default, those in ``worlds.files``. Other worlds have the mission of the campaign."""
 
     def __init__(
         self, spec: CampaignSpec, entries: Optional[Sequence[WorldFileSpec]] = None

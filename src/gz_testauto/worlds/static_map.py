@@ -59,25 +59,25 @@ def bounds_of(
     ``resolution_m``. Raises ``SpecError`` for an empty world, or if the rectangle has more than
     ``most_cells`` cells.
     """
-    parts = [
+    named_bounds = [
         (f"model {name}", tuple(shape.bounds[:2].T.ravel()))
         for name, model in scene.models.items()
         for shape in model.collisions
         if not shape.is_ground and np.isfinite(shape.bounds).all()
     ]
-    model_bounds = _bounding_rectangle([bounds for _, bounds in parts])
+    model_bounds = _bounding_rectangle([bounds for _, bounds in named_bounds])
     for name, (x_min, y_min, x_max, y_max) in areas.items():
         if model_bounds is None or _bounding_rectangle([model_bounds, areas[name]]) != model_bounds:
             wider_bounds = (x_min - margin_m, y_min - margin_m, x_max + margin_m, y_max + margin_m)
-            parts.append((name, wider_bounds))
-    bounds = _bounding_rectangle([bounds for _, bounds in parts])
+            named_bounds.append((name, wider_bounds))
+    bounds = _bounding_rectangle([bounds for _, bounds in named_bounds])
     if bounds is None:
         raise SpecError(
             f"{scene.document.source}: the world is empty, so its map has no bounds; "
             "set bounds with --bounds"
         )
     if _is_too_large(bounds, resolution_m, most_cells):
-        reach, name = max((float(np.abs(bounds).max()), name) for name, bounds in parts)
+        reach, name = max((float(np.abs(bounds).max()), name) for name, bounds in named_bounds)
         raise SpecError(
             f"{scene.document.source}: {_size_message(bounds, resolution_m, most_cells)}; "
             f"{name} reaches {reach:.3g} m from the origin. Correct or remove it if that is wrong, "

@@ -77,7 +77,7 @@ class ClassResult:
 
 @dataclass(frozen=True)
 class PlannerIdentity:
-    """A planner with its parameters, in which hashes replace files, and its code."""
+    """A planner with its parameters, in which hashes replace files, and hashes of its code."""
 
     name: str
     plugin: str
@@ -167,11 +167,11 @@ def class_result(run: ClassRun, planned: int, count: Optional[int]) -> ClassResu
     for record in loaded.results.trials:
         if count is not None and record.world_index >= count:
             continue
-        valid = record.outcome.valid
-        bits = recording_bits(read_trajectory(trajectories / record.trajectory)) if valid else ""
+        is_valid = record.outcome.valid
+        bits = recording_bits(read_trajectory(trajectories / record.trajectory)) if is_valid else ""
         metrics = {name: finite_or_none(record.metrics.get(name)) for name in SHOWN_METRICS}
         trials[record.world] = CardTrial(
-            hashes[record.world], record.outcome, bits, metrics if valid else {}
+            hashes[record.world], record.outcome, bits, metrics if is_valid else {}
         )
     return ClassResult(planned, class_files(run.file, run.spec, loaded.manifest.inputs), trials)
 
@@ -200,8 +200,8 @@ def versions_of(manifest: Mapping[str, Any]) -> Dict[str, str]:
 def class_files(file: Path, spec: BuiltinCampaignSpec, inputs: Mapping[str, str]) -> Dict[str, str]:
     """Return the inputs of a scenario class, by name, from the ``inputs`` of its manifest.
 
-    The hash of the campaign file replaces the fields of the campaign. Inputs of the planner, code,
-    which is that of this package, and files of a directory of worlds are omitted.
+    The hash of the campaign file replaces the fields of the campaign. Inputs of the planner, code
+    of this package and files of a directory of worlds are omitted.
     """
     fields = {name for name, value in campaign_inputs(spec).items() if not value.startswith(SHA256)}
     return {
@@ -239,7 +239,7 @@ def _json_content(card: ScoreCard) -> Dict[str, Any]:
 
 
 def card_bytes(card: ScoreCard, standard: StandardSet) -> bytes:
-    """Return the content of the file, with one line per trial."""
+    """Return the content of the file of a card, with one line per trial."""
     content = _json_content(card)
     classes = content.pop("classes")
     head = json.dumps({"id": card.id_of(standard), **content}, indent=1, ensure_ascii=False)

@@ -141,7 +141,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _benchmark(arguments: argparse.Namespace, stop: StopSignals) -> Optional[int]:
-    """Run planners on the set, and print their cards.
+    """Run planners on the standard set, and print their score cards.
 
     Returns the exit status, or None if a stop was requested.
     """
@@ -199,7 +199,7 @@ def _print_cards(
 
 
 def _verify(arguments: argparse.Namespace, stop: StopSignals) -> Optional[int]:
-    """Run the trials of a card again, and compare the results with it.
+    """Run the trials of a score card again, and compare the results with it.
 
     Returns the exit status, or None if a stop was requested.
     """

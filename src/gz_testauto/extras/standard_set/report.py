@@ -69,19 +69,19 @@ def notes(card: ScoreCard, standard: StandardSet) -> List[str]:
     omitted = [name for name in standard.classes if name not in card.classes]
     if omitted:
         sentences.append(f"Not included: {joined(omitted)}.")
-    invalid = {
+    invalid_counts = {
         name: len(result.trials) - len(result.valid)
         for name, result in card.classes.items()
         if len(result.trials) > len(result.valid)
     }
-    if invalid:
-        counts = joined([f"{count} in {name}" for name, count in invalid.items()])
+    if invalid_counts:
+        counts = joined([f"{count} in {name}" for name, count in invalid_counts.items()])
         sentences.append(
             f"Invalid trials, which do not count: {counts}. --retry-invalid repeats them."
         )
-    bits = card.versions.get(BITS, "unknown")
-    if bits != str(BITS_VERSION):
-        sentences.append(f"The bits have version {bits}; this installation has {BITS_VERSION}.")
+    version = card.versions.get(BITS, "unknown")
+    if version != str(BITS_VERSION):
+        sentences.append(f"The bits have version {version}; this installation has {BITS_VERSION}.")
     confirmation = card.about.get("confirmation")
     if confirmation:
         sentences.append(_confirmation_text(confirmation))
@@ -89,14 +89,14 @@ def notes(card: ScoreCard, standard: StandardSet) -> List[str]:
 
 
 def _confirmation_text(confirmation: Dict[str, Any]) -> str:
-    same = success_rate(confirmation["same"], confirmation["trials"])
+    same_rate = success_rate(confirmation["same"], confirmation["trials"])
     of_classes = ", ".join(
         f"{name} {counts[0]} of {counts[1]}" for name, counts in confirmation["classes"].items()
     )
     return (
         f"Confirmed in {confirmation['simulator']} with the first {confirmation['worlds']} worlds "
         f"of each class: {confirmation['same']} of {confirmation['trials']} trials have the same "
-        f"outcome, {percent(same)} % ({of_classes})."
+        f"outcome, {percent(same_rate)} % ({of_classes})."
     )
 
 
