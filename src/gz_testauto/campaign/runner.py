@@ -43,7 +43,7 @@ from gz_testauto.workers.interface import (
 from gz_testauto.worlds.record import unmeasured_notice, visuals_notice
 from gz_testauto.worlds.source import originals_notice
 
-# Number of other trials before a new attempt at a trial whose worker died, with ``stop``.
+# Number of trials before a new attempt at a trial whose worker died, in a campaign with ``stop``.
 OTHERS_FIRST = 16
 
 
@@ -130,7 +130,7 @@ def run_campaign(
 
 
 class EarlyStopMonitor:
-    """The worlds that the early stop has evaluated, and whether they decide the campaign.
+    """A monitor of the early stop: the evaluated worlds, and whether they decide the campaign.
 
     Worlds are evaluated in the order of the plan. A world with unfinished trials delays the next
     ones; a world with an invalid trial is skipped until that trial is valid. The trials in copies

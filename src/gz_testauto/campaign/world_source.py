@@ -170,7 +170,7 @@ def gather_worlds(
         # existing worlds are often read in less than a second
         if progress is not None and not has_one_base and time.monotonic() - begun_s > 1.0:
             progress(len(records), len(entries))
-    if not stored_worlds:  # otherwise, the earlier run found an obstacle
+    if not stored_worlds:  # otherwise, the earlier run has checked this
         _require_obstacle(spec.worlds, models)
     return tuple(records)
 

@@ -91,7 +91,7 @@ def _names(text: str) -> Tuple[str, ...]:
 
 
 def _type_of(annotation: Any) -> Any:
-    """Return the type of a value, without ``Optional``, ``Annotated`` and the types of items."""
+    """Return the type in an annotation, without ``Optional``, ``Annotated`` and types of items."""
     origin = get_origin(annotation)
     if origin in (Union, Annotated):
         return _type_of(get_args(annotation)[0])

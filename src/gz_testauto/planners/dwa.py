@@ -60,9 +60,9 @@ class DynamicWindow(LocalPlanner):
     The trajectories have the velocities that the robot can reach within one control period. A
     trajectory is invalid if the robot's outline touches an obstacle, or the base comes within the
     inscribed radius of one. The cost is a sum of five terms. Four are distances at the end of the
-    trajectory: from the path and, along free cells, to the end of its next section, both for the
-    base and for a point in front of it. The fifth is the largest cost of the costmap below the
-    outline. The parameters are in meters, radians and seconds.
+    trajectory: from the path and, along free cells, to the end of its next section. Both are used
+    for the base and for a point in front of it. The fifth is the largest cost of the costmap below
+    the outline. The parameters are in meters, radians and seconds.
     """
 
     def __init__(
@@ -316,8 +316,9 @@ class DynamicWindow(LocalPlanner):
 class OscillationFlags:
     """The forbidden directions of motion, which prevent oscillations.
 
-    A robot that changes the sign of its forward speed, or of its yaw rate while it hardly drives,
-    cannot change this sign again before it has moved by ``distance_m`` or turned by ``angle_rad``.
+    If the forward speed changes its sign, the previous sign is forbidden. The same applies to the
+    yaw rate while the robot hardly drives. All signs are allowed again after the robot has moved by
+    ``distance_m`` or turned by ``angle_rad``.
     """
 
     def __init__(self, distance_m: float, angle_rad: float) -> None:

@@ -42,7 +42,7 @@ class ImprovedFollowTheGap(ReactivePlanner):
     2. If the local goal is inside a gap, the heading is the goal's.
     3. Otherwise the gap with the least cost is selected: angle from the goal to the gap, plus
        ``memory`` times the angle from the previous heading to the gap. The heading is the
-       weighted mean of ``fgm`` between the gap's center and the goal, limited to the gap; the
+       weighted mean of ``fgm`` between the gap's center and the goal, limited to the gap. The
        center of a wide gap counts as no farther than ``inset_rad`` from its border.
     4. The command is the safe command of the dynamic window nearest to the desired command. It is
        safe if the robot's outline can stop before any point of the scan, and can leave again: by a

@@ -28,7 +28,8 @@ class Sweep(NamedTuple):
 
 
 class ConvexFootprint:
-    """The convex hull of a robot's outline, represented by half planes."""
+    """The convex hull of a robot's outline. Its edges have the outward ``normals``, shape (e, 2),
+    at the distances ``offsets_m``, shape (e,), from the origin of the base frame."""
 
     def __init__(self, outline_m: Sequence[Tuple[float, float]]) -> None:
         hull = shapely.convex_hull(shapely.MultiPoint(np.asarray(outline_m, dtype=float)))

@@ -341,7 +341,7 @@ def _check_target(directory: Path, inputs: Dict[str, Any], force: bool) -> None:
 
 
 def differing_inputs(first: Mapping[str, Any], second: Mapping[str, Any]) -> List[str]:
-    names = [name for name in {**second, **first} if name != "missing"]  # which is a result
+    names = [name for name in {**second, **first} if name != "missing"]  # a result, no input
     return [name for name in names if first.get(name) != second.get(name)]
 
 
