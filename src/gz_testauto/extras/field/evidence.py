@@ -21,9 +21,12 @@ STATIC, MOVING, WALL, BEHIND = 0, 1, 2, 3
 
 
 class Evidence(NamedTuple):
-    """The m points of all scans in the map frame, with the index of their scans, their kinds and
-    the origins of their rays, and the grid that the rays crossed. ``corner_m`` is the outer corner
-    of cell (0, 0)."""
+    """The m points of all scans in the map frame, and a grid of the rays.
+
+    Each point has the index of its scan, its kind, such as :data:`WALL`, and the origin of its ray.
+    ``hits`` and ``passes`` (rows, columns) count the rays that end in a cell, and that cross it.
+    ``corner_m`` is the outer corner of cell (0, 0). ``crossing_share`` is the share of points
+    behind walls."""
 
     points_m: np.ndarray
     scans: np.ndarray
@@ -85,7 +88,8 @@ def collect_evidence(
 def _limited(
     low: np.ndarray, size: np.ndarray, origins: np.ndarray
 ) -> Tuple[np.ndarray, np.ndarray]:
-    """Return the corner and the size (cells) of the grid, around the robot if it is too large."""
+    """Return the corner (m) and the size (cells) of the grid; a square around the robot if the grid
+    is too large."""
     if size.prod() <= MOST_CELLS:
         return low, size
     half = int(np.sqrt(MOST_CELLS) / 2)
@@ -101,7 +105,7 @@ def _cells(
 
 
 def in_map_cells(points: np.ndarray, map_file: MapFile) -> np.ndarray:
-    """Return points (n, 2) of the map frame in cells of the map."""
+    """Convert points (n, 2) of the map frame to columns and rows of the map, with fractions."""
     x_m, y_m, yaw_rad = map_file.origin
     back = turned(np.array([0.0, 0.0, -yaw_rad]), points - np.array([x_m, y_m]))
     return back / map_file.resolution_m
@@ -110,7 +114,7 @@ def in_map_cells(points: np.ndarray, map_file: MapFile) -> np.ndarray:
 def _compare(
     points: np.ndarray, origins: np.ndarray, map_file: MapFile
 ) -> Tuple[np.ndarray, np.ndarray]:
-    """Return which points are near occupied cells of the map, and which are behind them."""
+    """Return two masks (n,): points at occupied cells of the map, and points behind these."""
     cell_m = map_file.resolution_m
     ends, starts = in_map_cells(points, map_file), in_map_cells(origins, map_file)
     lengths = np.hypot(*(ends - starts).T)

@@ -49,7 +49,10 @@ class Transforms:
         map_frame: str,
         estimates: "array[float]",
     ) -> None:
-        """Add the odometry, and the correction by the estimated poses, if tf lacks them."""
+        """Set :attr:`base`, and add the transforms of odometry and localizer that tf lacks.
+
+        ``odometry`` and ``estimates`` are samples of the pose of the base, from the topics.
+        """
         odom, base = (frame.strip("/") for frame in odometry_frames)
         self.base = base
         if base not in self._parents and odometry:
@@ -67,7 +70,7 @@ class Transforms:
         self._samples[odom] = array("d", rows.ravel())
 
     def place(self, frame: str, parent: str, pose: Pose2D) -> None:
-        """Set the constant pose of a frame in a frame that has no other parent."""
+        """Set the constant pose of ``frame`` in ``parent``, which replaces its present parent."""
         position, quaternion = pose.to_pose().position, pose.to_pose().quaternion
         self._samples.pop(frame, None)
         self.add(parent, frame, (0.0, 0.0, *position, *quaternion), is_static=True)
@@ -81,8 +84,8 @@ class Transforms:
         return self._static[frame]
 
     def chain(self, frame: str, ancestor: str) -> List[str]:
-        """Return the frames from ``frame`` up to a child of ``ancestor``. Raises
-        ``ResultsError``."""
+        """Return the frames from ``frame`` up to a child of ``ancestor``. Raises ``ResultsError``
+        if tf does not connect them."""
         frames = [frame]
         while frames[-1] != ancestor:
             parent = self._parents.get(frames[-1])
@@ -100,15 +103,18 @@ class Transforms:
     def poses(
         self, frame: str, ancestor: str, times_s: np.ndarray, window_s: Tuple[float, float]
     ) -> FramePoses:
-        """Return the poses of a frame in the frame ``ancestor``. ``window_s`` are the times of
-        recording, since stamps are ambiguous if a clock jumps in the remaining bag."""
+        """Return the poses of ``frame`` in ``ancestor`` at the stamps ``times_s``.
+
+        Only samples recorded near ``window_s`` are used, since stamps are ambiguous if a clock
+        jumps elsewhere in the bag. Raises ``ResultsError`` if there is none.
+        """
         low_s, high_s = window_s[0] - AROUND_S, window_s[1] + AROUND_S
         count = len(times_s)
         positions, rotations = np.zeros((count, 3)), Rotation.identity(count)
         gaps_s = np.zeros(count)
         frames = self.chain(frame, ancestor)
         for child in frames:
-            # a localizer moves the frame of the odometry in steps
+            # a localizer moves the frame of the odometry in steps, so it is not interpolated
             is_correction = child == frames[-1] != frame
             edge = self._edge(child, times_s, low_s, high_s, is_correction)
             positions = edge.rotations.apply(positions) + edge.positions_m
@@ -126,7 +132,7 @@ class Transforms:
         _, index = np.unique(rows[:, 1], return_index=True)
         rows = rows[index]
         norms = np.linalg.norm(rows[:, 5:], axis=1)
-        # a stamp can be any time, for example of a bag that was recorded while another was played
+        # stamps are not checked: they are of any time if another bag was played while recording
         is_valid = (np.abs(rows[:, 2:]) < FARTHEST_M).all(axis=1) & (norms > 0.5)  # without NaN
         rows = rows[is_valid]
         if not len(rows):

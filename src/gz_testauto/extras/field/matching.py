@@ -56,7 +56,7 @@ class Rays(NamedTuple):
 
 class Match(NamedTuple):
     """Refined poses (n, 3), the median distance (m) of matched points to their lines, and the share
-    of points of each scan (n,) that match. It is 1 for a scan with few points."""
+    of points of each scan (n,) that match. The share is 1 for a scan with few points."""
 
     poses: np.ndarray
     residual_m: float
@@ -104,8 +104,11 @@ def composed(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 
 
 def map_reference(map_file: MapFile) -> Tuple[Reference, ...]:
-    """Return the middles of the edges between occupied and other cells, for each of the four sides
-    of cells, with normals to the other cells."""
+    """Return the surfaces of walls, separately for each of the four sides of cells.
+
+    The points are the middles of edges between occupied and other cells. The normals are directed
+    to the other cells.
+    """
     occupied = np.pad(map_file.occupied, 1)
     turn = np.array([0.0, 0.0, map_file.origin[2]])
     sides = []
@@ -179,8 +182,10 @@ def match_scans(
 
 
 def _share_near(points: np.ndarray, points_again: np.ndarray) -> float:
-    """Return the share of points of the latest matched scan that another scan hits again: a new
-    surface in an open area matches nothing, but does not hide the others."""
+    """Return the share of ``points``, from the latest matched scan, that another scan hits again.
+
+    In an open area, a new surface matches nothing, but the earlier points are still hit.
+    """
     if len(points) < LEAST_POINTS:
         return 1.0
     return float((cKDTree(points_again).query(points)[0] < 0.5 * NEAR_M).mean())
@@ -241,9 +246,9 @@ def _match(
         weights = weights / (1.0 + (errors / (SIGMA_M * wide)) ** 2)
         matrix = (jacobian * weights[:, None]).T @ jacobian
         vector = -jacobian.T @ (weights * errors)
-        for mean, weight in priors:
+        for prior_pose, weight in priors:
             matrix += weight
-            vector -= weight @ _wrapped(pose - mean)
+            vector -= weight @ _wrapped(pose - prior_pose)
         step = np.linalg.solve(matrix, vector)
         pose = pose + step
         if np.abs(step).max() < 2e-4 and wide == 1.0:
@@ -263,9 +268,12 @@ def _errors(
     near_m: float,
     origin: Optional[np.ndarray] = None,
 ) -> Tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return all placed points; the errors (m) and normals of matched points; their mask; and their
-    weights. With the ``origin`` of the rays in the base frame, only sides of walls that they can
-    hit are matched."""
+    """Place ``points`` (n, 2) of the base frame at ``pose``, and match them to the references.
+
+    Return the placed points (n, 2), the errors (m) and normals of matched points, the mask (n,) of
+    these, and their weights. With the ``origin`` of the rays in the base frame, only sides of walls
+    that they can hit are matched.
+    """
     placed = turned(pose, points)
     nearest = np.full(len(points), np.inf)
     targets, normals = np.zeros_like(placed), np.zeros_like(placed)
@@ -305,7 +313,8 @@ class _Surfaces:
         return (*self._walls, self._static, self._new._replace(weight=NEW_WEIGHT))
 
     def add(self, time_s: float, pose: np.ndarray, points: np.ndarray) -> None:
-        """Add the points of a scan if robot or time have moved on."""
+        """Add the points (n, 2) of a scan, in the map frame, if the robot has moved or some time
+        has passed since the last addition."""
         if self._key is not None:
             moved = relative(self._key[1], pose)
             is_near = np.hypot(*moved[:2]) < KEY_M and abs(moved[2]) < KEY_RAD
@@ -344,7 +353,7 @@ def _empty() -> Reference:
 
 
 def _away_from(walls: Sequence[Reference], points: np.ndarray) -> np.ndarray:
-    """Return the points that the map does not explain: near walls, the map is the reference."""
+    """Return the points that are farther than :data:`WALL_M` from the walls of the map."""
     is_away = np.ones(len(points), dtype=bool)
     for side in walls:
         if side.tree is not None:
@@ -353,7 +362,10 @@ def _away_from(walls: Sequence[Reference], points: np.ndarray) -> np.ndarray:
 
 
 def _normals(points: np.ndarray, around: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:
-    """Return normals of lines through the neighbors of each point, and where these are lines."""
+    """Return normals (n, 2) of lines through the points ``around`` each point, and a mask (n,).
+
+    The mask selects the points whose neighbors are on a line.
+    """
     count = min(NEIGHBORS, len(around))
     distance, index = cKDTree(around).query(points, k=count)
     is_near = distance < NEAR_M
@@ -366,8 +378,10 @@ def _normals(points: np.ndarray, around: np.ndarray) -> Tuple[np.ndarray, np.nda
 
 
 def _aligned(poses: np.ndarray, start: np.ndarray) -> np.ndarray:
-    """Return ``poses``, moved together so that their mean difference from ``start`` vanishes: the
-    errors of single estimates are large, and those of their mean are small."""
+    """Return ``poses``, moved together so that their median difference from ``start`` vanishes.
+
+    The errors of single estimates are large, and that of their median is small.
+    """
     turn = float(np.median(np.remainder(start[:, 2] - poses[:, 2] + np.pi, 2 * np.pi) - np.pi))
     center = np.median(poses[:, :2], axis=0)
     moved = np.column_stack(

@@ -51,7 +51,7 @@ class _Cluster(NamedTuple):
 
 
 def fit_obstacles(evidence: Evidence) -> List[Seen]:
-    """Return the obstacles, ordered by x."""
+    """Fit obstacles to the static points, and return them ordered by x."""
     groups = _groups(evidence)
     fitted = [_fit(group, evidence) for group in groups]
     # two sides of one obstacle can be separate groups of points
@@ -159,7 +159,8 @@ def _circle(group: _Cluster) -> Optional[Tuple[float, SolidPart]]:
 
 
 def _rectangle(group: _Cluster) -> Optional[Tuple[float, SolidPart]]:
-    """Return the rectangle whose sides are nearest to the points (Zhang et al., 2017)."""
+    """Return the rectangle whose sides are nearest to the points (Zhang et al., 2017), after its
+    root mean square error (m)."""
     best: Optional[Tuple[float, float]] = None
     for step_rad, half_rad in ((np.radians(3), np.pi / 4), (np.radians(0.25), np.radians(3))):
         around = np.pi / 4 if best is None else best[1]

@@ -152,7 +152,7 @@ def _points(rebuilt: Reconstruction, width_m: float) -> Iterable[str]:
 
 
 def _walls(rebuilt: Reconstruction, low: np.ndarray, high: np.ndarray) -> str:
-    """Return the walls of the map in the drawn area."""
+    """Return the walls of the map in the drawn area, as an SVG path."""
     map_file = rebuilt.map_file
     corners = np.array([low, high, [low[0], high[1]], [high[0], low[1]]])
     cells = in_map_cells(corners, map_file)
@@ -171,7 +171,7 @@ def _walls(rebuilt: Reconstruction, low: np.ndarray, high: np.ndarray) -> str:
 
 
 def _seen_image(rebuilt: Reconstruction) -> str:
-    """Return the seen area as an image of at most 1,000 pixels per side."""
+    """Return the seen area as an SVG image of at most 1,000 pixels per side."""
     with importing("the page of a reconstruction needs Pillow", "field"):
         from PIL import Image
     evidence = rebuilt.evidence

@@ -39,7 +39,7 @@ from gz_testauto.grid.map_server import MapFile
 from gz_testauto.grid.occupancy import cells_with_center_inside
 
 RESIDUAL_M, CROSSING_SHARE, INSIDE_SHARE = 0.05, 0.2, 0.1  # limits
-LOST_SCANS = 3  # in sequence that do not match
+LOST_SCANS = 3  # number of successive scans without a match that are rejected
 MOST_RAYS = 2_000_000  # of a window, for which the computation needs less than 1 GB of memory
 GAP_S = 0.5  # largest distance of two transforms of the odometry around a scan
 JUMP_M, JUMP_RAD = 1.0, 0.7  # of the estimated pose between two scans
@@ -280,8 +280,8 @@ def _without_moving(rays: Rays, evidence: Evidence) -> Rays:
 
 
 def _spread(rays: Rays, odometry: np.ndarray) -> int:
-    """Return the number of cells that the points of nearby scans occupy: the smaller, the better do
-    rays and poses fit."""
+    """Return the number of cells that the points of nearby scans occupy. It is small if rays and
+    poses fit."""
     count = 0
     for first in range(0, len(odometry), SPREAD_SCANS):
         selected = range(first, min(first + SPREAD_SCANS, len(odometry)), SPREAD_STEP)
@@ -396,7 +396,7 @@ def part_outline(part: SolidPart) -> shapely.Geometry:
 def repeat_errors_m(
     evidence: Evidence, map_file: MapFile, obstacles: List[Seen], range_max_m: float
 ) -> np.ndarray:
-    """Return the differences (n,) between static returns and the ranges in the world."""
+    """Return the errors (m) of the ranges in the reconstructed world, for n static returns."""
     scans = np.unique(evidence.scans)
     scans = scans[:: max(len(scans) // EXPLAINED_SCANS, 1)]
     selected = np.isin(evidence.scans, scans) & np.isin(evidence.kinds, (STATIC, WALL))
@@ -432,7 +432,7 @@ def _walls(map_file: MapFile, low: np.ndarray, shape: Tuple[int, int], cell_m: f
 
 
 def _progress() -> Callable[[str], None]:
-    """Return a function that prints a text if the last one is some seconds old."""
+    """Return a function that prints a text, at most once in :data:`PROGRESS_S` seconds."""
     shown_s = time.monotonic()
 
     def show(text: str) -> None:

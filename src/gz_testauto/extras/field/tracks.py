@@ -63,11 +63,11 @@ def find_tracks(evidence: Evidence, times_s: np.ndarray) -> List[SeenTrack]:
     origins = evidence.origins_m[selected]
     bounds = np.searchsorted(scans, np.arange(len(times_s) + 1))
     for scan, time_s in enumerate(times_s):
-        part = slice(bounds[scan], bounds[scan + 1])
+        of_scan = slice(bounds[scan], bounds[scan + 1])
         lost = [track for track in active if time_s - track[-1].time_s > LOST_S]
         finished += lost
         active = [track for track in active if time_s - track[-1].time_s <= LOST_S]
-        sightings = _sightings(points[part], origins[part], float(time_s))
+        sightings = _sightings(points[of_scan], origins[of_scan], float(time_s))
         free = set(range(len(sightings)))
         if active and sightings:
             predicted = np.array([_predicted(track, time_s) for track in active])

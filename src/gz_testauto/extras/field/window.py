@@ -27,7 +27,8 @@ def select_window(
     path: Path, content: BagContent, from_s: Optional[float], to_s: Optional[float]
 ) -> Window:
     """Return the window from ``from_s`` to ``to_s``, or else that of the last goal that was not
-    reached. Raises ``ResultsError`` if there is none."""
+    reached. A short bag without goals is used completely. Raises ``ResultsError`` if there is no
+    window."""
     if from_s is not None or to_s is not None:
         low_s = 0.0 if from_s is None else from_s
         high_s = content.duration_s if to_s is None else to_s

@@ -60,7 +60,10 @@ class PreparedEnvironment:
         environment: "Union[str, Path, PreparedEnvironment]",
         worlds: Union[str, Path, None] = None,
     ) -> "PreparedEnvironment":
-        """Prepare a YAML file; the default of ``worlds`` is next to it."""
+        """Prepare a YAML file, or return a prepared environment unchanged.
+
+        ``worlds`` is the folder of the worlds, by default ``STEM_worlds`` next to the file.
+        """
         if isinstance(environment, PreparedEnvironment):
             return environment
         file = Path(environment)
@@ -90,7 +93,10 @@ class PreparedEnvironment:
         return (0, *robot_indices)
 
     def worlds_after(self, steps: int) -> Sequence[int]:
-        """Return the worlds after ``steps`` control periods, in a curriculum the easiest."""
+        """Return the indices of the worlds that can be drawn after ``steps`` control periods.
+
+        With a curriculum, these are the easiest worlds, the easiest first.
+        """
         curriculum, count = self.spec.environment.curriculum, len(self.campaign.worlds)
         if curriculum is None:
             return range(count)
@@ -165,7 +171,11 @@ WORLDS_OF = ".environment.json"  # suffix of the file with the specification of 
 
 
 def _require_worlds_of(folder: Path, spec: EnvironmentCampaignSpec) -> None:
-    """Raise an error unless ``folder`` is new, or contains the worlds of ``spec``."""
+    """Require that ``folder`` contains the worlds of ``spec``, or is empty or missing.
+
+    For new generated worlds, their inputs are stored in a file next to the folder. Raises
+    ``ResultsError`` for the worlds of another environment, and ``SpecError`` for other content.
+    """
     inputs = spec.model_dump(
         mode="json", include={"seed", "worlds", "robot", "robots", "goal", "actors"}
     )
@@ -269,7 +279,7 @@ class Agent:
 
     @property
     def truncated(self) -> bool:
-        """True if a time limit ended the trial, so that further rewards are not zero."""
+        """True if the robot was stuck or out of time, so that more rewards were possible."""
         return self.verdict is not None and not self.terminated
 
     def command(self, action: np.ndarray) -> None:
@@ -284,7 +294,10 @@ class Agent:
             self._robot.stop(simulation)
 
     def observe(self, snapshot: Snapshot) -> float:
-        """Return the reward of the control period that the snapshot ends."""
+        """Update the agent at the end of a control period, and return the reward of the period.
+
+        After the end of its trial, the agent does not change, and the reward is 0.
+        """
         if self.verdict is not None:
             return 0.0
         robot, before = self._robot, self._true_observation

@@ -178,7 +178,8 @@ class Training:
         """Restore the last iteration. ``start`` is the directory of a finished training that this
         training continues in another environment. Raise ``SpecError`` if the policy of ``start``
         has other observations or another network, and ``ResultsError`` if the directory contains
-        another training."""
+        another training. PyTorch then has one thread and deterministic algorithms in the whole
+        process."""
         torch.set_num_threads(1)  # results are then identical, bit by bit
         torch.use_deterministic_algorithms(True)
         self._prepared, self._directory, self._seed = prepared, directory, seed

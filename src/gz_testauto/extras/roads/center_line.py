@@ -39,8 +39,8 @@ class CenterLine:
         return points, arctan2(directions[:, 1], directions[:, 0])
 
     def between(self, values: np.ndarray, arcs_m: np.ndarray) -> np.ndarray:
-        """Interpolate values (n,) at the points of the constructor; return those at arc lengths
-        (k,)."""
+        """Return interpolated values at arc lengths (k,). ``values`` (n,) are those at the points
+        that were passed to the constructor."""
         return np.interp(arcs_m, self._starts, np.asarray(values, dtype=float)[self._is_distinct])
 
     def arc_of(

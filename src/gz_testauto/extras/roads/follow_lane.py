@@ -270,16 +270,16 @@ class FollowLane(Actor):
         return True
 
     def _acceleration(self, context: StepContext) -> float:
-        """Return the smallest acceleration (m/s²) of those for the road, the models ahead,
-        obstacles and the right of way."""
+        """Return the largest acceleration (m/s²) that the free road, the models ahead, obstacles
+        and the right of way all permit, and update the activity."""
         driver, speed_mps, front_m = self.driver, self.speed_mps, self.arc_m + self._front_m
         models = list(self._other_models(context))
         are_velocities_known = context.before is not None
         accel, self._activity = driver.acceleration(speed_mps), "drives"
         for gap_m, leader_mps in self._leaders(models, are_velocities_known):
-            behind = driver.acceleration(speed_mps, gap_m, leader_mps)
-            if behind < accel:
-                accel, self._activity = behind, "follows"
+            accel_behind = driver.acceleration(speed_mps, gap_m, leader_mps)
+            if accel_behind < accel:
+                accel, self._activity = accel_behind, "follows"
         still_m = [place_m - front_m for place_m in self._obstacles_m]
         if self._spec.at_end == "stop":
             still_m.append(self.path.length_m - self.arc_m + driver.standstill_gap_m)

@@ -71,18 +71,18 @@ class PolynomialSpec(ActorSpec):
         low_mps, high_mps = self.speed_bounds_mps
         if low_mps <= 0:
             raise ValueError("'speed_bounds_mps' must be above 0")
-        for mean in self.mean_speed_mps.support:
-            if not low_mps <= mean < high_mps:
+        for mean_mps in self.mean_speed_mps.support:
+            if not low_mps <= mean_mps < high_mps:
                 raise ValueError(
-                    f"'mean_speed_mps' can be {mean:g}, which is outside 'speed_bounds_mps'; widen "
-                    "these bounds"
+                    f"'mean_speed_mps' can be {mean_mps:g}, which is outside 'speed_bounds_mps'; "
+                    "widen these bounds"
                 )
         return self
 
     has_several_starts: ClassVar[bool] = True
 
     def create(self, new: NewActor) -> Tuple[Script, Pose2D]:
-        mean = new.draw(self.mean_speed_mps)
+        mean_mps = new.draw(self.mean_speed_mps)
         order = int(new.random.integers(self.order[0], self.order[1] + 1))
         reach_m = reach_of(self)
         for _ in range(TRIES_TO_START):
@@ -95,7 +95,7 @@ class PolynomialSpec(ActorSpec):
                 "reduce 'count' or 'min_robot_gap_m'"
             )
         speeds = dynabarn_speeds(
-            new.random, len(points) - 1, mean, self.speed_stddev_mps, self.speed_bounds_mps
+            new.random, len(points) - 1, mean_mps, self.speed_stddev_mps, self.speed_bounds_mps
         )
         script = Script(new.name, self.tags, Timetable(points, speeds, repeat="back_and_forth"))
         return script, Pose2D(*script.start_pose)
@@ -131,7 +131,8 @@ def dynabarn_path(random: np.random.Generator, order: int, half_m: float = HALF_
 
 
 def _longest_inside(curve: np.polynomial.Polynomial, half_m: float) -> Tuple[float, float]:
-    """Return the first and last x (m) of the longest part of a curve y(x) inside the field."""
+    """Return the first and last x (m) of the longest part of a curve y(x) inside the field, or
+    (0, 0) if no part is inside."""
     roots = np.concatenate([(curve - edge).roots() for edge in (-half_m, half_m)])
     real = roots.real[np.abs(roots.imag) < 1e-9]
     cuts = np.unique(np.concatenate([[-half_m, half_m], real[np.abs(real) < half_m]]))

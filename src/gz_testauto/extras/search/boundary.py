@@ -96,11 +96,11 @@ class FailureRates:
     def next_trials(
         self, number: int, planned: Mapping[Number, int], most: int, midpoint: Midpoint
     ) -> Dict[Number, int]:
-        """Return the number of further trials at each value: at most ``number`` in total, ``most``
-        at a value.
+        """Return the number of trials to add at each value, at most ``number`` in total.
 
-        They are at the values whose side of ``rate`` is unknown, or whose trials contradict the
-        other values. Without such a value, the widest gap is divided.
+        With its ``planned`` trials, a value has at most ``most``. Trials are added at the values
+        whose side of ``rate`` is unknown, or whose trials contradict the other values. Without
+        these, ``midpoint`` divides the widest gap.
         """
         chosen = [value for value in self._undecided if planned[value] < most]
         boundary = self.boundary()
@@ -157,7 +157,7 @@ def run_adaptively(
     run_level: RunLevel,
     midpoint: Midpoint,
 ) -> Outcomes:
-    """Run at most ``budget`` trials, at most ``most`` at a value, to bound the boundaries.
+    """Run at most ``budget`` trials, at most ``most`` at a value, to bound where ``rates`` are.
 
     ``rates`` are in order of importance, and ``values`` are the first values. The outcomes depend
     only on the results of the trials, so that an interrupted run can be repeated.

@@ -53,8 +53,7 @@ class BoundaryReport:
 
     @property
     def is_monotone(self) -> bool:
-        """False if the trials contradict a failure rate that only increases and one that only
-        decreases. No boundary is then reported."""
+        """False if the trials contradict a monotone failure rate. No boundary is then reported."""
         return not self.contradicting and all(compared.is_monotone for compared in self.compared)
 
     def _boundary_of(self, compared: FailureRates) -> Optional[Estimate]:
@@ -103,7 +102,7 @@ class BoundaryReport:
         )
 
     def to_json(self) -> Dict[str, Any]:
-        """Return the report as a JSON object; ends of intervals outside of the range are null."""
+        """Return the report as a JSON object, in which infinite ends of intervals are null."""
         levels = []
         for value, failed in self.outcomes.items():
             rate = success_rate(sum(failed), len(failed))
@@ -119,7 +118,7 @@ class BoundaryReport:
         }
 
     def draw(self, path: Path) -> bool:
-        """Draw a PNG file. Return False without matplotlib."""
+        """Draw the rates and the boundary into a PNG file. Return False without matplotlib."""
         try:
             from gz_testauto.report.plots import COLORS, chart_text, figure_class, save_figure
 

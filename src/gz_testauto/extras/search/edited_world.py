@@ -14,8 +14,8 @@ from gz_testauto.sdf.scene import WorldScene, read_scene
 class EditedWorld:
     """A world file, and the worlds that result from fewer or moved random obstacles.
 
-    ``obstacles`` are their poses, in the order of the file. ``pattern`` matches their full names,
-    by default those that the spawner assigns.
+    ``obstacles`` maps their names to their poses, in the order of the file. ``pattern`` matches
+    their full names, by default those that the spawner assigns.
     """
 
     def __init__(self, path: Path, pattern: Optional[Pattern[str]] = None) -> None:
@@ -31,9 +31,9 @@ class EditedWorld:
         }
 
     def content(self, kept: Sequence[str], moved: Mapping[str, Pose2D]) -> bytes:
-        """Return the world with only the obstacles ``kept``; equal arguments give equal bytes.
+        """Return the world file with only the obstacles ``kept``; ``moved`` are new poses of some.
 
-        Height, roll and pitch of ``moved`` obstacles stay.
+        Height, roll and pitch of moved obstacles stay. Equal arguments give equal bytes.
         """
         document = self._document.copy()
         for name, pose in self.obstacles.items():

@@ -53,7 +53,7 @@ class FoundTrial:
 
 
 def searched_campaign(spec: CampaignSpec, plan: SearchPlan) -> BuiltinCampaignSpec:
-    """Return the campaign with the number of worlds of the plan, without repetitions and stop.
+    """Return the campaign with the plan's number of worlds, without repetitions and ``stop``.
 
     Raises ``SpecError`` for a campaign without random obstacles, or with a navigation stack.
     """

@@ -132,15 +132,15 @@ def draw(
         axes = figure.add_subplot(1, len(trials), number)
         scene = read_scene(SdfDocument.parse(world))
         outlines = ObstacleField(scene, heights).outlines().values()
-        parts = [
+        polygons = [
             polygon
             for polygon in shapely.get_parts(list(outlines))
             if polygon.geom_type == "Polygon"
         ]
-        # Walls around others first.
-        for part in sorted(parts, key=lambda polygon: -len(polygon.interiors)):
-            axes.fill(*np.asarray(part.exterior.coords).T, color="0.45")
-            for hole in part.interiors:
+        # Polygons with holes first, since a white hole would cover a polygon inside it.
+        for outline in sorted(polygons, key=lambda polygon: -len(polygon.interiors)):
+            axes.fill(*np.asarray(outline.exterior.coords).T, color="0.45")
+            for hole in outline.interiors:
                 axes.fill(*np.asarray(hole.coords).T, color="white")
         poses = trial.recording.pose
         axes.plot(poses[:, 0], poses[:, 1], color="#0072b2")

@@ -143,8 +143,8 @@ def run(arguments: argparse.Namespace) -> int:
             return stop.exit_status
     if len(trials) == 1:
         count = read_counts(directory.path, results).get(trials[0].index, NO_REPEATS)
-        share = f"{count.text('repeats', 'have its outcome')}, so it is {count.label}"
-        print(f"{escape_text(trials[0].label)}: {share}")
+        sentence = f"{count.text('repeats', 'have its outcome')}, so it is {count.label}"
+        print(f"{escape_text(trials[0].label)}: {sentence}")
     else:
         robustness = section(directory.path, results)
         if robustness is not None:

@@ -69,8 +69,10 @@ class RepeatTask:
 def run_repeats(
     task: RepeatTask, repeats: Sequence[Repeat], journal: Journal, workers: int = 1
 ) -> Generator[Tuple[Repeat, Optional[StoredTrial], str], None, None]:
-    """Yield each repeat with its answer, which is added to the journal, or with the cause if the
-    simulator failed."""
+    """Run the repeats, and yield each of them with its answer and the cause of a missing answer.
+
+    Answers are added to the journal. An answer is None if the simulator failed.
+    """
     with ExitStack() as at_exit:
         answers: Iterator[Tuple[Optional[StoredTrial], str]] = map(task, repeats)
         if workers > 1 and len(repeats) > 1:
@@ -101,9 +103,10 @@ class OtherOutcome:
 
 
 class Examination:
-    """An examination of trials; ``simulator`` is the name of the other simulator.
+    """A test of trials with perturbed repeats, and in the other simulator named ``simulator``.
 
-    Simulators start when they are needed, and run until the end of the ``with`` statement.
+    Without ``target``, repeats are compared by outcome. Simulators start when they are needed, and
+    run until the end of the ``with`` statement.
     """
 
     def __init__(
@@ -132,9 +135,10 @@ class Examination:
         self._at_exit.close()
 
     def count(self, trial: Trial, first: Outcome, count: int, label: str = "") -> RepeatCount:
-        """Count the valid perturbed repeats, and those with the property of the target.
+        """Run ``count`` perturbed repeats, and count those with the property of the target.
 
-        ``first`` is the outcome of the unchanged trial.
+        ``first`` is the outcome of the unchanged trial. Repeats in the journal do not run again.
+        Raises ``SimulatorError`` if the simulator fails.
         """
         repeats = [Repeat(label, trial, number) for number in range(count)]
         missing = [repeat for repeat in repeats if self._stored_answer(repeat.key) is None]

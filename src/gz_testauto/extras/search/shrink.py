@@ -50,7 +50,11 @@ GRID_M, TURN_RAD = 0.1, math.pi / 12
 
 @dataclass(frozen=True)
 class Candidate:
-    """The inputs of a trial that shrinking changes; obstacles are in the order of the file."""
+    """The inputs of a trial that shrinking changes.
+
+    ``kept`` are the names of the remaining obstacles, in the order of the file. ``moved`` are the
+    new poses of some of them. ``without`` are the names of omitted actors, hooks and the like.
+    """
 
     kept: Tuple[str, ...]
     moved: Tuple[Tuple[str, Pose2D], ...]
@@ -116,7 +120,7 @@ class FailureTest(abc.ABC):
 
     @abc.abstractmethod
     def shortest_path_m(self, candidate: Candidate) -> Optional[float]:
-        """Return the length (m) of the robot's shortest path to the goals, or None."""
+        """Return the length (m) of the robot's shortest path to the goals, or None without path."""
 
     @abc.abstractmethod
     def simulate(self, candidate: Candidate, first: FailedTrial) -> Mapping[str, Any]:
@@ -125,14 +129,17 @@ class FailureTest(abc.ABC):
 
     @property
     def simulations(self) -> int:
-        """The number of simulations, also in earlier calls."""
+        """The number of simulations, including those that an earlier command has stored."""
         return sum(answer.trials for answer in self._tested.values() if answer.outcome != NO_PATH)
 
     def content(self, candidate: Candidate) -> bytes:
         return self._world.content(candidate.kept, dict(candidate.moved))
 
     def compare_with(self, first: FailedTrial, complete: Candidate) -> None:
-        """Set the failure with which candidates are compared; ``complete`` is its candidate."""
+        """Set the failure with which candidates are compared.
+
+        ``complete`` is the unchanged candidate. If it has a path, candidates need a path too.
+        """
         self._first = first
         self._needs_path = self.has_path(complete)
 
@@ -222,13 +229,13 @@ def shrink(
         name: outline for name, outline in field.outlines().items() if name in world.obstacles
     }
     path = shapely.LineString(first.recording.pose[:, :2])
-    near = {name: float(outline.distance(path)) for name, outline in outlines.items()}
-    to_place = {
+    to_path_m = {name: float(outline.distance(path)) for name, outline in outlines.items()}
+    to_place_m = {
         name: float(outline.distance(shapely.Point(place))) for name, outline in outlines.items()
     }
-    ordered = sorted(all_.kept, key=lambda name: (to_place.get(name, math.inf), name))
+    ordered = sorted(all_.kept, key=lambda name: (to_place_m.get(name, math.inf), name))
 
-    reduced = all_.keep([name for name in all_.kept if near.get(name, math.inf) <= HORIZON_M])
+    reduced = all_.keep([name for name in all_.kept if to_path_m.get(name, math.inf) <= HORIZON_M])
     steps = _Steps(world, omissible, first.recording, place, fails.has_path)
     return _minimal(fails, _nearest(fails, all_, reduced, ordered, steps), ordered)
 
@@ -243,8 +250,8 @@ def _nearest(
     """Return the smallest candidate that fails: with the nearest few of the obstacles in
     ``reduced``, else with all of these, else ``all_``, which is known to fail.
 
-    ``ordered`` are the names of the obstacles, the nearest one first. If the candidate still fails,
-    it is also simplified by all ``steps`` together, or by one of them.
+    ``ordered`` are the names of the obstacles, the nearest to the place of the failure first. If
+    the candidate still fails, it is also simplified by all ``steps`` together, or by one of them.
     """
     names = [name for name in ordered if name in reduced.kept]
     counts = [count for count in NEAREST if count < len(names)]
@@ -295,10 +302,10 @@ class _Steps:
         yield self._without_omissible(candidate)
 
     def _closer(self, candidate: Candidate, nearest: int) -> Candidate:
-        """Return the candidate with start and goal closer to the failure, or unchanged without a
-        path.
+        """Return the candidate with start and goal closer to the failure.
 
-        ``nearest`` is the index in :data:`CLOSER_M` of the first distance to try for the goal.
+        ``nearest`` is the index in :data:`CLOSER_M` of the first distance to try for the goal. The
+        candidate is unchanged if no distance leaves a path.
         """
         moved = self._with_start(candidate, CLOSER_M[nearest])
         closer = (self._with_goal(moved, away_m) for away_m in CLOSER_M[nearest:])
@@ -309,7 +316,7 @@ class _Steps:
 
     def _with_start(self, candidate: Candidate, distance_m: float) -> Candidate:
         """Return the candidate that starts at the last recorded pose at least ``distance_m`` from
-        the failure."""
+        the failure, or unchanged without a pose at this distance."""
         away_m = np.hypot(*(self._recording.pose[:, :2] - self._place).T)
         before = np.flatnonzero(away_m >= distance_m)
         if not len(before):

@@ -34,8 +34,7 @@ SHOWN = 20
 def read_outcomes(directory: Path) -> Dict[str, Dict[int, Optional[Outcome]]]:
     """Return the outcome of each repeat by the label of its trial and its number.
 
-    The outcome is None for an invalid scene.
-    Raises ``ResultsError`` if a file is damaged.
+    The outcome is None for an invalid scene. Raises ``ResultsError`` if a file is damaged.
     """
     outcomes: Dict[str, Dict[int, Optional[Outcome]]] = {}
     for name in (OF_SEARCH, ANSWERS):
@@ -48,7 +47,7 @@ def read_outcomes(directory: Path) -> Dict[str, Dict[int, Optional[Outcome]]]:
 
 
 def read_counts(directory: Path, results: CampaignResults) -> Dict[int, RepeatCount]:
-    """Return the counts of repeats with an equal outcome, by the index of the trial.
+    """Return how many repeats have the outcome of their trial, by the index of the trial.
 
     Raises ``ResultsError`` if a file is damaged.
     """

@@ -75,7 +75,7 @@ class ScanMotion:
         pose = observation.pose
         if self._previous is None or time_s >= observation.time_s:
             return pose
-        # The scan can be older than the observation: interpolate from the previous one.
+        # The scan can be older than the observation: interpolate between the last two poses.
         previous_s, previous = self._previous
         share = max(0.0, (time_s - previous_s) / (observation.time_s - previous_s))
         return Pose2D(
@@ -85,7 +85,10 @@ class ScanMotion:
         )
 
     def _track(self, time_s: float, points_m: np.ndarray) -> np.ndarray:
-        """Return the velocities (n, 2) of points (n, 2), in the world frame."""
+        """Update the tracks, and return the velocities (n, 2) of points (n, 2), in the world frame.
+
+        Points that do not belong to a moving segment have the velocity 0.
+        """
         velocities_mps = np.zeros_like(points_m)
         free, tracks = self._tracks, []
         for segment in _small_segments(points_m):
@@ -138,7 +141,7 @@ def _nearest(tracks: Sequence[_Track], time_s: float, center_m: np.ndarray) -> O
 
 
 def _small_segments(points_m: np.ndarray) -> List[slice]:
-    """Return the segments, of at least two points, that can be a moving object."""
+    """Return the slices of ``points_m`` (n, 2), of at least two points, that can be an object."""
     gaps_m = np.hypot(*np.diff(points_m, axis=0).T)
     ends = [0, *(np.flatnonzero(gaps_m > SPLIT_M) + 1).tolist(), len(points_m)]
     segments = [slice(first, last) for first, last in zip(ends, ends[1:]) if last - first >= 2]

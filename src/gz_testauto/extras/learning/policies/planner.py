@@ -97,17 +97,18 @@ class PolicyPlanner(LocalPlanner):
     def origin(cls, **parameters: Any) -> Provenance:
         path = Path(parameters.get("file", ""))
         card = read_card(path)
-        training, shows = card.training, ObservationEncoder(card.terms).wants_objects
+        training, needs_objects = card.training, ObservationEncoder(card.terms).wants_objects
         runs = (path,) if path.suffix == STABLE_BASELINES else ()  # it is read with pickle
         if not training.worlds:
-            return Provenance(runs=runs, needs_objects=shows)
+            return Provenance(runs=runs, needs_objects=needs_objects)
         worlds = hashlib.sha256("".join(sorted(training.worlds)).encode()).hexdigest()
         description = (
             f"trained in {training.environment}, {len(training.worlds)} worlds (SHA-256 of their "
             f"hashes {worlds}), seed {training.seed}, {training.steps} control periods"
         )
         allowed = parameters.get("allow_training_worlds", False)
-        return Provenance(description, frozenset(() if allowed else training.worlds), runs, shows)
+        worlds_of_training = frozenset(() if allowed else training.worlds)
+        return Provenance(description, worlds_of_training, runs, needs_objects)
 
     def begin(self, task: Task) -> None:
         self._interface.begin(task)

@@ -98,7 +98,10 @@ class SafetyFilter:
     def _nearest_safe(
         self, command: Twist2D, previous: Twist2D, obstacles_m: Sequence[np.ndarray]
     ) -> Twist2D:
-        """Return the nearest safe command that leads to an exit, or a replacement."""
+        """Return the safe command nearest to ``command`` that leads to an exit, or a replacement.
+
+        ``command`` itself is returned if it is safe and leads to an exit.
+        """
         limits = self._limits
         desired = np.array([command])
         if self._check(desired, obstacles_m)[1] is not None:
@@ -129,9 +132,10 @@ class SafetyFilter:
     def _check(
         self, twists: np.ndarray, obstacles_m: Sequence[np.ndarray]
     ) -> Tuple[np.ndarray, Optional[int]]:
-        """Return whether each command (c, 2) is safe, shape (c,), and the index of the first exit.
+        """Return whether each command (c, 2) is safe, shape (c,), and the index of a command.
 
-        The exit is the first safe command that leads to a place for a turn among the first points.
+        The index is that of the first safe command that leads to an exit among the points
+        ``obstacles_m[0]``. It is None if no command leads to an exit.
         """
         limits, period_s = self._limits, self._period_s
         sweeps = [

@@ -99,9 +99,9 @@ NO_OBJECTS = Objects(np.empty((0, 2)), np.empty((0, 1, 3)))
 def predict_objects(
     tracked: Sequence[TrackedObject], unit_m: float, ahead_s: float, step_s: float
 ) -> Objects:
-    """Return tracked objects as rectangles, from ``ahead_s`` after their observation.
+    """Return tracked objects as rectangles, whose first pose is ``ahead_s`` after the observation.
 
-    Lengths are in units of ``unit_m``.
+    The poses are one per ``step_s``. Lengths are in units of ``unit_m``.
     """
     if not tracked:
         return NO_OBJECTS
@@ -122,7 +122,7 @@ def predict_objects(
 
 
 def predicted_on_arc(moving: TrackedObject, previous_turn_radps: float) -> TrackedObject:
-    """Return the object with a path on an arc, if its extrapolated velocity turns steadily.
+    """Return the object with a path on an arc, or unchanged if its velocity turns unsteadily.
 
     ``previous_turn_radps`` is the turn rate in the previous observation. The smaller of both rates
     applies, since the heading of an object on a path of lines turns in single steps. A path that is

@@ -94,7 +94,8 @@ class PlanQuality:
 
     @property
     def numbers(self) -> Dict[str, float]:
-        """The numbers of requests and of failures, and means over all plans.
+        """The numbers of requests and of failures, and means over all plans; empty if no plan was
+        requested at the desired speed.
 
         The means are those of the absolute acceleration (m/s²), the deviations from the desired
         speed (m/s) and from the center of the nearest lane (m), and the cost.
@@ -315,7 +316,7 @@ class StableSparseRrt(ReactivePlanner):
         return cost is not None
 
     def _drive_to_goal(self, situation: Situation) -> Twist2D:
-        """Drive straight, or turn in place if the goal is to the side."""
+        """Return the command to drive to the goal, or to turn in place if it is to the side."""
         bearing = situation.goal_bearing_rad
         share = max(0.0, math.cos(bearing)) ** 2
         speed = self.speed_share * self.limits.max_linear_mps

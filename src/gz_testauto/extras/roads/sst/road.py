@@ -74,15 +74,15 @@ def road_section(
         penalty = np.minimum(penalty, other_grids[0])
     ends = (nearest == 0) | (nearest == count - 1)
     penalty[ends & (np.abs(along) > SPACING_M)] = OFF_ROAD
-    room = np.full((rows, columns), np.inf)
+    free_distance_m = np.full((rows, columns), np.inf)
     if points_m is not None and len(points_m):
-        room = _distances_to_points(points_m, low, cell_m, (rows, columns))
+        free_distance_m = _distances_to_points(points_m, low, cell_m, (rows, columns))
     return RoadSection(
         low,
         cell_m,
         penalty,
         arcs[nearest] + along,
-        room,
+        free_distance_m,
         np.ascontiguousarray(line),
         headings,
         float(arcs[0]),

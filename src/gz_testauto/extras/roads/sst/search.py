@@ -94,7 +94,7 @@ class Search:
         objects: Objects = NO_OBJECTS,
         points_m: Optional[np.ndarray] = None,
     ) -> Optional[float]:
-        """Return the cost among the current objects, or None for an invalid trajectory."""
+        """Return the cost of a trajectory among ``objects``, or None if it is now invalid."""
         goal_m = start_m + self.growth.goal_distance_m
         scene = self._create_scene(lanes, start_m, goal_m, points_m, objects)
         tree = new_tree(trajectory.states[0], scene, 1 + len(trajectory.steps))
@@ -112,15 +112,18 @@ class Search:
     ) -> SearchScene:
         vehicle, behind_m = self.vehicle, self.growth.behind_m
         road = road_section(lanes, start_m, goal_m, self.cell_m, behind_m, points_m)
-        part = vehicle.length_m / DISCS
-        ahead = vehicle.center_m + part * (np.arange(DISCS) - 0.5 * (DISCS - 1))
-        radius = 0.5 * float(np.hypot(part, vehicle.width_m))
+        spacing_m = vehicle.length_m / DISCS
+        ahead = vehicle.center_m + spacing_m * (np.arange(DISCS) - 0.5 * (DISCS - 1))
+        radius = 0.5 * float(np.hypot(spacing_m, vehicle.width_m))
         poses = np.ascontiguousarray(objects.poses, dtype=float)
         sizes = np.ascontiguousarray(objects.sizes_m, dtype=float)
         return SearchScene(vehicle, self.costs, self.growth, road, sizes, poses, ahead, radius)
 
     def _remainder_of(self, previous: Trajectory, root: np.ndarray) -> Optional[Trajectory]:
-        """Return the trajectory after the state nearest to the root, or None if it is too far."""
+        """Return the part of ``previous`` after its state nearest to the root.
+
+        Return None if this state is farther than ``growth.previous_within``, or is the last.
+        """
         apart = previous.states - root
         turn = np.abs(np.remainder(apart[:, 2] + np.pi, 2 * np.pi) - np.pi)
         away = np.hypot(apart[:, 0], apart[:, 1])

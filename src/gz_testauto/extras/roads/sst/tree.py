@@ -106,7 +106,11 @@ def distance(first, second):  # type: ignore[no-untyped-def]
 
 @compiled
 def are_separate(x, y, cos, sin, half_length, half_width, pose, size):  # type: ignore[no-untyped-def]
-    """Return whether two rectangles are disjoint (separating axis theorem)."""
+    """Return whether two rectangles are disjoint (separating axis theorem).
+
+    The first has its center at (x, y), and ``cos`` and ``sin`` are those of its heading. The second
+    has its center at ``pose`` (3,), and length and width ``size`` (2,).
+    """
     dx, dy = pose[0] - x, pose[1] - y
     other_cos, other_sin = math.cos(pose[2]), math.sin(pose[2])
     along, across = abs(cos * other_cos + sin * other_sin), abs(cos * other_sin - sin * other_cos)
@@ -241,9 +245,10 @@ def replay(state, controls, steps, step_s, wheelbase_m):  # type: ignore[no-unty
 
 @compiled
 def add_node(tree, scene, parent, state, accel, steer, steps, cost, informed):  # type: ignore[no-untyped-def]
-    """Return the new index, or -1 if the witness keeps a node that is not more expensive.
+    """Add the node ``state`` after ``parent``, and return its index.
 
-    An ``informed`` node is always added.
+    If the witness keeps a node that is not more expensive, nothing is added, and -1 is returned. An
+    ``informed`` node is always added.
     """
     total, begin = cost, 0
     if parent >= 0:
@@ -294,7 +299,10 @@ def _nearest_witness(tree, row, column, state, within):  # type: ignore[no-untyp
 
 @compiled
 def _select_node(tree, road, state, within):  # type: ignore[no-untyped-def]
-    """Return the cheapest active node within a distance of ``state``, else the nearest, or -1."""
+    """Return the index of the cheapest active node within the distance ``within`` of ``state``.
+
+    If there is none, return that of the nearest active node, or -1 if no node is active.
+    """
     rows, columns = tree.heads.shape
     row, column = _bucket_of(tree.heads, road, state)
     nearest, least, cheapest, cheapest_cost = -1, np.inf, -1, np.inf
@@ -383,8 +391,11 @@ def grow_at_random(tree, scene, samples, draws):  # type: ignore[no-untyped-def]
 
 @compiled
 def cheapest_path(tree, scene, goal_m, least_m):  # type: ignore[no-untyped-def]
-    """Return the controls (e, 2), the steps (e,) and the cost of the cheapest trajectory to the
-    goal, or else of that with the largest progress beyond ``least_m``, or the cost -1."""
+    """Return controls (e, 2), steps (e,) and the cost of the cheapest trajectory to the goal.
+
+    If no trajectory reaches the goal, return the trajectory with the largest progress beyond
+    ``least_m``. If there is none, e is 0 and the cost is -1.
+    """
     road, best, farthest, far_m = scene.road, -1, -1, least_m
     for node in range(1, tree.counts[NODES]):
         row, column = _cell_of(road, tree.states[node, 0], tree.states[node, 1])
