@@ -285,12 +285,13 @@ class Crossings:
         self._touching: FrozenSet[Pair] = frozenset()
 
     def update(self, time_s: float, touching: Iterable[Pair]) -> Tuple[Crossing, ...]:
-        """Return the events: those that stopped, then those that started, sorted by name."""
+        """Return the events since the last update: first the pairs that stopped touching, then the
+        pairs that started, both sorted by name."""
         now = frozenset(touching)
-        left = [Crossing(time_s, pair, False) for pair in sorted(self._touching - now)]
-        entered = [Crossing(time_s, pair, True) for pair in sorted(now - self._touching)]
+        stopped = [Crossing(time_s, pair, False) for pair in sorted(self._touching - now)]
+        started = [Crossing(time_s, pair, True) for pair in sorted(now - self._touching)]
         self._touching = now
-        return (*left, *entered)
+        return (*stopped, *started)
 
 
 def colliders_of(model: SceneModel) -> List[Collider]:

@@ -242,7 +242,7 @@ def _strength(light: Light, points: np.ndarray, normals: np.ndarray) -> np.ndarr
         return np.maximum(-normals @ direction, 0.0)
     away = points - np.asarray(light.pose.position)
     away_m = np.maximum(np.linalg.norm(away, axis=1), 1e-9)
-    falls = np.maximum(-np.sum(normals * away, axis=1) / away_m, 0.0)
+    cosine = np.maximum(-np.sum(normals * away, axis=1) / away_m, 0.0)
     fading = light.constant + light.linear * away_m + light.quadratic * away_m**2
-    strength = np.where(away_m <= light.range_m, falls / np.maximum(fading, 1e-9), 0.0)
+    strength = np.where(away_m <= light.range_m, cosine / np.maximum(fading, 1e-9), 0.0)
     return np.minimum(strength, 1.0)

@@ -51,8 +51,8 @@ class TriangleGap:
             self._circumscribed_radius_m = float(np.hypot(shape.radius, shape.length / 2))
 
     def distance_m(self, triangles: np.ndarray) -> float:
-        """Return the distance (m) to the nearest of at least one triangle, shape (n, 3, 3); 0 if
-        the body touches it.
+        """Return the distance (m) to the nearest of the triangles (n, 3, 3), with n at least 1; 0
+        if the body touches it.
         """
         middles = np.tile(self._middle_m, (len(triangles), 1))
         nearest = trimesh.triangles.closest_point(triangles, middles)

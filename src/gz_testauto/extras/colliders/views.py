@@ -88,17 +88,17 @@ class Frustum:
     @property
     def _slopes(self) -> Tuple[float, float]:
         """Half the width and half the height of the field of view at a depth of 1 m."""
-        sideways = math.tan(self.horizontal_fov_rad / 2)
-        return sideways, sideways / self.aspect
+        half_width = math.tan(self.horizontal_fov_rad / 2)
+        return half_width, half_width / self.aspect
 
     @property
     def planes(self) -> Tuple[HalfSpace, ...]:
         """The bounding half spaces in the order near, far, left, right, upper, lower."""
-        sideways, up = self._slopes
+        side_slope, up_slope = self._slopes
         turn, eye = self.pose.rotation, np.asarray(self.pose.position)
         ahead = turn[:, 0]
-        normals = [(-1, 0, 0), (1, 0, 0), (-sideways, 1, 0), (-sideways, -1, 0)]
-        normals += [(-up, 0, 1), (-up, 0, -1)]
+        normals = [(-1, 0, 0), (1, 0, 0), (-side_slope, 1, 0), (-side_slope, -1, 0)]
+        normals += [(-up_slope, 0, 1), (-up_slope, 0, -1)]
         points = [eye + self.near_m * ahead, eye + self.far_m * ahead, eye, eye, eye, eye]
         world = [turn @ np.asarray(normal, dtype=float) for normal in normals]
         return tuple(
@@ -108,10 +108,10 @@ class Frustum:
     def contains(self, points: np.ndarray) -> np.ndarray:
         """Return for ``points`` (n, 3) in the world frame whether each is in view, shape (n,)."""
         ahead, left, up = self._in_camera_frame(points).T
-        sideways, upwards = self._slopes
+        side_slope, up_slope = self._slopes
         within = (ahead >= self.near_m) & (ahead <= self.far_m)
         return np.asarray(
-            within & (np.abs(left) <= sideways * ahead) & (np.abs(up) <= upwards * ahead)
+            within & (np.abs(left) <= side_slope * ahead) & (np.abs(up) <= up_slope * ahead)
         )
 
     def may_see(self, centers: np.ndarray, radii_m: np.ndarray) -> np.ndarray:
@@ -128,9 +128,9 @@ class Frustum:
         The points are in the world frame. A position is NaN behind the camera.
         """
         ahead, left, up = self._in_camera_frame(points).T
-        sideways, upwards = self._slopes
+        side_slope, up_slope = self._slopes
         with np.errstate(divide="ignore", invalid="ignore"):
-            u, v = 0.5 - left / ahead / sideways / 2, 0.5 - up / ahead / upwards / 2
+            u, v = 0.5 - left / ahead / side_slope / 2, 0.5 - up / ahead / up_slope / 2
         image = np.where((ahead > 0.0)[:, None], np.column_stack([u, v]), np.nan)
         return image, ahead
 
@@ -141,9 +141,9 @@ class Frustum:
         is the depth.
         """
         u, v = np.asarray(image, dtype=float).reshape(-1, 2).T
-        sideways, up = self._slopes
-        seen = np.column_stack([np.ones(len(u)), (1 - 2 * u) * sideways, (1 - 2 * v) * up])
-        return seen @ self.pose.rotation.T
+        side_slope, up_slope = self._slopes
+        directions = [np.ones(len(u)), (1 - 2 * u) * side_slope, (1 - 2 * v) * up_slope]
+        return np.column_stack(directions) @ self.pose.rotation.T
 
     def _in_camera_frame(self, points: np.ndarray) -> np.ndarray:
         return self.pose.inverse().apply(np.asarray(points, dtype=float).reshape(-1, 3))

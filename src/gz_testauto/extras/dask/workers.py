@@ -235,8 +235,8 @@ class DaskWorkers(WorkerPool):
             if task.address not in present:
                 del self._under_way[future]
                 future.cancel()
-                gone = f"Dask's worker {task.address} has disappeared"
-                return Attempt(task.trial, wall_s, cause=gone, worker_died=True)
+                cause = f"Dask's worker {task.address} has disappeared"
+                return Attempt(task.trial, wall_s, cause=cause, worker_died=True)
         return None
 
     def _request_stop(self) -> None:

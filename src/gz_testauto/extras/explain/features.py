@@ -97,7 +97,7 @@ class KnownFeatures:
         self._of_trials = [Feature(key, *words_and_unit(key)) for key in drawn]
 
     def table(self, names: Optional[Sequence[str]], planners: Sequence[str]) -> FeatureTable:
-        """Return the valid trials with the features ``names``, by default the known defaults.
+        """Return the valid trials with the features ``names``, by default the known ``DEFAULT``.
 
         Raises ``SpecError`` for an unknown planner or feature, and ``ResultsError`` if there is no
         default feature.

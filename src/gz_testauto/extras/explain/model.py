@@ -292,9 +292,10 @@ def _misfit_notes(design: np.ndarray, table: FeatureTable) -> List[str]:
 
 
 def _p_of_added(design: np.ndarray, added: np.ndarray, table: FeatureTable) -> float:
-    """Return the larger p-value of the likelihood-ratio test and of Wald's test of no effect.
+    """Return the p-value of the hypothesis that the columns ``added`` (n, k) have no effect.
 
-    It is NaN without ``added`` columns or a unique solution.
+    It is the larger p-value of the likelihood-ratio test and of Wald's test. It is NaN without
+    columns or without a unique solution.
     """
     from scipy.stats import f
 

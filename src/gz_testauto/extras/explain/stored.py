@@ -133,7 +133,7 @@ def section(directory: Path, results: CampaignResults) -> Optional[Section]:
 
 
 def section_of(stored: ExplanationFile, is_current: bool = True) -> Section:
-    """Return the section of the report, with a note unless ``is_current``: the results have then
+    """Return the section of the report. Unless ``is_current``, a note states that the results have
     changed since the explanation.
     """
     effects = tuple(

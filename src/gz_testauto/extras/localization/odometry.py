@@ -138,7 +138,7 @@ class OdometryModel(PoseEstimator):
         slip = (1.0, 1.0) if self._slip is None else self._slip.factors(path_m)
         forward_m, turn_rad = self._read_encoders(forward_m, turn_rad, slip)
         speed_mps, turn_radps = self._read_encoders(*twist, slip)
-        # Three are used. With another number, the results of a seed would change.
+        # Only three numbers are used. If fewer were drawn, the results of a seed would change.
         noise = self._random.standard_normal(4).tolist()
         if gyro is not None:
             turn_rad = wrap_angle(pose.yaw_rad - previous[1].yaw_rad) + gyro.bias_radps * elapsed_s

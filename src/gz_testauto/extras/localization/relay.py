@@ -31,7 +31,8 @@ class OdometryRelay:
     def add(self, time_s: float, pose: Pose2D, twist: Twist2D) -> OdometryModel:
         """Add the true odometry at ``time_s``, and return the odometry with errors.
 
-        It restarts at ``pose`` if the robot was moved or time decreased.
+        It restarts at ``pose`` if the robot was moved or time decreased. Otherwise, the result is
+        the same object as before, with new values.
         """
         model = self._model
         if model is None or self._is_restart(time_s, pose):

@@ -8,11 +8,11 @@ from gz_testauto.base.compiled import compiled
 
 
 def ends_of_largest_area(free: np.ndarray) -> Optional[Tuple[int, int, int]]:
-    """Return two distant cells of the largest area of 4-connected True cells and its number of
-    cells, or None if no two cells are connected.
+    """Return a start, a distant goal, and the number of cells of the largest area of 4-connected
+    True cells, or None if no two cells are connected.
 
     ``free`` is contiguous, bool, shape (rows, columns). Cells are indices in the flat array. The
-    first one is the farthest from the first cell of the area, the second the farthest from it.
+    start is the farthest from the first cell of the area, and the goal the farthest from the start.
     """
     columns = free.shape[1]
     queue = np.empty(free.size, dtype=np.int32)
@@ -37,8 +37,8 @@ def _largest_area(remaining, columns, queue):  # type: ignore[no-untyped-def]
 
 @compiled
 def _flood(remaining, columns, first, queue):  # type: ignore[no-untyped-def]
-    """Set the connected cells of ``first`` to False, and return their number and the farthest of
-    them, that with the lowest index. ``queue`` has space for all cells."""
+    """Set the cells that are connected to ``first`` to False. Return their number and the farthest
+    of them; of several, that with the lowest index. ``queue`` has space for all cells."""
     queue[0] = first
     remaining[first] = False
     size, layer, farthest = 1, 0, first

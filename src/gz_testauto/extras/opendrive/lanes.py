@@ -33,7 +33,7 @@ SPACING_M = 0.1  # largest distance between the sampled points of a lane
 TOLERANCE_M = 0.01
 
 
-# Offsets and widths are read at most this close to the end of a section, where others can start.
+# Offsets and widths are read this far before the end of a section, where other pieces can start.
 END_M = 1e-6
 
 MOST_M = 100_000.0  # longest total length of the roads of a file
@@ -70,7 +70,7 @@ def read_lanes(file: Path, kinds: List[str]) -> List[Dict[str, Any]]:
         namespace = etree.QName(root).namespace
         for element in root.iter(etree.Element):
             name = etree.QName(element)
-            if name.namespace == namespace:  # others are extensions of a vendor
+            if name.namespace == namespace:  # other elements are extensions of a vendor
                 element.tag = name.localname
         every = {lane.name: lane for lane in _Network(root).lanes()}
     except (OSError, etree.XMLSyntaxError) as error:
@@ -152,7 +152,10 @@ class _Road:
         return f"{self.id}.{section}.{lane}"
 
     def neighbors(self, section: int, lane: int) -> Tuple[Optional[str], Optional[str]]:
-        """Return the names of the lanes to the left and to the right, seen by the traffic."""
+        """Return the names of the lanes to the left and to the right, seen by the traffic.
+
+        A name is None if it would be across the center, and vehicles cannot cross the center.
+        """
         step = 1 if lane > 0 else -1
         inward, outward = lane - step, lane + step
         if inward == 0 and _can_cross(self.sections[section], lane):

@@ -47,8 +47,8 @@ class Cubics:
     """A function of the distance along a road, of which each element describes a piece.
 
     An element has the coefficients ``a`` to ``d`` of a cubic polynomial, and its start in the
-    attribute ``start``. As in other readers, the last element of the file applies whose start was
-    reached. Before the first start, the function is 0.
+    attribute ``start``. As in other readers, the last element of the file whose start was reached
+    applies. Before the first start, the function is 0.
     """
 
     def __init__(self, elements: Sequence["etree._Element"], start: str) -> None:
@@ -159,5 +159,5 @@ def _polynomial(
         arc_length = curve.get("pRange") == "arcLength"
         parameter = s if arc_length or length <= 0 else s / length
     points = np.stack([np.polyval(u_factors, parameter), np.polyval(v_factors, parameter)], axis=1)
-    tangents = [np.polyval(np.polyder(part), parameter) for part in (u_factors, v_factors)]
+    tangents = [np.polyval(np.polyder(factors), parameter) for factors in (u_factors, v_factors)]
     return points, np.arctan2(tangents[1], tangents[0])

@@ -84,12 +84,12 @@ def unpack(file: Path, directory: Path) -> int:
     require_regular(file, ResultsError)
     with reporting_disk(directory):
         directory.parent.mkdir(parents=True, exist_ok=True)
-        part = make_scratch_directory(directory)
+        scratch = make_scratch_directory(directory)
         try:
-            count = _extract_all(file, part)
-            os.rename(part, directory)
+            count = _extract_all(file, scratch)
+            os.rename(scratch, directory)
         finally:
-            shutil.rmtree(part, ignore_errors=True)
+            shutil.rmtree(scratch, ignore_errors=True)
     return count
 
 

@@ -34,7 +34,7 @@ class InexactPair(NamedTuple):
 
 
 class FrictionSolution(NamedTuple):
-    """Bullet's coefficients, and the pair with the largest error, if any."""
+    """Bullet's coefficients, and the pair with the largest error if it exceeds ``WARN_ERROR``."""
 
     coefficients: Mapping[str, float]
     worst: Optional[InexactPair]

@@ -204,9 +204,11 @@ class _LinkTreeBuilder:
     def _add_shapes(
         self, body: Body, number: int, frame: Pose
     ) -> Tuple[Optional[Part], Optional[BodyShape]]:
-        """Add the shapes of ``body`` as fixed links below the link ``number``, except the first
-        shape, which is returned with its collision shape in Bullet; None for a link without shapes.
-        ``frame`` is the pose of ``body`` in Bullet's frame of the link."""
+        """Add a fixed link below the link ``number`` for each part of a shape except the first.
+
+        Return the first part and its shape, or None and None for a body without shapes. ``frame``
+        is the pose of ``body`` in Bullet's frame of the link.
+        """
         parts = [
             (part, shape)
             for shape in body.shapes

@@ -141,8 +141,8 @@ class BulletRobot(SimulatedRobot):
         free_m = np.minimum(ahead_m, reach_m) - SURFACE_M
         ends = origin + (least_m + free_m)[:, None] * directions
         back_m = self._cast(ends, -directions, free_m[:, None])
-        left_m = np.isfinite(back_m)  # the ray leaves the shape that contains its start
-        return least_m + np.where(left_m & (free_m > 0.0), free_m - back_m, ahead_m)
+        starts_inside = np.isfinite(back_m)  # the ray leaves the shape that contains its start
+        return least_m + np.where(starts_inside & (free_m > 0.0), free_m - back_m, ahead_m)
 
     def _cast(
         self, starts: np.ndarray, directions: np.ndarray, reach_m: Union[float, np.ndarray]

@@ -52,12 +52,15 @@ class MeasuredMotion:
         return self.changed_by(self.command) <= TOLERANCE
 
     def changed_by(self, other: Twist2D) -> float:
-        """Return the largest difference from two speeds, as a share of the command."""
-        pairs = (
+        """Return the largest difference between the measured speeds and ``other``, as a share of
+        the command."""
+        differences_and_commands = (
             (self.linear_mps - other.linear_mps, self.command.linear_mps),
             (self.angular_radps - other.angular_radps, self.command.angular_radps),
         )
-        return max(abs(difference / command) for difference, command in pairs if command)
+        return max(
+            abs(difference / command) for difference, command in differences_and_commands if command
+        )
 
 
 def measure_motions(
@@ -116,9 +119,12 @@ def _next_speeds(
 def motion_problems(
     motions: List[MeasuredMotion], drive: DriveDescription, simulator: str, steering: str = ""
 ) -> List[str]:
-    """Return a sentence for a speed and for a yaw rate that differ from the command by more than
-    :data:`TOLERANCE`, with the key ``robot.drive`` that corrects them, and for a slow start.
-    ``steering`` describes the parts of the robot for Ackermann steering."""
+    """Return a sentence for each problem of the motions that :func:`measure_motions` returned.
+
+    A problem is a speed or yaw rate that differs from the command by more than :data:`TOLERANCE`,
+    or a slow start. If other wheel sizes can correct it, the sentence contains the key
+    ``robot.drive``. ``steering`` describes the parts of the robot for Ackermann steering.
+    """
     straight, on_the_spot = motions[0], motions[1]
     speed = straight.linear_mps / straight.command.linear_mps
     yaw_rate = on_the_spot.angular_radps / on_the_spot.command.angular_radps

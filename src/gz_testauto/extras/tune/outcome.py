@@ -86,7 +86,7 @@ def _mean_of_known(values: Sequence[float]) -> Any:
 
 
 def pareto_front(figures: Sequence[Figures]) -> List[str]:
-    """Return the planners that no other planner exceeds in success, time and clearance."""
+    """Return the names of the planners on the Pareto front of success, time and clearance."""
     return [
         candidate.name
         for candidate in figures
@@ -126,7 +126,7 @@ class TuningResult:
 
     @property
     def verdict(self) -> str:
-        """A sentence whether the tuned planner succeeds more often."""
+        """A sentence that states whether the tuned planner succeeds more often."""
         pair = self.comparison
         value, low, high = (100 * part for part in pair.difference[:3])
         text = f"{value:+.0f} points [{low:+.0f}, {high:+.0f}] in {pair.worlds} held-out worlds"

@@ -75,7 +75,7 @@ class Tuning:
     candidates: Tuple[Values, ...]
 
     def name(self, number: int) -> str:
-        """Return the name in results; the defaults have that of the planner."""
+        """Return the name of a candidate in results; for the defaults, it is the planner's name."""
         return self.entry.name if number == 0 else f"{self.entry.name}_c{number:02d}"
 
     def entries(self) -> Tuple[PlannerSpec, ...]:
@@ -103,7 +103,8 @@ def plan_of(spec: CampaignSpec, budget: int, worlds: int) -> RacePlan:
 
 
 def divided(spec: CampaignSpec, training_worlds: int) -> Tuple[CampaignSpec, CampaignSpec]:
-    """Return the campaigns with the training and with the held-out worlds."""
+    """Return the campaigns with the training and with the held-out worlds, or raise ``SpecError``
+    if there are too few worlds."""
     spec = spec.model_copy(update={"stop": None})
     seed = seeds.child_seed(spec.seed, seeds.TUNING, seeds.TRAINING)
     worlds = spec.worlds
@@ -235,7 +236,8 @@ def _read_stored(path: Path) -> _StoredTuning:
 def run_race(
     tuning: Tuning, training: CampaignSpec, out: Path, run: RunTrials
 ) -> Tuple[List[int], CampaignResults]:
-    """Return the candidates that ran in all training worlds, best first, and all results."""
+    """Run the race, and return the numbers of the candidates that ran in all training worlds, best
+    first, and all results. Raises ``ResultsError`` if no world allows a comparison."""
     spec = training.model_copy(update={"planners": tuning.entries()})
     timeout_s = spec.limits.timeout_s
     latest: List[CampaignResults] = []
@@ -274,7 +276,7 @@ def run_held_out(
 
 
 def losses_of(records: Sequence[TrialRecord], worlds: Sequence[str], timeout_s: float) -> Losses:
-    """Return the loss in each world with a valid trial, over its repetitions."""
+    """Return the mean loss over the repetitions, for each of ``worlds`` with a valid trial."""
     losses: Dict[str, List[Loss]] = {}
     for record in records:
         if record.world in worlds and record.outcome.valid:
