@@ -142,8 +142,8 @@ class Frustum:
         """
         u, v = np.asarray(image, dtype=float).reshape(-1, 2).T
         side_slope, up_slope = self._slopes
-        directions = [np.ones(len(u)), (1 - 2 * u) * side_slope, (1 - 2 * v) * up_slope]
-        return np.column_stack(directions) @ self.pose.rotation.T
+        seen = np.column_stack([np.ones(len(u)), (1 - 2 * u) * side_slope, (1 - 2 * v) * up_slope])
+        return seen @ self.pose.rotation.T
 
     def _in_camera_frame(self, points: np.ndarray) -> np.ndarray:
         return self.pose.inverse().apply(np.asarray(points, dtype=float).reshape(-1, 3))

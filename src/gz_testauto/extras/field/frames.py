@@ -50,9 +50,7 @@ class Transforms:
         estimates: "array[float]",
     ) -> None:
         """Set :attr:`base`, and add the transforms of odometry and localizer that tf lacks.
-
-        ``odometry`` and ``estimates`` are samples of the pose of the base, from the topics.
-        """
+        ``odometry`` and ``estimates`` are samples of the pose of the base, from the topics."""
         odom, base = (frame.strip("/") for frame in odometry_frames)
         self.base = base
         if base not in self._parents and odometry:
@@ -103,11 +101,9 @@ class Transforms:
     def poses(
         self, frame: str, ancestor: str, times_s: np.ndarray, window_s: Tuple[float, float]
     ) -> FramePoses:
-        """Return the poses of ``frame`` in ``ancestor`` at the stamps ``times_s``.
-
-        Only samples recorded near ``window_s`` are used, since stamps are ambiguous if a clock
-        jumps elsewhere in the bag. Raises ``ResultsError`` if there is none.
-        """
+        """Return the poses of ``frame`` in ``ancestor`` at the stamps ``times_s``. Only samples
+        recorded near ``window_s`` are used, since stamps are ambiguous if a clock jumps elsewhere
+        in the bag. Raises ``ResultsError`` if there is no sample."""
         low_s, high_s = window_s[0] - AROUND_S, window_s[1] + AROUND_S
         count = len(times_s)
         positions, rotations = np.zeros((count, 3)), Rotation.identity(count)
@@ -132,7 +128,7 @@ class Transforms:
         _, index = np.unique(rows[:, 1], return_index=True)
         rows = rows[index]
         norms = np.linalg.norm(rows[:, 5:], axis=1)
-        # stamps are not checked: they are of any time if another bag was played while recording
+        # stamps are not checked: they can be of any time if another bag was played meanwhile
         is_valid = (np.abs(rows[:, 2:]) < FARTHEST_M).all(axis=1) & (norms > 0.5)  # without NaN
         rows = rows[is_valid]
         if not len(rows):

@@ -104,11 +104,8 @@ def composed(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 
 
 def map_reference(map_file: MapFile) -> Tuple[Reference, ...]:
-    """Return the surfaces of walls, separately for each of the four sides of cells.
-
-    The points are the middles of edges between occupied and other cells. The normals are directed
-    to the other cells.
-    """
+    """Return the surfaces of walls, separately for each of the four sides of cells. The points are
+    the middles of edges between occupied and other cells. Normals point to the other cells."""
     occupied = np.pad(map_file.occupied, 1)
     turn = np.array([0.0, 0.0, map_file.origin[2]])
     sides = []
@@ -182,10 +179,8 @@ def match_scans(
 
 
 def _share_near(points: np.ndarray, points_again: np.ndarray) -> float:
-    """Return the share of ``points``, from the latest matched scan, that another scan hits again.
-
-    In an open area, a new surface matches nothing, but the earlier points are still hit.
-    """
+    """Return the share of ``points``, from the latest matched scan, that another scan hits again; 1
+    for few points. In an open area, a new surface matches nothing, but earlier points are hit."""
     if len(points) < LEAST_POINTS:
         return 1.0
     return float((cKDTree(points_again).query(points)[0] < 0.5 * NEAR_M).mean())
@@ -269,7 +264,6 @@ def _errors(
     origin: Optional[np.ndarray] = None,
 ) -> Tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Place ``points`` (n, 2) of the base frame at ``pose``, and match them to the references.
-
     Return the placed points (n, 2), the errors (m) and normals of matched points, the mask (n,) of
     these, and their weights. With the ``origin`` of the rays in the base frame, only sides of walls
     that they can hit are matched.
@@ -362,10 +356,8 @@ def _away_from(walls: Sequence[Reference], points: np.ndarray) -> np.ndarray:
 
 
 def _normals(points: np.ndarray, around: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:
-    """Return normals (n, 2) of lines through the points ``around`` each point, and a mask (n,).
-
-    The mask selects the points whose neighbors are on a line.
-    """
+    """Return normals (n, 2) of lines through the points ``around`` each point, and a mask (n,) of
+    the points whose neighbors are on a line."""
     count = min(NEIGHBORS, len(around))
     distance, index = cKDTree(around).query(points, k=count)
     is_near = distance < NEAR_M
@@ -378,10 +370,8 @@ def _normals(points: np.ndarray, around: np.ndarray) -> Tuple[np.ndarray, np.nda
 
 
 def _aligned(poses: np.ndarray, start: np.ndarray) -> np.ndarray:
-    """Return ``poses``, moved together so that their median difference from ``start`` vanishes.
-
-    The errors of single estimates are large, and that of their median is small.
-    """
+    """Return ``poses``, moved together so that their median difference from ``start`` vanishes. The
+    errors of single estimates are large, and that of their median is small."""
     turn = float(np.median(np.remainder(start[:, 2] - poses[:, 2] + np.pi, 2 * np.pi) - np.pi))
     center = np.median(poses[:, :2], axis=0)
     moved = np.column_stack(

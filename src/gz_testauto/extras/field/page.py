@@ -61,7 +61,7 @@ span {{ margin-right: 1.2em; white-space: nowrap; }}
 </ul>
 <h2>Obstacles</h2>
 <table>
-<tr><th>name</th><th>kind</th><th>parts</th><th>x, y (m)</th><th>error of the fit, RMS (cm)</th></tr>
+<tr><th>name</th><th>kind</th><th>parts</th><th>x, y (m)</th><th>RMS error (cm)</th></tr>
 {obstacles}
 </table>
 </body>

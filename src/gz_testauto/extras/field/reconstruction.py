@@ -396,7 +396,7 @@ def part_outline(part: SolidPart) -> shapely.Geometry:
 def repeat_errors_m(
     evidence: Evidence, map_file: MapFile, obstacles: List[Seen], range_max_m: float
 ) -> np.ndarray:
-    """Return the errors (m) of the ranges in the reconstructed world, for n static returns."""
+    """Return the range errors (m) of the world, for n static returns of a sample of scans."""
     scans = np.unique(evidence.scans)
     scans = scans[:: max(len(scans) // EXPLAINED_SCANS, 1)]
     selected = np.isin(evidence.scans, scans) & np.isin(evidence.kinds, (STATIC, WALL))

@@ -60,10 +60,8 @@ class PreparedEnvironment:
         environment: "Union[str, Path, PreparedEnvironment]",
         worlds: Union[str, Path, None] = None,
     ) -> "PreparedEnvironment":
-        """Prepare a YAML file, or return a prepared environment unchanged.
-
-        ``worlds`` is the folder of the worlds, by default ``STEM_worlds`` next to the file.
-        """
+        """Prepare a YAML file, or return a prepared environment unchanged. ``worlds`` is the folder
+        of the worlds, by default ``STEM_worlds`` next to the file."""
         if isinstance(environment, PreparedEnvironment):
             return environment
         file = Path(environment)
@@ -93,10 +91,8 @@ class PreparedEnvironment:
         return (0, *robot_indices)
 
     def worlds_after(self, steps: int) -> Sequence[int]:
-        """Return the indices of the worlds that can be drawn after ``steps`` control periods.
-
-        With a curriculum, these are the easiest worlds, the easiest first.
-        """
+        """Return the indices of the worlds that can be drawn after ``steps`` control periods. With
+        a curriculum, these are the easiest worlds, the easiest first."""
         curriculum, count = self.spec.environment.curriculum, len(self.campaign.worlds)
         if curriculum is None:
             return range(count)
@@ -295,9 +291,7 @@ class Agent:
 
     def observe(self, snapshot: Snapshot) -> float:
         """Update the agent at the end of a control period, and return the reward of the period.
-
-        After the end of its trial, the agent does not change, and the reward is 0.
-        """
+        After the end of its trial, the agent does not change, and the reward is 0."""
         if self.verdict is not None:
             return 0.0
         robot, before = self._robot, self._true_observation

@@ -152,10 +152,8 @@ class _Road:
         return f"{self.id}.{section}.{lane}"
 
     def neighbors(self, section: int, lane: int) -> Tuple[Optional[str], Optional[str]]:
-        """Return the names of the lanes to the left and to the right, seen by the traffic.
-
-        A name is None if it would be across the center, and vehicles cannot cross the center.
-        """
+        """Return the names of the lanes to the left and to the right, seen by the traffic. A lane
+        across the center is None if vehicles cannot cross the center."""
         step = 1 if lane > 0 else -1
         inward, outward = lane - step, lane + step
         if inward == 0 and _can_cross(self.sections[section], lane):

@@ -157,10 +157,11 @@ def run_adaptively(
     run_level: RunLevel,
     midpoint: Midpoint,
 ) -> Outcomes:
-    """Run at most ``budget`` trials, at most ``most`` at a value, to bound where ``rates`` are.
+    """Run at most ``budget`` trials, at most ``most`` at a value, to bound the boundaries.
 
-    ``rates`` are in order of importance, and ``values`` are the first values. The outcomes depend
-    only on the results of the trials, so that an interrupted run can be repeated.
+    A boundary is where the failure rate crosses one of ``rates``, which are in order of importance.
+    ``values`` are the first values. The outcomes depend only on the results of the trials, so that
+    an interrupted run can be repeated.
     """
     planned: Dict[Number, int] = {}
     outcomes: Dict[Number, Sequence[bool]] = {}

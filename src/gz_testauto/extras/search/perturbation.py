@@ -74,10 +74,8 @@ def _shift_randomly(pose: Pose2D, random: np.random.Generator) -> Pose2D:
 
 
 def _noisy(spec: CampaignSpec) -> List[BuiltinCampaignSpec]:
-    """Return a campaign with lidar noise, and a copy with half of the physics step.
-
-    The copy is omitted if the simulator has no option for the step.
-    """
+    """Return a campaign with lidar noise and, if the simulator has an option for the step, a copy
+    of it with half of the physics step."""
     spec = spec.without_stack("omit the perturbed trials")
     data: Dict[str, Any] = spec.model_dump(mode="json")
     if any(entry["name"] == NOISE for entry in data["randomize"]):

@@ -70,9 +70,7 @@ def run_repeats(
     task: RepeatTask, repeats: Sequence[Repeat], journal: Journal, workers: int = 1
 ) -> Generator[Tuple[Repeat, Optional[StoredTrial], str], None, None]:
     """Run the repeats, and yield each of them with its answer and the cause of a missing answer.
-
-    Answers are added to the journal. An answer is None if the simulator failed.
-    """
+    Answers are added to the journal. An answer is None if the simulator failed."""
     with ExitStack() as at_exit:
         answers: Iterator[Tuple[Optional[StoredTrial], str]] = map(task, repeats)
         if workers > 1 and len(repeats) > 1:
@@ -135,7 +133,8 @@ class Examination:
         self._at_exit.close()
 
     def count(self, trial: Trial, first: Outcome, count: int, label: str = "") -> RepeatCount:
-        """Run ``count`` perturbed repeats, and count those with the property of the target.
+        """Run ``count`` perturbed repeats. Count the valid repeats, and those with the property of
+        the target.
 
         ``first`` is the outcome of the unchanged trial. Repeats in the journal do not run again.
         Raises ``SimulatorError`` if the simulator fails.

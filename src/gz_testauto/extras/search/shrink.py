@@ -120,7 +120,7 @@ class FailureTest(abc.ABC):
 
     @abc.abstractmethod
     def shortest_path_m(self, candidate: Candidate) -> Optional[float]:
-        """Return the length (m) of the robot's shortest path to the goals, or None without path."""
+        """Return the length (m) of the shortest path to the goals, or None if there is no path."""
 
     @abc.abstractmethod
     def simulate(self, candidate: Candidate, first: FailedTrial) -> Mapping[str, Any]:
@@ -136,10 +136,8 @@ class FailureTest(abc.ABC):
         return self._world.content(candidate.kept, dict(candidate.moved))
 
     def compare_with(self, first: FailedTrial, complete: Candidate) -> None:
-        """Set the failure with which candidates are compared.
-
-        ``complete`` is the unchanged candidate. If it has a path, candidates need a path too.
-        """
+        """Set the failure with which candidates are compared. ``complete`` is the unchanged
+        candidate. If it has a path, candidates need a path too."""
         self._first = first
         self._needs_path = self.has_path(complete)
 

@@ -159,10 +159,8 @@ class _Shrinking:
         self._journal = Journal(out / JOURNAL, inputs)
 
     def shrink(self, spec: BuiltinCampaignSpec, perturbed: int, confirm: str) -> Dict[str, Any]:
-        """Shrink the failure, write the small world, and return the content of ``shrunk.json``.
-
-        Raises ``ResultsError`` if the failure does not repeat.
-        """
+        """Shrink the failure, write its files, and return the content of ``shrunk.json``. Raises
+        ``ResultsError`` if the failure does not repeat."""
         with TrialRunner(spec) as runner:
             fails = RepeatableFailureTest(
                 runner, self._world, self._trial, self._journal, print_status
@@ -198,11 +196,9 @@ class _Shrinking:
         return result
 
     def shrink_on_stack(self, spec: StackCampaignSpec, repeats: int) -> Dict[str, Any]:
-        """Shrink the failure, write the small world, and return the content of ``shrunk.json``.
-
-        ``repeats`` new trials in the small world estimate the rate of the failure. Raises
-        ``ResultsError`` if the failure does not repeat.
-        """
+        """Shrink the failure, write its files, and return the content of ``shrunk.json``. The rate
+        of the failure is estimated by ``repeats`` new trials. Raises ``ResultsError`` if the
+        failure does not repeat."""
         fails = StackFailureTest(
             spec,
             self._bed.robot,

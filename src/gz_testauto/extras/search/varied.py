@@ -79,7 +79,7 @@ class VariedCampaign:
         ]
 
     def midpoint(self, low: Number, high: Number) -> Optional[Number]:
-        """Return a value in the middle of both, or None if there is no value between them."""
+        """Return the value in the middle of two values, or None if no value is between them."""
         middle = self._rounded((low + high) / 2.0)
         return middle if low < middle < high else None
 

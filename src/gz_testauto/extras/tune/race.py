@@ -59,7 +59,7 @@ def plan_race(candidates: int, worlds: int) -> RacePlan:
 
 
 def least_plan(worlds: int) -> RacePlan:
-    """Return the smallest plan in which each stage except the last drops half of its candidates."""
+    """Return the plan with the fewest candidates in which each stage but the last drops half."""
     return plan_race(2 ** (len(plan_race(1, worlds).worlds) - 1), worlds)
 
 
@@ -92,9 +92,7 @@ def mean_losses(losses: Sequence[Losses]) -> List[Loss]:
 
 def race(plan: RacePlan, run: Runner) -> List[int]:
     """Run the race, and return the numbers of the candidates that ran in all worlds, best first.
-
-    They include the defaults (0). Raises ``ValueError`` if :func:`mean_losses` does.
-    """
+    They include the defaults (0). Raises ``ValueError`` if :func:`mean_losses` does."""
     remaining = list(range(plan.candidates[0] + 1))
     for stage, worlds in enumerate(plan.worlds):
         means = mean_losses(run(remaining, worlds))

@@ -86,9 +86,7 @@ class ScanMotion:
 
     def _track(self, time_s: float, points_m: np.ndarray) -> np.ndarray:
         """Update the tracks, and return the velocities (n, 2) of points (n, 2), in the world frame.
-
-        Points that do not belong to a moving segment have the velocity 0.
-        """
+        Points that do not belong to a moving segment have the velocity 0."""
         velocities_mps = np.zeros_like(points_m)
         free, tracks = self._tracks, []
         for segment in _small_segments(points_m):
@@ -141,7 +139,7 @@ def _nearest(tracks: Sequence[_Track], time_s: float, center_m: np.ndarray) -> O
 
 
 def _small_segments(points_m: np.ndarray) -> List[slice]:
-    """Return the slices of ``points_m`` (n, 2), of at least two points, that can be an object."""
+    """Return the slices of ``points_m``, of at least two points, that can be a moving object."""
     gaps_m = np.hypot(*np.diff(points_m, axis=0).T)
     ends = [0, *(np.flatnonzero(gaps_m > SPLIT_M) + 1).tolist(), len(points_m)]
     segments = [slice(first, last) for first, last in zip(ends, ends[1:]) if last - first >= 2]

@@ -107,8 +107,9 @@ class PolicyPlanner(LocalPlanner):
             f"hashes {worlds}), seed {training.seed}, {training.steps} control periods"
         )
         allowed = parameters.get("allow_training_worlds", False)
-        worlds_of_training = frozenset(() if allowed else training.worlds)
-        return Provenance(description, worlds_of_training, runs, needs_objects)
+        return Provenance(
+            description, frozenset(() if allowed else training.worlds), runs, needs_objects
+        )
 
     def begin(self, task: Task) -> None:
         self._interface.begin(task)

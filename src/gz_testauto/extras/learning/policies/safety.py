@@ -99,9 +99,7 @@ class SafetyFilter:
         self, command: Twist2D, previous: Twist2D, obstacles_m: Sequence[np.ndarray]
     ) -> Twist2D:
         """Return the safe command nearest to ``command`` that leads to an exit, or a replacement.
-
-        ``command`` itself is returned if it is safe and leads to an exit.
-        """
+        ``command`` itself is returned if it is safe and leads to an exit."""
         limits = self._limits
         desired = np.array([command])
         if self._check(desired, obstacles_m)[1] is not None:

@@ -122,7 +122,7 @@ def predict_objects(
 
 
 def predicted_on_arc(moving: TrackedObject, previous_turn_radps: float) -> TrackedObject:
-    """Return the object with a path on an arc, or unchanged if its velocity turns unsteadily.
+    """Return the object with a path on an arc if its velocity turns steadily, else unchanged.
 
     ``previous_turn_radps`` is the turn rate in the previous observation. The smaller of both rates
     applies, since the heading of an object on a path of lines turns in single steps. A path that is

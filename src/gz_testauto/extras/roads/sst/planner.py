@@ -94,11 +94,11 @@ class PlanQuality:
 
     @property
     def numbers(self) -> Dict[str, float]:
-        """The numbers of requests and of failures, and means over all plans; empty if no plan was
-        requested at the desired speed.
+        """The numbers of requests and of failures, and means over all plans.
 
         The means are those of the absolute acceleration (m/s²), the deviations from the desired
-        speed (m/s) and from the center of the nearest lane (m), and the cost.
+        speed (m/s) and from the center of the nearest lane (m), and the cost. Without a request,
+        the result is empty.
         """
         if not self._requested:
             return {}

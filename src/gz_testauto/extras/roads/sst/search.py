@@ -120,10 +120,8 @@ class Search:
         return SearchScene(vehicle, self.costs, self.growth, road, sizes, poses, ahead, radius)
 
     def _remainder_of(self, previous: Trajectory, root: np.ndarray) -> Optional[Trajectory]:
-        """Return the part of ``previous`` after its state nearest to the root.
-
-        Return None if this state is farther than ``growth.previous_within``, or is the last.
-        """
+        """Return the part of ``previous`` after its state nearest to the root, or None if this
+        state is farther than ``growth.previous_within`` or is the last."""
         apart = previous.states - root
         turn = np.abs(np.remainder(apart[:, 2] + np.pi, 2 * np.pi) - np.pi)
         away = np.hypot(apart[:, 0], apart[:, 1])

@@ -299,10 +299,8 @@ def _nearest_witness(tree, row, column, state, within):  # type: ignore[no-untyp
 
 @compiled
 def _select_node(tree, road, state, within):  # type: ignore[no-untyped-def]
-    """Return the index of the cheapest active node within the distance ``within`` of ``state``.
-
-    If there is none, return that of the nearest active node, or -1 if no node is active.
-    """
+    """Return the index of the cheapest active node within the distance ``within`` of ``state``, or
+    else that of the nearest active node, or -1 if no node is active."""
     rows, columns = tree.heads.shape
     row, column = _bucket_of(tree.heads, road, state)
     nearest, least, cheapest, cheapest_cost = -1, np.inf, -1, np.inf
