@@ -128,6 +128,11 @@ def test_robot_at_rest_is_a_result(tmp_path, capsys):
     assert "1 obstacles" in capsys.readouterr().out
 
 
+def test_scans_without_returns_are_rejected(tmp_path, capsys):
+    bag = write_bag(tmp_path / "open.bag", duration_s=1.0, shapes=(), range_m=0.6)
+    assert "no ray of the lidar hits a static surface" in message_of(capsys, bag)
+
+
 def test_lidar_upside_down_needs_its_roll_in_tf(tmp_path, capsys):
     bag = write_bag(tmp_path / "right.bag", mount=UPSIDE_DOWN)
     assert convert(bag, tmp_path / "out") == 0

@@ -182,6 +182,11 @@ def reconstruct(
     trial_start_s = float(scans.times_s[start_scan])
     tracks = [track.since(trial_start_s) for track in find_tracks(evidence, scans.times_s)]
     goal = _goal(content, window, match.poses, guesses)
+    if not np.isin(evidence.kinds, (STATIC, WALL)).any():
+        raise ResultsError(
+            f"{path}: no ray of the lidar hits a static surface, so that nothing shows whether "
+            "the map fits; select another window with --from and --to"
+        )
     behind = float((evidence.kinds == BEHIND).mean())
     if behind > 0.01:
         guesses.append(
@@ -337,12 +342,8 @@ def _require_steady(path: Path, times_s: np.ndarray, frames: _Frames) -> bool:
 
 def _require_matched(path: Path, times_s: np.ndarray, match: Match) -> None:
     bad = match.matched < MATCHED_SHARE
-    is_lost = (
-        len(bad) > LOST_SCANS
-        and np.all(
-            [bad[number : len(bad) - LOST_SCANS + number + 1] for number in range(LOST_SCANS)],
-            axis=0,
-        ).any()
+    is_lost = len(bad) >= LOST_SCANS and bool(
+        np.lib.stride_tricks.sliding_window_view(bad, LOST_SCANS).all(axis=1).any()
     )
     if match.residual_m > RESIDUAL_M or is_lost:
         since = float(times_s[bad.argmax()]) if bad.any() else float(times_s[0])
@@ -397,11 +398,10 @@ def repeat_errors_m(
     evidence: Evidence, map_file: MapFile, obstacles: List[Seen], range_max_m: float
 ) -> np.ndarray:
     """Return the range errors (m) of the world, for n static returns of a sample of scans."""
-    scans = np.unique(evidence.scans)
+    is_static = np.isin(evidence.kinds, (STATIC, WALL))
+    scans = np.unique(evidence.scans[is_static])
     scans = scans[:: max(len(scans) // EXPLAINED_SCANS, 1)]
-    selected = np.isin(evidence.scans, scans) & np.isin(evidence.kinds, (STATIC, WALL))
-    if not selected.any():
-        return np.zeros(1)
+    selected = is_static & np.isin(evidence.scans, scans)
     points, origins = evidence.points_m[selected], evidence.origins_m[selected]
     low = np.minimum(points.min(axis=0), origins.min(axis=0)) - 1.0
     high = np.maximum(points.max(axis=0), origins.max(axis=0)) + 1.0
