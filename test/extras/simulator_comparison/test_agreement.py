@@ -129,6 +129,21 @@ def test_without_a_control_sample_the_others_are_unknown():
     assert math.isnan(found.overall.value)
 
 
+def test_selected_trials_that_are_invalid_in_the_second_simulator_are_not_represented():
+    second = screened(10, *((index, Outcome.INVALID) for index in range(4)), (9, Outcome.STUCK))
+    reasons = {**dict.fromkeys(range(5), "close"), **dict.fromkeys(range(8, 10), CONTROL)}
+    overall = confirmation(screened(10), second, reasons).overall
+    assert overall.value == pytest.approx((1 + 0.5 * 5) / 6)  # one selected trial, five others
+
+
+def test_copies_of_a_world_are_one_world_of_a_control_sample():
+    first = screened(8)
+    copies = {world.name: "world_0000" for world in first.worlds[1:]}
+    reasons = dict.fromkeys(range(4), CONTROL)
+    second = screened(8, (0, Outcome.STUCK))
+    assert not confirmation(replace(first, copies=copies), second, reasons).overall.has_interval
+
+
 def test_correlations_of_planners_are_by_success_and_spl():
     first = campaign(trial(0, "a"), trial(0, "b", Outcome.STUCK), trial(1, "a"), trial(1, "b"))
     success, spl = agreement(first, first).correlations

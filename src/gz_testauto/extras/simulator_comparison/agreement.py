@@ -137,7 +137,8 @@ class Confirmation:
     """Comparison of two simulators on the trials that were selected for the second one.
 
     ``trials`` and ``same`` count pairs, and pairs with the same outcome, by reason. ``overall``
-    estimates the share with the same outcome of all valid trials. The selected trials count
+    estimates the share with the same outcome of the trials that are valid in the first simulator,
+    without selected trials that are invalid in the second one. The other selected trials count
     directly, and the control sample represents the remaining ones.
     """
 
@@ -162,10 +163,14 @@ def confirmation(
         trials[reason] = trials.get(reason, 0) + 1
         same[reason] = same.get(reason, 0) + is_same
         if reason == CONTROL:
-            agreements_by_world.setdefault(trial.world, []).append(is_same)
+            world = first.copies.get(trial.world, trial.world)
+            agreements_by_world.setdefault(world, []).append(is_same)
     chosen = sum(count for reason, count in trials.items() if reason != CONTROL)
     agreed = sum(count for reason, count in same.items() if reason != CONTROL)
-    remaining = sum(record.outcome.valid for record in first.trials) - chosen
+    remaining = sum(
+        record.outcome.valid and reasons.get(record.trial, CONTROL) == CONTROL
+        for record in first.trials
+    )
     return Confirmation(
         screened=len(first.trials),
         trials=trials,

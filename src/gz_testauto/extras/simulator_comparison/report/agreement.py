@@ -70,7 +70,7 @@ def print_confirmation(
         console.print("Without a control sample the agreement of the other trials is unknown.")
     else:
         console.print(
-            f"Of all trials, {100 * overall.value:.1f} % "
+            f"Of all valid trials, {100 * overall.value:.1f} % "
             f"{interval_text(overall, 1, 100)} have the same outcome in both.".replace("  ", " ")
         )
         console.print(f"Interval: {methods_text([overall])}.")
