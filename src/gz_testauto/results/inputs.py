@@ -166,14 +166,13 @@ def _planner_code_hashes(spec: BuiltinCampaignSpec) -> Dict[str, str]:
 
 
 def default_parameters(plugin: str, inputs: Mapping[str, str]) -> Dict[str, Any]:
-    """Return the default parameters of a planner, by name. The result is empty if its code differs
-    from the code in ``inputs``, the inputs of a manifest."""
+    """Return the default parameters of a planner, by name. The result is empty if its code is
+    missing or differs from the code in ``inputs``, the inputs of a manifest."""
     digests = _code_hashes(PLANNER_CODE, PLANNERS, [plugin])
     code = {name: SHA256 + digest for name, digest in digests.items()}
     code_of_planner = PLANNER_CODE + plugin
-    if code_of_planner not in inputs or any(
-        inputs.get(name, value) != value for name, value in code.items()
-    ):
+    is_missing = code_of_planner not in inputs or code_of_planner not in code
+    if is_missing or any(inputs.get(name, value) != value for name, value in code.items()):
         return {}
     return {
         name: parameter.default

@@ -54,6 +54,14 @@ def test_default_values_of_changed_planner_code_are_unknown(smoke):
     assert rows == [("planner fgm", "plugin fgm, default values")]
 
 
+def test_default_values_of_a_missing_planner_are_unknown(smoke):
+    gone = BuiltinPlannerSpec.model_construct(name="gone", plugin="gone", parameters={})
+    spec = smoke.model_copy(update={"planners": (gone,)})
+    source = Source("out", None, planners={"gone": "gone"})
+    rows = planner_rows(spec, source, {f"{PLANNER_CODE}gone": "a hash"})
+    assert rows == [("planner gone", "plugin gone, default values")]
+
+
 def test_long_lists_of_parameters_are_truncated(smoke):
     many = BuiltinPlannerSpec(name="many", plugin="fgm", parameters={f"p{i}": i for i in range(99)})
     spec = smoke.model_copy(update={"planners": (many,)})
