@@ -20,7 +20,7 @@ from gz_testauto.simulators.merged_scan import merged_scan
 # infinite beyond the range.
 Measure = Callable[[Sensor], np.ndarray]
 
-# tolerance for rounding, as a share of the period of a sensor
+# tolerance for rounding, in periods of a sensor or in s
 EARLY = 1e-6
 
 
