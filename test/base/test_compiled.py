@@ -43,3 +43,8 @@ def test_operations_are_not_fused_or_reordered(numbers):
 def test_function_with_a_signature_is_compiled_before_its_first_call():
     assert lengths.signatures
     assert not compiled(lambda value: value + 1).signatures
+
+
+def test_compiled_functions_can_use_blas():
+    product = compiled(lambda a, b: np.dot(a, b))
+    assert product(np.eye(3), np.full((3, 3), 2.0)).tolist() == [[2.0] * 3] * 3

@@ -5,9 +5,28 @@ those of the C library, as in :mod:`gz_testauto.base.elementary`, and differ fro
 last bit.
 """
 
+import importlib
+import sys
 from typing import Any, Callable, Optional
 
-import numba
+_BLAS = "scipy.linalg.cython_blas"
+
+
+def _import_numba() -> Any:
+    """Import numba without BLAS, which the first compiled matrix product loads."""
+    # The import of scipy.linalg takes an eighth of the time from the start to the first trial.
+    is_loaded = _BLAS in sys.modules
+    if not is_loaded:
+        sys.modules[_BLAS] = None  # type: ignore[assignment]  # no import finds it
+    try:
+        importlib.import_module("numba.np.arraymath")  # which searches for BLAS
+        return importlib.import_module("numba")
+    finally:
+        if not is_loaded:
+            del sys.modules[_BLAS]
+
+
+numba = _import_numba()
 
 
 def compiled(function):  # type: ignore[no-untyped-def]
