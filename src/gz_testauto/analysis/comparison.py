@@ -365,13 +365,12 @@ def _holm_adjusted(pairs: Sequence[Comparison]) -> List[Comparison]:
 
 
 def _adjusted(comparison: Compared, p_adjusted: float) -> Compared:
-    # A difference of NaN or 0 is never relevant.
     smallest_relevant = comparison.smallest_relevant * (1.0 - rounding.TOLERANCE)
     return replace(
         comparison,
         p_adjusted=p_adjusted,
         significant=p_adjusted < ALPHA,
-        relevant=abs(comparison.difference.value) > smallest_relevant,
+        relevant=abs(comparison.difference.value) > smallest_relevant,  # never for NaN
     )
 
 

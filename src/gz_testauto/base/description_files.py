@@ -156,7 +156,7 @@ class _NamedFileSearch:
 
 @functools.lru_cache(maxsize=None)
 def _resolve_resource(uri: str, package_path: str) -> str:
-    # ``package_path`` is only a key of the cache, since the result depends on this variable.
+    # ``package_path``, the value of ROS_PACKAGE_PATH, is only a key of the cache.
     try:
         return str(resources.resolve(uri, Path("/")))
     except ResourceError:

@@ -18,7 +18,7 @@ _PAD_M = 1e-6  # width by which a segment is enlarged when its cells are looked 
 class EdgeGrid(NamedTuple):
     """Edges, and a grid of square cells that lists the edges near each cell.
 
-    Cell ``c = column * rows + row`` contains the edges ``listed[first[c] : first[c + 1]]``.
+    Cell ``c = column * rows + row`` contains the edges ``edges_by_cell[first[c] : first[c + 1]]``.
     """
 
     tails: np.ndarray
@@ -29,7 +29,7 @@ class EdgeGrid(NamedTuple):
     columns: int
     rows: int
     first: np.ndarray
-    listed: np.ndarray
+    edges_by_cell: np.ndarray
 
 
 class Nodes(NamedTuple):
@@ -53,18 +53,18 @@ def edge_grid(tails: np.ndarray, next_edges: np.ndarray) -> EdgeGrid:
     grid = EdgeGrid(
         tails, next_edges, float(low[0]), float(low[1]), cell_m, columns, rows, nothing, nothing
     )
-    return grid._replace(**dict(zip(("first", "listed"), _list_edges(grid))))
+    return grid._replace(**dict(zip(("first", "edges_by_cell"), _list_edges(grid))))
 
 
 @compiled
 def _list_edges(grid):  # type: ignore[no-untyped-def]
-    """Return ``first`` and ``listed`` of an :class:`EdgeGrid`."""
+    """Return ``first`` and ``edges_by_cell`` of an :class:`EdgeGrid`."""
     first = np.zeros(grid.columns * grid.rows + 1, np.int64)
-    listed = np.zeros(0, np.int64)
+    edges_by_cell = np.zeros(0, np.int64)
     for is_counting in (True, False):
         if not is_counting:
             first = np.cumsum(first)
-            listed = np.empty(first[-1], np.int64)
+            edges_by_cell = np.empty(first[-1], np.int64)
         for edge in range(len(grid.tails)):
             head = grid.next_edges[edge]
             x, y, end_x, end_y = (
@@ -81,8 +81,8 @@ def _list_edges(grid):  # type: ignore[no-untyped-def]
                         first[cell] += 1
                     else:  # from the last entry of the cell to its first one
                         first[cell] -= 1
-                        listed[first[cell]] = edge
-    return first, listed
+                        edges_by_cell[first[cell]] = edge
+    return first, edges_by_cell
 
 
 @compiled
@@ -156,7 +156,7 @@ def _blocking_edge(x, y, end_x, end_y, own_start, own_end, grid):  # type: ignor
         if low_row <= high_row:
             cell = column * grid.rows
             for number in range(grid.first[cell + low_row], grid.first[cell + high_row + 1]):
-                edge = grid.listed[number]
+                edge = grid.edges_by_cell[number]
                 if _is_blocking(edge, x, y, end_x, end_y, own_start, own_end, grid):
                     return edge
     return -1

@@ -48,11 +48,12 @@ class VoxelCostmap(LocalCostmap):
         has_range = ~np.isnan(ranges)
         points_m, hits = points_m[has_range], hits[has_range]
         ends = sensor.mount.apply(points_m)
-        points = np.concatenate([np.array([sensor.mount.position]), ends])
-        points[:, :2] = pose.apply(points[:, :2])
-        points[:, :2] = points[:, :2] / self.resolution - np.array(self._corner)
-        points[:, 2] = (points[:, 2] - self._low_m) / self._height_m
-        _trace_voxels(self._columns, points, hits, LEVELS)
+        line_points_m = np.concatenate([np.array([sensor.mount.position]), ends])
+        line_points_m[:, :2] = pose.apply(line_points_m[:, :2])
+        line_voxels = np.empty_like(line_points_m)
+        line_voxels[:, :2] = line_points_m[:, :2] / self.resolution - np.array(self._corner)
+        line_voxels[:, 2] = (line_points_m[:, 2] - self._low_m) / self._height_m
+        _trace_voxels(self._columns, line_voxels, hits, LEVELS)
 
     def _occupied_cells(self) -> np.ndarray:
         return np.maximum(self._marked, (self._columns != 0).astype(np.uint8))

@@ -61,7 +61,7 @@ def write_animation(
     frames = max(2, min(MOST_FRAMES, int(duration_s * FRAMES_PER_S) + 1))
     title = axes.title.get_text()
     figure.draw_without_rendering()
-    figure.set_layout_engine("none")  # the layout of the first frame, which takes time to compute
+    figure.set_layout_engine("none")  # all frames keep the layout, whose computation is slow
     with reporting_disk(path), scratch_directory() as folder:
         complete = folder / f"animation{path.suffix}"  # written by a library
         with writer.saving(figure, str(complete), DOTS_PER_INCH):

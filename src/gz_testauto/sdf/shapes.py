@@ -336,8 +336,6 @@ class Plane(Geometry):
         """Return the point (3,) of the surface that is nearest to the position of ``pose``, both
         (m) in the world frame."""
         position, normal = np.asarray(pose.position), np.asarray(self.normal)
-        if self.normal == (0.0, 0.0, 1.0):
-            return position  # exact, without rounding of a sum
         height = pose.position[2] - (normal * position).sum()
         return np.asarray(position + height / np.square(normal).sum() * normal)
 

@@ -483,10 +483,10 @@ class CampaignSpec(LocatedSpec):
     @field_validator("goal")
     @classmethod
     def _require_goal_position(cls, goal: GoalSpec, info: ValidationInfo) -> GoalSpec:
-        is_set_by_key = {"x_m": goal.x_m is not None, "y_m": goal.y_m is not None}
+        keys_set = {"x_m": goal.x_m is not None, "y_m": goal.y_m is not None}
         if goal.via:
-            is_set_by_key["via"] = True
-        _require_unless_set_by_source(info, "sets_goal", is_set_by_key)
+            keys_set["via"] = True
+        _require_unless_set_by_source(info, "sets_goal", keys_set)
         return goal
 
     @field_validator("robots", "actors", "randomize", "effects", "hooks")

@@ -82,8 +82,10 @@ def fill(text: str, values: Mapping[str, object]) -> str:
         if word is None:
             return match.group(0)[0]
         if word not in values:
-            hint = unknown_name("placeholder", "{" + word + "}", ["{" + w + "}" for w in values])
-            raise UnknownNameError(f"{hint}; to include a literal brace, write it twice")
+            fault_text = unknown_name(
+                "placeholder", "{" + word + "}", ["{" + w + "}" for w in values]
+            )
+            raise UnknownNameError(f"{fault_text}; to include a literal brace, write it twice")
         return str(values[word])
 
     return _WORD.sub(value, text)

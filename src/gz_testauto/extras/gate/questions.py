@@ -163,8 +163,9 @@ def metric_worlds(metric: Metric, pair: GatePair) -> MetricWorlds:
                     f"possible values: {metric.name}:MARGIN:LOWEST:HIGHEST"
                 )
         if world not in differences:
-            reached = all(any(trial.completed for trial in trials) for trials in sides)
-            (failed if metric.completed_only and not reached else unmeasured).append(world)
+            both_completed = all(any(trial.completed for trial in trials) for trials in sides)
+            is_failed = metric.completed_only and not both_completed
+            (failed if is_failed else unmeasured).append(world)
     means = [
         rounding.mean([rounding.mean(comparable_values(metric, trials[w])) for w in differences])
         for trials in (pair.trials, pair.baseline_trials)

@@ -37,7 +37,7 @@ class Item:
     heading: float
 
 
-Items = Dict[str, List[Item]]  # mission items of a world by name
+Items = Dict[str, List[Item]]  # the mission items of each world, by the name of the world
 
 
 class ScenicWorlds(WorldSource):

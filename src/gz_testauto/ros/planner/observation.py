@@ -175,7 +175,6 @@ class ObservationSubscriber:
             self._condition.notify_all()
 
     def _await_objects(self, stamp: rospy.Time) -> Tuple[TrackedObject, ...]:
-        # Otherwise the planner would drive as if there were no objects.
         newest, oldest_ns = self._objects, stamp.to_nsec() - self._objects_age_ns
         if newest is None:
             return ()
@@ -187,7 +186,7 @@ class ObservationSubscriber:
         with self._condition:
             is_received = self._condition.wait_for(is_recent, OBJECTS_TIMEOUT_S)
             objects = newest.message
-        if not is_received:
+        if not is_received:  # with old objects, the planner could collide
             raise NavigatorError(
                 f"no message on {rospy.resolve_name('objects')} for the stamp of the odometry "
                 f"within {OBJECTS_TIMEOUT_S:g} s; publish tracked objects in every control period, "
