@@ -98,6 +98,28 @@ def test_a_gap_between_two_walls_is_found():
     assert found.narrowest_gap_m == pytest.approx(4.0)
 
 
+def test_gaps_between_walls_do_not_depend_on_earlier_paths():
+    random = np.random.default_rng(4)
+    walls = [
+        shapely.box(x, y, x + 0.4, y + 0.3) for x, y in random.uniform(0.0, 20.0, (80, 2)).tolist()
+    ]
+    paths = random.uniform(0.0, 20.0, (8, 2, 2))
+    used = DifficultyEvaluator(Site(walls, MISSION), 0.0, GROUND)
+    narrowest_m = []
+    for path in paths:
+        new = DifficultyEvaluator(Site(walls, MISSION), 0.0, GROUND)
+        narrowest_m.append(new.difficulty([], 0.0, path).narrowest_gap_m)
+        assert used.difficulty([], 0.0, path).narrowest_gap_m == narrowest_m[-1]
+        gaps_m = [  # all gaps, by brute force
+            shapely.distance(first, second)
+            for index, first in enumerate(walls)
+            for second in walls[index + 1 :]
+            if shapely.shortest_line(first, second).intersects(shapely.LineString(path))
+        ]
+        assert narrowest_m[-1] == min(gap for gap in gaps_m if gap > 1e-6)
+    assert len(set(narrowest_m)) > 4
+
+
 def test_density_is_the_covered_share_of_the_ground_without_walls():
     assert difficulty([], covered_m2=5.0).density == pytest.approx(0.05)
     wall = shapely.box(0, 5, 10, 20)

@@ -5,7 +5,7 @@ The path is the exact shortest path of the robot's circumscribed circle, enlarge
 """
 
 from dataclasses import dataclass
-from typing import Dict, Optional, Sequence, Tuple
+from typing import List, Optional, Sequence, Tuple
 
 import numpy as np
 import shapely
@@ -18,6 +18,7 @@ from gz_testauto.sampling.outline import Outline, cores_and_radii
 from gz_testauto.sampling.site import Site
 
 GAP_HORIZON_M = 5.0  # largest distance between two obstacles that counts as a gap
+LEAST_GAP_M = 1e-6
 
 # Widths up to which gaps are searched in turn. The number of gaps in a building grows with the
 # square of their width.
@@ -79,7 +80,7 @@ class DifficultyEvaluator:
         self._blocked_area = site.base_area(margin_m)
         walls = np.array(site.obstructing, dtype=object)
         self._walls = shapely.STRtree(walls)
-        self._wall_gaps: Dict[float, Tuple[shapely.STRtree, np.ndarray]] = {}
+        self._wall_gaps = {widest_m: _WallGaps(self._walls, widest_m) for widest_m in _SEARCH_M}
 
     def shortest_path(self, outlines: Sequence[Outline]) -> Optional[np.ndarray]:
         """Return the corners of the shortest path, shape (n, 2), or None if no path exists."""
@@ -167,19 +168,51 @@ class DifficultyEvaluator:
                 _find_gaps(cores, radii, widest_m, self._walls),
             )
             lines, widths = (np.concatenate(arrays) for arrays in zip(*gap_sets))
-            wall_lines, wall_widths = self._gaps_between_walls(widest_m)
-            between_walls = wall_widths[wall_lines.query(line, predicate="intersects")]
+            between_walls = self._wall_gaps[widest_m].widths_across(line)
             passed_widths = np.concatenate([widths[shapely.intersects(line, lines)], between_walls])
             if len(passed_widths):
                 return float(passed_widths.min())
         return None
 
-    def _gaps_between_walls(self, widest_m: float) -> Tuple[shapely.STRtree, np.ndarray]:
-        if widest_m not in self._wall_gaps:
-            walls = self._walls.geometries
-            lines, widths = _find_gaps(walls, np.zeros(len(walls)), widest_m)
-            self._wall_gaps[widest_m] = shapely.STRtree(lines), widths
-        return self._wall_gaps[widest_m]
+
+class _WallGaps:
+    """The gaps of up to ``widest_m`` between walls. They are searched near each path, since a
+    building has many more, and stored for the next paths."""
+
+    def __init__(self, walls: shapely.STRtree, widest_m: float) -> None:
+        self._walls, self._widest_m = walls, widest_m
+        self._is_searched = np.zeros(len(walls.geometries), dtype=bool)
+        self._stored: List[Tuple[shapely.STRtree, np.ndarray]] = []
+
+    def widths_across(self, path: shapely.LineString) -> np.ndarray:
+        """Return the widths (m) of the gaps that the path crosses."""
+        # The walls of such a gap are not farther from the path than from each other.
+        near_walls = self._walls.query(path, predicate="dwithin", distance=self._widest_m)
+        self._search(np.sort(near_walls[~self._is_searched[near_walls]]))
+        return np.concatenate(
+            [np.empty(0)]
+            + [widths[lines.query(path, predicate="intersects")] for lines, widths in self._stored]
+        )
+
+    def _search(self, new_walls: np.ndarray) -> None:
+        """Store the gaps between ``new_walls`` and all walls."""
+        if not len(new_walls):
+            return
+        walls = self._walls.geometries
+        rows, second = self._walls.query(
+            walls[new_walls], predicate="dwithin", distance=self._widest_m
+        )
+        first = new_walls[rows]
+        is_new = np.zeros(len(walls), dtype=bool)
+        is_new[new_walls] = True
+        is_pair = np.where(is_new[second], first < second, ~self._is_searched[second])
+        first, second = first[is_pair], second[is_pair]
+        ends = walls[np.minimum(first, second)], walls[np.maximum(first, second)]
+        widths = shapely.distance(*ends)
+        is_gap = (widths > LEAST_GAP_M) & (widths <= self._widest_m)
+        lines = shapely.shortest_line(*(end[is_gap] for end in ends))
+        self._stored.append((shapely.STRtree(lines), widths[is_gap]))
+        self._is_searched[new_walls] = True
 
 
 def _find_gaps(
@@ -200,7 +233,7 @@ def _find_gaps(
         left, right = left[is_first], right[is_first]
     ends = cores[left], neighbors.geometries[right]
     widths = shapely.distance(*ends) - radii[left] - (radii[right] if walls is None else 0.0)
-    is_gap = (widths > 1e-6) & (widths <= widest_m)
+    is_gap = (widths > LEAST_GAP_M) & (widths <= widest_m)
     return shapely.shortest_line(*(end[is_gap] for end in ends)), widths[is_gap]
 
 
